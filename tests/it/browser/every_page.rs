@@ -58,7 +58,9 @@ async fn faults_of(window: &Window, name: &str, path: &str) -> Vec<String> {
     let mut faults = shown_everywhere(window, name).await;
     faults.extend(found_by_axe(window).await);
     faults.extend(printed(window).await);
-    let said = window.console_faults().await;
+    let said = window.console_faults().await.into_iter();
+    // Chromium remarks on the status of the page for a problem.
+    let said = said.filter(|line| !line.starts_with(&format!("{} - ", window.url(path))));
     faults.extend(
         said.into_iter()
             .map(|line| format!("on the console: {line}")),

@@ -53,10 +53,14 @@ impl Window {
         self.service.change_price(name, input);
     }
 
+    /// The whole address of a page of the service.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.service.address())
+    }
+
     /// Goes to a page of the service.
     pub(super) async fn go(&self, path: &str) {
-        let url = format!("{}{path}", self.service.address());
-        self.driver.goto(url).await.unwrap();
+        self.driver.goto(self.url(path)).await.unwrap();
     }
 
     /// Asks for the same page again.
