@@ -25,7 +25,7 @@ const BOTTOM: f64 = HEIGHT - 40.0;
 /// The curve.
 #[derive(Debug, Clone)]
 pub(crate) struct Calibration {
-    /// What it shows, as a finding.
+    /// The finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

@@ -24,7 +24,7 @@ const TOP: f64 = 24.0;
 /// A way of running.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
-    /// What it is, such as a batch.
+    /// Its name, such as that of a batch.
     pub(crate) name: String,
     /// Tokens per second that one user gets.
     pub(crate) speed: f64,
@@ -39,7 +39,7 @@ pub(crate) struct Way {
 /// The frontier.
 #[derive(Debug, Clone)]
 pub(crate) struct Frontier {
-    /// What it shows, as a finding.
+    /// The finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

@@ -49,7 +49,7 @@ impl HeatMap {
         #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
         let height = HEAD + ROW * self.rows.len() as f64 + 4.0;
         Chart {
-            drawing: self.drawing(height),
+            drawing: self.drawing(),
             table: self.table(),
             title: self.title,
             description: self.description,
@@ -59,7 +59,7 @@ impl HeatMap {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a handful of rows and columns")]
-    fn drawing(&self, height: f64) -> Markup {
+    fn drawing(&self) -> Markup {
         let width = WIDTH / self.columns.len().max(1) as f64;
         html! {
             @for (number, column) in self.columns.iter().enumerate() {

@@ -41,7 +41,7 @@ impl Strip {
             words.push_str(", not identified");
         }
         if let Some(truth) = self.truth {
-            words.push_str(&format!("; public value {}", compact(truth)));
+            words = format!("{words}; public value {}", compact(truth));
         }
         words
     }

@@ -15,8 +15,6 @@ pub(crate) enum Tone {
     Estimate,
     /// A value that is public.
     Truth,
-    /// A favourable value.
-    Good,
     /// An unfavourable value.
     Bad,
     /// One of several series, from 0; the seventh has the colour of the first again.
@@ -55,7 +53,6 @@ impl Tone {
             Self::Prior => ("prior", "#98a4b1"),
             Self::Estimate => ("estimate", "#1f6feb"),
             Self::Truth => ("truth", "#b45309"),
-            Self::Good => ("good", "#15803d"),
             Self::Bad => ("bad", "#b91c1c"),
             Self::Series(number) => SERIES[number % SERIES.len()],
         }

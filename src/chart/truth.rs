@@ -42,7 +42,7 @@ pub(crate) struct Scored {
 /// The scatter.
 #[derive(Debug, Clone)]
 pub(crate) struct Truth {
-    /// What it shows, as a finding.
+    /// The finding.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

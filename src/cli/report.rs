@@ -214,7 +214,7 @@ pub(super) fn write_rows(
 pub(super) fn write_table(out: &mut impl Write, table: &Table) -> io::Result<()> {
     table
         .lines()
-        .try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
+        .try_for_each(|line| writeln!(out, "{}", line.trim_end().replace(NO_BREAK, " ")))?;
     writeln!(out)
 }
 

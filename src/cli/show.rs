@@ -8,9 +8,7 @@ use serde::Deserialize;
 use unroof_core::estimate::posterior::Interval;
 use uuid::Uuid;
 
-use super::report::{
-    Estimated, NO_BREAK, paragraph, percent, percentages, write_rows, write_stored,
-};
+use super::report::{Estimated, paragraph, percent, percentages, write_rows, write_stored};
 use super::source::{Document, Source, SourceArguments};
 use super::{Failure, Verbosity, names, terminal};
 
@@ -215,5 +213,5 @@ fn margin(margin: Option<&Implied>) -> String {
     if terminal::width() < WIDE {
         return format!("{} %", percent(margin.median));
     }
-    percentages(margin.median, margin.interval_90).replace(NO_BREAK, " ")
+    percentages(margin.median, margin.interval_90)
 }

@@ -188,6 +188,11 @@ pub(super) struct ChartDocument<'a> {
             example = json!(["google/gemini-2.5-pro"])),
         ("quantity" = Option<String>, Query, description = "Quantity of the estimate; `active_parameters` if left out",
             example = "active_parameters"),
+        ("provider" = Option<String>, Query, description = "Seller of an offer, with `offer` in place of `model`"),
+        ("offer" = Option<String>, Query, description = "Model name of the offer as the seller spells it"),
+        ("side" = Option<String>, Query, description = "Price line of the charts of prices and costs: `output` if left out, or `input`"),
+        ("against" = Option<String>, Query, description = "Quantity against which active parameters are shown: `total_parameters` \
+            if left out, or `kv_bytes_per_token_read`"),
         ("as_of" = Option<String>, Query, description = "Only from sheets that were seen up to this time: RFC 3339, milliseconds \
             since 1970, or `now`"),
         ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
@@ -197,6 +202,8 @@ pub(super) struct ChartDocument<'a> {
             content((ChartDocument = "application/json"), (String = "text/csv"), (String = "image/svg+xml"))),
         Unchanged, StoreRefusals,
         (status = 404, description = "No such chart, or no such model", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The draws were made by another engine or calibration", body = Problem,
+            content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn show_chart(

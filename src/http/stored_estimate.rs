@@ -14,8 +14,6 @@ use unroof_core::estimate::quantities::JointQuantity;
 pub(super) struct StoredEstimate {
     /// Its id.
     pub(super) id: Uuid,
-    /// author/model, of the estimate of a model.
-    pub(super) canonical_model: Option<String>,
     /// Separate pricing decisions, of the estimate of a model.
     pub(super) decisions: Option<u32>,
     /// The sheets behind it.
@@ -64,12 +62,6 @@ impl StoredEstimate {
 pub(super) struct StoredSheet {
     /// Id of its content.
     pub(super) id: Uuid,
-    /// Billing provider.
-    pub(super) provider: String,
-    /// Model name as the provider spells it.
-    pub(super) model: String,
-    /// author/model
-    pub(super) canonical_model: Option<String>,
     /// Currency; the estimate of a model does not state it.
     pub(super) currency: Option<String>,
     /// Whether the estimate of a model reads it.

@@ -8,7 +8,7 @@ use unroof_core::sheet::PriceSheet;
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::cli::report::{Quantity, interval, paragraph, percent, write_rows};
+use crate::cli::report::{NO_BREAK, Quantity, interval, paragraph, percent, write_rows};
 use crate::cli::{label, terminal};
 use unroof_core::units::compact;
 
@@ -88,7 +88,8 @@ impl Comparison<'_> {
         }
         let ratio = own.median / first.estimated.quantity(quantity)?.median;
         let probability = self.probability(one, first, quantity);
-        let probability = probability.map(|probability| format!(", {} %", percent(probability)));
+        let probability = probability
+            .map(|probability| format!(",{NO_BREAK}{}{NO_BREAK}%", percent(probability)));
         Some(format!(
             " ({}×{})",
             compact(ratio),

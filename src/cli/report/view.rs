@@ -48,7 +48,6 @@ pub(in crate::cli) struct Quantity {
     pub(super) prior: Prior,
     pub(super) information_gained_bits: f64,
     pub(in crate::cli) identified: bool,
-    pub(super) unit: String,
     track_record: Option<serde::de::IgnoredAny>,
     regime: Option<Regime>,
     regime_probability: Option<f64>,

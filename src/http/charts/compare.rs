@@ -118,7 +118,7 @@ fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
             format!("{label}: {most} probably has the most, {times} times {next} ({percent} sure)")
         }
         _ => format!(
-            "{label}: {most} and {next} cannot be told apart ({percent} to {:.0} %)",
+            "{label}: {most} and {next} are about equal ({percent} to {:.0} %)",
             100.0 * (1.0 - sure)
         ),
     }

@@ -207,8 +207,7 @@ fn steps(sheet: &PriceSheet, side: Side) -> Vec<(f64, f64)> {
         |rate: &&RateCell| rate.service_tier == RateCell::STANDARD && rate.schedule.is_none();
     let step = |rate: &RateCell| {
         let price = side.price(rate)?.to_f64();
-        #[expect(clippy::cast_precision_loss, reason = "a context has few digits")]
-        let from = rate.context_tier.min_prompt_tokens as f64;
+        let from = f64::from(rate.context_tier.min_prompt_tokens);
         (price > 0.0).then_some((from, price))
     };
     let mut steps: Vec<(f64, f64)> = sheet

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
 
-use super::snapshot::MarketModel;
+use super::snapshot::{MarketModel, Price};
 use crate::http::problem::{Problem, UNREADABLE};
 use unroof_core::estimate::quantities::JointQuantity;
 
@@ -71,6 +71,7 @@ impl Sort {
 
 /// What is asked: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
 pub(in crate::http) struct Question {
     /// Part of the name.
     pub(in crate::http) q: String,
@@ -217,8 +218,8 @@ impl Question {
         match self.sort {
             Sort::Name => None,
             Sort::Hosts => Some(model.hosts as f64),
-            Sort::Lowest => model.lowest().map(|price| price.blended()),
-            Sort::Median => model.median(self.copies).map(|price| price.blended()),
+            Sort::Lowest => model.lowest().map(Price::blended),
+            Sort::Median => model.median(self.copies).map(Price::blended),
             Sort::Quantity => model.estimate(self.quantity)?.median,
         }
     }

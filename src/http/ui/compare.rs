@@ -13,6 +13,7 @@ use url::form_urlencoded;
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
+use super::names::model_address;
 use super::words::percent;
 use crate::http::app::App;
 use crate::http::charts::Question;
@@ -130,8 +131,8 @@ fn choice(names: &[String]) -> Markup {
                 @for name in names {
                     @let others: Vec<&str> = names.iter().filter(|other| *other != name).map(String::as_str).collect();
                     li {
-                        span { (name) } " "
-                        a href=(address(&others)) { "remove" span.hidden { " " (name) } }
+                        a href=(model_address(name)) { (name) } " "
+                        a.remove href=(address(&others)) { "remove" span.hidden { " " (name) } }
                     }
                 }
             }

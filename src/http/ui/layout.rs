@@ -72,7 +72,7 @@ impl Page {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    // Forms state the page's origin, which is checked before anything is stored; other sites are told nothing.
+                    // Forms state the page's origin, which is checked before anything is stored; other sites do not learn it.
                     meta name="referrer" content="same-origin";
                     title { (self.title) " · unroof" }
                     link rel="icon" href=(ICON.address());

@@ -21,7 +21,8 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-fn segment(name: &str) -> String {
+/// A segment of a path.
+pub(super) fn segment(name: &str) -> String {
     utf8_percent_encode(name, SEGMENT).to_string()
 }
 

@@ -197,7 +197,7 @@ fn all_readings() -> Markup {
     }
 }
 
-/// What no record says.
+/// The limits of every record.
 fn unknowable() -> Markup {
     let labels = JointQuantity::ALL
         .into_iter()
@@ -209,7 +209,7 @@ fn unknowable() -> Markup {
     html! {
         h2 { "What unroof cannot know" }
         ul.prose {
-            li { "Nobody publishes " (listed(&labels)) ". Their estimates follow from the model and are never called identified." }
+            li { "No value is public of " (listed(&labels)) ". Their estimates follow from the model and are never called identified." }
             li { "Margins: costs are not published. The one exception is a day of which DeepSeek published both." }
             li {
                 "Closed models may differ from open ones: the record above is that of open-weight models, since only their sizes are public. \

@@ -94,7 +94,7 @@ fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
     filled(&database);
     let server = Server::start(&database.url);
     let place = ("UNROOF_DATABASE_URL", database.url.as_str());
-    let paths: [(&[&str], &str); 7] = [
+    let paths: [(&[&str], &str); 8] = [
         (&["models", "gpt", "--limit", "2"], "/models?q=gpt&limit=2"),
         (&["show", "openai/gpt-5"], "/models/openai/gpt-5"),
         (&["show", "gpt-5-mini"], "/models/openai/gpt-5-mini"),
@@ -108,6 +108,10 @@ fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
             "/changes/summary?window=7d&limit=20",
         ),
         (&["search", "gpt"], "/search?q=gpt&limit=10"),
+        (
+            &["compare", "gpt-5", "openai/gpt-5-mini"],
+            "/compare?model=openai/gpt-5,openai/gpt-5-mini",
+        ),
     ];
     for (arguments, path) in paths {
         let json = output(place, &[arguments, &["--json"]].concat());
@@ -226,6 +230,7 @@ fn a_comparison_says_which_is_larger_and_aligns_quantities_and_terms() {
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.starts_with("openai/gpt-5 has probably "), "{report}");
     for part in [
+        "it has more with a probability of ",
         "times the active parameters of openai/gpt-5-mini",
         "output/input 8 8",
         "input 0.25 1.25",

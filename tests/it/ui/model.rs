@@ -3,8 +3,9 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::page;
 use crate::models::{estimate_models, hosted, observe};
-use crate::support::{Api, Reply, TestDatabase, on_each_database, with, without};
+use crate::support::{Api, TestDatabase, on_each_database, with, without};
 
 /// A model of three hosts with a price change, a context tier and a price of cached input.
 async fn with_model(database: &TestDatabase) -> Api {
@@ -41,24 +42,8 @@ async fn with_model(database: &TestDatabase) -> Api {
     api
 }
 
-async fn page(api: &Api, path: &str) -> Reply {
-    let reply = api.get(path).await;
-    assert_eq!(reply.status, StatusCode::OK, "{path}: {}", reply.text());
-    assert_eq!(
-        reply.header("content-type"),
-        Some("text/html; charset=utf-8")
-    );
-    assert_eq!(
-        reply.header("content-security-policy"),
-        Some(
-            "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-        )
-    );
-    let text = reply.text();
-    for forbidden in ["style=", "<style", "<script>", "javascript:", " onclick="] {
-        assert!(!text.contains(forbidden), "{path} has {forbidden}");
-    }
-    reply
+async fn shown(api: &Api, path: &str) -> String {
+    page(&api.get(path).await, StatusCode::OK).to_owned()
 }
 
 /// The addresses of charts on a page, with `&` as it is.
@@ -110,8 +95,7 @@ fn cells_of_csv(text: &str) -> Vec<Vec<String>> {
 async fn the_page_shows_what_the_api_answers() {
     on_each_database(async |database| {
         let api = with_model(database).await;
-        let reply = page(&api, "/ui/models/acme/m-1").await;
-        let text = reply.text();
+        let text = shown(&api, "/ui/models/acme/m-1").await;
         let estimate = api.get("/models/acme/m-1").await.json();
         for (name, own) in estimate["quantities"].as_object().unwrap() {
             let median = unroof_core::units::compact(own["median"].as_f64().unwrap());
@@ -140,7 +124,6 @@ async fn the_page_shows_what_the_api_answers() {
             assert!(text.contains(&format!("<section id=\"{part}\">")), "{part}");
         }
         assert!(text.contains("output margin") && text.contains("without public truth"));
-        assert_eq!(text.matches("<h1>").count(), 1);
     })
     .await;
 }
@@ -149,8 +132,8 @@ async fn the_page_shows_what_the_api_answers() {
 async fn every_chart_of_a_page_has_three_forms_with_equal_figures() {
     let database = TestDatabase::sqlite();
     let api = with_model(&database).await;
-    let reply = page(&api, "/ui/models/acme/m-1").await;
-    let addresses = charts(reply.text());
+    let text = shown(&api, "/ui/models/acme/m-1").await;
+    let addresses = charts(&text);
     let kinds: std::collections::BTreeSet<&str> = addresses
         .iter()
         .map(|address| address.split('.').next().unwrap())
@@ -307,14 +290,10 @@ async fn an_offer_without_a_canonical_name_has_a_page_and_its_names_are_escaped(
     let sheet = with(sheet, "/model", json!(name));
     observe(&api, &sheet, "2026-05-01T00:00:00Z").await;
     let path = "/ui/offers/acme/a%2Fb.1%3Cb%3E%26%22%27c";
-    let reply = page(&api, path).await;
-    assert!(
-        reply.text().contains("a/b.1&lt;b&gt;&amp;"),
-        "{}",
-        reply.text()
-    );
-    assert!(!reply.text().contains("<b>"), "{}", reply.text());
-    for address in charts(reply.text())
+    let text = shown(&api, path).await;
+    assert!(text.contains("a/b.1&lt;b&gt;&amp;"), "{text}");
+    assert!(!text.contains("<b>"), "{text}");
+    for address in charts(&text)
         .iter()
         .filter(|address| address.contains(".svg?"))
     {
@@ -335,8 +314,7 @@ async fn a_sheet_in_another_currency_without_a_cache_says_what_to_do() {
     let sheet = with(hosted("acme", "1.25", "10.00"), "/currency", json!("EUR"));
     observe(&api, &sheet, "2026-05-01T00:00:00Z").await;
     estimate_models(&database).await;
-    let reply = page(&api, "/ui/models/acme/m-1").await;
-    let text = reply.text();
+    let text = shown(&api, "/ui/models/acme/m-1").await;
     assert!(text.contains("The prices are in EUR"), "{text}");
     assert!(text.contains("No cache is offered") && text.contains("/ui/try"));
     assert!(text.contains("State the exchange rate"));

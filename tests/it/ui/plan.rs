@@ -76,7 +76,9 @@ async fn what_is_wrong_is_named_as_in_the_form_and_escaped() {
         &api.get("/ui/plan?view=nothing").await,
         StatusCode::BAD_REQUEST,
     );
-    let reply = api.get("/ui/plan?view=fleet&first_token=0.000001").await;
+    let reply = api
+        .get("/ui/plan?view=fleet&model=Llama-3.1-8B&first_token=0.000001")
+        .await;
     assert!(page(&reply, StatusCode::OK).contains("No layout keeps these limits"));
 }
 

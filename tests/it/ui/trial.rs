@@ -249,7 +249,7 @@ async fn what_is_hostile_is_escaped() {
 }
 
 #[tokio::test]
-async fn the_limits_of_infer_hold_and_are_told_as_pages() {
+async fn the_limits_of_infer_hold_and_have_pages() {
     let limits = Limits {
         body_bytes: 2_000,
         ..Limits::default()

@@ -58,11 +58,11 @@ impl Serving {
     /// Of draws.
     #[must_use]
     pub fn of(draws: &Draws<'_>) -> Self {
-        let drawn = even(draws);
+        let chosen = even(draws);
         let lengths = (0..LENGTHS).map(|step| SHORTEST * STEP.powi(step));
         let lengths: Vec<f64> = lengths.map(f64::round).collect();
         Self {
-            input: costs(&drawn, &lengths, |unknowns, length| {
+            input: costs(&chosen, &lengths, |unknowns, length| {
                 let running = Running {
                     prompt_tokens: Some(length),
                     ..unknowns.running
@@ -73,7 +73,7 @@ impl Serving {
                 }
                 .log_input_cost()
             }),
-            output: costs(&drawn, &lengths, |unknowns, length| {
+            output: costs(&chosen, &lengths, |unknowns, length| {
                 let running = Running {
                     log_step_seconds: None,
                     ..unknowns.running
@@ -85,7 +85,7 @@ impl Serving {
                 };
                 at_length.log_output_cost()
             }),
-            roofline: drawn.iter().map(RooflinePoint::of).collect(),
+            roofline: chosen.iter().map(RooflinePoint::of).collect(),
         }
     }
 }
@@ -109,13 +109,13 @@ fn even<'a>(draws: &Draws<'a>) -> Vec<Unknowns<'a>> {
 }
 
 fn costs(
-    drawn: &[Unknowns<'_>],
+    chosen: &[Unknowns<'_>],
     lengths: &[f64],
     log_cost: impl Fn(&Unknowns<'_>, f64) -> f64,
 ) -> Vec<CostAt> {
-    let weights = vec![1.0; drawn.len()];
+    let weights = vec![1.0; chosen.len()];
     let at = |length: &f64| {
-        let logs = drawn.iter().map(|unknowns| log_cost(unknowns, *length));
+        let logs = chosen.iter().map(|unknowns| log_cost(unknowns, *length));
         let logs: Vec<f64> = logs.collect();
         let summary = summarize(logs.into_iter(), &weights);
         CostAt {

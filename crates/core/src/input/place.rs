@@ -31,7 +31,7 @@ pub fn line(text: &str, pointer: &str) -> usize {
         }
     };
     let before = text.as_bytes().get(..start).unwrap_or_default();
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+    1 + before.split(|byte| *byte == b'\n').skip(1).count()
 }
 
 /// The first byte from a place on that is no space.
@@ -64,7 +64,7 @@ fn item(text: &str, list: usize, number: usize) -> Option<usize> {
     (text.as_bytes().get(at)? != &b']').then_some(at)
 }
 
-/// What follows the comma behind a value.
+/// Start of the item behind the comma that follows a value.
 fn next(text: &str, end: usize) -> Option<usize> {
     let comma = space(text, end);
     (text.as_bytes().get(comma)? == &b',').then(|| space(text, comma + 1))

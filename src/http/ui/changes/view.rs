@@ -77,11 +77,8 @@ impl View<'_> {
         );
         finding[..1].make_ascii_uppercase();
         if let Some(largest) = largest {
-            finding.push_str(&format!(
-                "; {} moved most, {}",
-                largest.model,
-                ratio(largest)
-            ));
+            let moved = format!("; {} moved most, {}", largest.model, ratio(largest));
+            finding.push_str(&moved);
         }
         finding
     }

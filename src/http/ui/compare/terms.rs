@@ -1,4 +1,4 @@
-//! What the models cost: prices over their hosts, costs, margins.
+//! The prices of the models over their hosts, with costs and margins.
 
 use maud::{Markup, html};
 

@@ -138,6 +138,7 @@ fn lowest_over_time(prices: &[&PastPriceRow], window: (f64, f64)) -> Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::DbTime;
 
     fn price(start: i64, end: Option<i64>, output_per_mtok: f64) -> PastPriceRow {
         let time = |seconds| DbTime::from(Timestamp::from_second(seconds).unwrap());

@@ -149,7 +149,7 @@ impl View<'_> {
                             (self.column(Sort::Median, "Median", "The host in the middle, input and output, US dollars per million tokens"))
                             th scope="col" { "90 days" }
                             (self.column(Sort::Quantity, label, "Median estimate with its 90 % interval"))
-                            th scope="col" { (self.axis(&scale)) }
+                            th scope="col" { (axis_of(&scale)) }
                         }
                     }
                     tbody { @for row in &self.rows { (self.row(row, &scale)) } }
@@ -173,17 +173,6 @@ impl View<'_> {
         html! {
             th scope="col" aria-sort=[direction] title=(meaning) {
                 a href=(self.question.sorted_by(sort).address()) { (name) (arrow) }
-            }
-        }
-    }
-
-    fn axis(&self, scale: &Scale) -> Markup {
-        let ticks = axis::named(scale, 5, compact);
-        html! {
-            svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {AXIS_HEIGHT}"))
-                width=(STRIP) height=(AXIS_HEIGHT) role="img" font-size="11"
-                aria-label={ "Axis of the strips, logarithmic, from " (compact(scale.domain().0)) " to " (compact(scale.domain().1)) } {
-                (axis::horizontal(scale, (18.0, AXIS_HEIGHT - 18.0), &ticks))
             }
         }
     }
@@ -278,6 +267,18 @@ impl View<'_> {
                     @if page < pages { a rel="next" href=(other(page + 1)) { "Next →" } }
                 }
             }
+        }
+    }
+}
+
+/// The axis that all strips have.
+fn axis_of(scale: &Scale) -> Markup {
+    let ticks = axis::named(scale, 5, compact);
+    html! {
+        svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {AXIS_HEIGHT}"))
+            width=(STRIP) height=(AXIS_HEIGHT) role="img" font-size="11"
+            aria-label={ "Axis of the strips, logarithmic, from " (compact(scale.domain().0)) " to " (compact(scale.domain().1)) } {
+            (axis::horizontal(scale, (18.0, AXIS_HEIGHT - 18.0), &ticks))
         }
     }
 }

@@ -20,6 +20,9 @@ const FIRST: [JointQuantity; 4] = [
     JointQuantity::CostOutput,
 ];
 
+/// Width of the interval over that of the prior below which it is narrower.
+const LEAST_NARROWED: f64 = 0.9;
+
 /// Why there are no draws, and what to do.
 fn no_draws(id: &str, finding: &str) -> Markup {
     let words = html! {
@@ -52,7 +55,16 @@ pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
             .collect::<Result<Vec<Markup>, Problem>>()
     };
     let (first, others) = (draw(first)?, draw(others)?);
+    let independent = readable(
+        shown
+            .subject
+            .estimate
+            .diagnostics
+            .effective_sample_size
+            .round(),
+    );
     let content = html! {
+        p.note { "The curves are smoothed from weighted draws that have the information of " (independent) " independent ones." }
         div.columns { @for figure in &first { (figure) } }
         details {
             summary { "The other " (others.len()) " quantities" }
@@ -73,11 +85,13 @@ fn narrowed(shown: &Shown) -> String {
         |own| {
             let before = own.prior.interval_90.high / own.prior.interval_90.low;
             let after = own.interval_90.high / own.interval_90.low;
-            format!(
-                "The prices narrow the active parameters from a factor of {} to one of {}",
-                compact(before),
-                compact(after)
-            )
+            let is_narrower = after < LEAST_NARROWED * before;
+            let (before, after) = (compact(before), compact(after));
+            if is_narrower {
+                format!("The prices narrow the active parameters from a factor of {before} to one of {after}")
+            } else {
+                format!("The prices do not narrow the active parameters: a factor of {after}, before them {before}")
+            }
         },
     )
 }

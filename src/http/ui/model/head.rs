@@ -2,16 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::{Shown, segment};
+use super::Shown;
 use crate::http::charts::Question;
 use crate::http::charts::drawn::capital;
 use crate::http::stored_estimate::StoredEstimate;
+use crate::http::ui::names::{model_address, segment};
 use unroof_core::estimate::headline::{Figure, finding};
 use unroof_core::estimate::published::open_model_of;
 use unroof_core::units::readable;
 
 /// The parts of the page, in their order, by the ids of their sections.
-const PARTS: [(&str, &str); 11] = [
+const PARTS: [(&str, &str); 12] = [
     ("quantities", "Quantities"),
     ("densities", "Densities"),
     ("moves", "What moved it"),
@@ -23,7 +24,10 @@ const PARTS: [(&str, &str); 11] = [
     ("offers", "Offers"),
     ("conflicts", "Conflicts"),
     ("readings", "Readings"),
+    ("events", "Changes"),
 ];
+/// Those that only a model has.
+const OF_MODELS: [&str; 2] = ["offers", "events"];
 
 /// The head.
 pub(super) fn head(shown: &Shown) -> Markup {
@@ -31,6 +35,11 @@ pub(super) fn head(shown: &Shown) -> Markup {
     let estimate = &subject.estimate;
     let open = subject.canonical_model.as_deref().and_then(open_model_of);
     let warnings = warnings(shown);
+    let is_model = shown.series.is_some();
+    let parts = PARTS
+        .into_iter()
+        .filter(|(id, _)| is_model || !OF_MODELS.contains(id));
+    let model = subject.canonical_model.as_deref().filter(|_| !is_model);
     html! {
         h1 { (subject.name) }
         p.lead { (sentence(estimate)) }
@@ -40,10 +49,13 @@ pub(super) fn head(shown: &Shown) -> Markup {
                  and are no part of it."
             }
         }
+        @if let Some(model) = model {
+            p { "An offer of " a href=(model_address(model)) { (model) } ", which has an estimate from all its sheets." }
+        }
         @for warning in &warnings { p.warning { (warning) } }
         p.note { (sources(shown)) " " (links(shown)) }
         nav.parts aria-label="Parts of this page" {
-            ul { @for (id, name) in PARTS { li { a href=(format!("#{id}")) { (name) } } } }
+            ul { @for (id, name) in parts { li { a href=(format!("#{id}")) { (name) } } } }
         }
     }
 }

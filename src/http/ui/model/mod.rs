@@ -18,6 +18,7 @@ use maud::{Markup, html};
 
 use super::answer;
 use super::layout::{Page, Tab};
+use super::names::model_address;
 use crate::http::app::App;
 use crate::http::charts::Question;
 use crate::http::charts::subject::Subject;
@@ -69,7 +70,7 @@ async fn elsewhere(app: &App, author: &str, model: &str) -> Option<String> {
         .iter()
         .filter_map(|row| Some(row.canonical_model.split_once('/')?.1));
     let name = { names }.find(is_same)?;
-    Some(format!("/ui/models/{}/{}", segment(author), segment(name)))
+    Some(model_address(&format!("{author}/{name}")))
 }
 
 async fn author_models(app: &App, author: &str) -> Option<Vec<ModelRow>> {
@@ -168,10 +169,10 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
             }
             (stored::over_time(&shown, app.now()))
             (stored::neighbours(&shown)?)
-            (offers::offers(&shown))
+            @if shown.series.is_some() { (offers::offers(&shown)) }
             (readings::conflicts(&shown))
             (readings::readings(&shown))
-            (offers::events(&shown))
+            @if shown.series.is_some() { (offers::events(&shown)) }
         }
     };
     Ok(Page {
@@ -194,14 +195,4 @@ fn section(id: &str, finding: &str, content: &Markup) -> Markup {
 /// What to do where there is nothing to show.
 fn empty(words: &Markup) -> Markup {
     html! { div.empty { (words) } }
-}
-
-/// A part of a path.
-fn segment(name: &str) -> String {
-    const KEPT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
-    percent_encoding::utf8_percent_encode(name, KEPT).to_string()
 }

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{Shown, empty, section, segment};
+use super::{Shown, empty, section};
 use crate::http::models::ModelOffer;
+use crate::http::ui::names::segment;
 use crate::storage::ChangeRow;
 use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::margins::ImpliedMargin;

@@ -10,6 +10,7 @@ use crate::http::charts::time::{estimates_of, prices_of};
 use crate::http::problem::Problem;
 use crate::http::stored_estimate::StoredTiers;
 use crate::http::ui::figure::{figure, under_heading};
+use crate::http::ui::names::segment;
 use unroof_core::estimate::headline::listed;
 use unroof_core::estimate::quantities::JointQuantity;
 
@@ -112,10 +113,14 @@ fn why(tiers: &StoredTiers) -> Markup {
 pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
     let Some(series) = &shown.series else {
         let words = html! {
-            p { "An offer without a canonical name has no model to compare it with. Its prices are listed under its history: "
-                code { "GET /offers/{provider}/{model}/history" } "." }
+            p { "The hosts of a model are compared on the page of the model. The prices of this offer are in "
+                a href=(history_of_offer(shown)) { "its history" } "." }
         };
-        return section("time", "No history of hosts", &empty(&words));
+        return section(
+            "time",
+            "One host, whose prices have a history",
+            &empty(&words),
+        );
     };
     let output = prices_of(series, Side::Output, now);
     let input = prices_of(series, Side::Input, now);
@@ -130,6 +135,12 @@ pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
         }
     };
     section("time", &history(shown), &content)
+}
+
+/// Address of the history of an offer.
+fn history_of_offer(shown: &Shown) -> String {
+    let part = |name| segment(shown.question.last(name).unwrap_or_default());
+    format!("/offers/{}/{}/history", part("provider"), part("offer"))
 }
 
 /// Prices that changed, in words.

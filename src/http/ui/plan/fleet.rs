@@ -1,4 +1,4 @@
-//! What `/plan` answers: the cheapest layouts for a load, and what moves their cost.
+//! The answer of `/plan`: the cheapest layouts for a load, and the inputs that move their cost.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! The form of the calculators, and what is wrong with a question.
+//! The form of the calculators, and the faults of a question.
 
 use maud::{Markup, html};
 use serde::Serialize;
@@ -136,7 +136,7 @@ fn choices(name: &str) -> Vec<(&'static str, &'static str)> {
     [own].into_iter().chain(names).collect()
 }
 
-/// What is wrong with a question, with the names of the form.
+/// The faults of a question, with the names of the form.
 pub(super) fn refused(calculator: Calculator, problem: &Problem) -> Markup {
     let name = |pointer: &str| {
         let of_form = PARAMETERS

@@ -1,4 +1,4 @@
-//! What `/simulate` answers: time, memory and cost of one machine, and the price sheet that it implies.
+//! The answer of `/simulate`: time, memory and cost of one machine, and the price sheet that it implies.
 
 use maud::{Markup, html};
 

@@ -18,12 +18,12 @@ use unroof_core::units::{compact, readable};
 /// Least probability of a storage tier that is shown.
 const LEAST_SHOWN: f64 = 0.005;
 
-/// What the page answers.
+/// The answer of the page.
 pub(super) enum Outcome {
     /// Nothing was pasted.
     Empty,
     /// The answer.
-    Answered(Box<Told>),
+    Answered(Box<Shown>),
     /// The text or the assumptions have faults.
     Wrong(Vec<Placed>, u16),
     /// An entry has to be chosen.
@@ -33,15 +33,15 @@ pub(super) enum Outcome {
 }
 
 /// An answer and how it came about.
-pub(super) struct Told {
+pub(super) struct Shown {
     pub(super) answered: Answered,
-    /// How the text was read.
+    /// The form in which the text was read.
     pub(super) read_as: String,
     /// The question, for a request of one's own.
     pub(super) question: String,
     /// Query of that request.
     pub(super) query: String,
-    /// Where it is stored.
+    /// The effect of storing it; none if it is not stored.
     pub(super) stored: Option<Stored>,
 }
 
@@ -70,7 +70,7 @@ impl Outcome {
             section id="answer" aria-labelledby="answer-heading" {
                 @match self {
                     Self::Empty => (empty()),
-                    Self::Answered(told) => (told.section()),
+                    Self::Answered(shown) => (shown.section()),
                     Self::Wrong(faults, _) | Self::Open(Open::Wrong(faults)) => (wrong(text, faults)),
                     Self::Open(Open::Choice { catalog, keys, entries, missed }) => {
                         (choice(catalog, keys, *entries, missed.as_deref()))
@@ -137,7 +137,7 @@ fn failed(problem: &Problem) -> Markup {
     }
 }
 
-impl Told {
+impl Shown {
     fn section(&self) -> Markup {
         let (joint, sheets) = (&self.answered.answer.joint, self.answered.sheets());
         let conflicts = &self.answered.answer.textbook.conflicts;
@@ -163,7 +163,7 @@ impl Told {
         }
     }
 
-    /// How the text was read, and whether the answer is stored.
+    /// The form in which the text was read, and whether the answer is stored.
     fn state(&self) -> Markup {
         let id = self.answered.answer.id;
         html! {
@@ -230,7 +230,7 @@ fn margins(margins: &[LineMargin]) -> Markup {
                         }
                     }
                 }
-                p.note { "No public truth: nobody publishes these costs, so a margin is never identified." }
+                p.note { "No public truth: these costs are not published, so a margin is never identified." }
             }
         }
     }

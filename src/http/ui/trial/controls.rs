@@ -36,14 +36,14 @@ pub(super) fn all(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
                 (accelerator(filled))
                 (architecture(filled))
                 (release_date(filled))
-                @for quantity in Quantity::top_level() { (of_quantity(filled, quantity, quantity.name().to_owned())) }
+                @for quantity in Quantity::top_level() { (of_quantity(filled, quantity, quantity.name())) }
             }
             (speeds(filled, sheets))
             details open[filled.stated.keys().any(|name| name.starts_with(OF_ACCELERATOR))] {
                 summary { "Figures of an accelerator that is not in the list" }
                 div.controls-grid {
                     @for quantity in Quantity::in_accelerator() {
-                        (of_quantity(filled, quantity, format!("{OF_ACCELERATOR}{}", quantity.name())))
+                        (of_quantity(filled, quantity, &format!("{OF_ACCELERATOR}{}", quantity.name())))
                     }
                 }
             }
@@ -72,7 +72,7 @@ pub(super) fn speeds(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
     }
 }
 
-fn of_quantity(filled: &Filled, quantity: Quantity, name: String) -> Markup {
+fn of_quantity(filled: &Filled, quantity: Quantity, name: &str) -> Markup {
     let label = quantity.name().replace('_', " ");
     let unit = match (quantity.symbol(), quantity.unit()) {
         (symbol, "") => symbol.to_owned(),
@@ -80,7 +80,7 @@ fn of_quantity(filled: &Filled, quantity: Quantity, name: String) -> Markup {
     };
     control(
         filled,
-        &name,
+        name,
         &label,
         &unit,
         (quantity.bounds(), quantity.usual()),

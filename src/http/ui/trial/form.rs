@@ -1,4 +1,4 @@
-//! What is pasted and stated in the form, as it was sent.
+//! The form as it was sent: the pasted text and the assumptions.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ const MOST_FIELDS: usize = 200;
 /// The form as it was sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filled {
-    /// What was pasted.
+    /// The pasted text.
     pub(super) sheet: String,
     /// Name of the catalog; empty to recognise it.
     pub(super) format: String,
     /// Key of the entry in its catalog.
     pub(super) model: String,
-    /// What is stated, by the name of the assumption; nothing is empty.
+    /// The assumptions, by name; none is empty.
     pub(super) stated: BTreeMap<String, String>,
     /// Whether the answer is to be stored.
     pub(super) stores: bool,
@@ -64,7 +64,7 @@ impl Filled {
         })
     }
 
-    /// What is stated of an assumption; empty where nothing is.
+    /// The text of an assumption; empty where it is not stated.
     pub(super) fn stated(&self, name: &str) -> &str {
         self.stated.get(name).map_or("", String::as_str)
     }

@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use self::answer::{Outcome, Stored, Told};
+use self::answer::{Outcome, Shown, Stored};
 use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
 use super::answer::{html, of, page};
@@ -79,7 +79,7 @@ pub(super) async fn ask(State(app): State<App>, request: Request) -> Response<Bo
     html(status, document(&filled, &outcome).document(app.now()))
 }
 
-/// What the page answers to a form.
+/// The answer of the page to a form.
 async fn answered(app: &App, filled: Filled) -> (Filled, Outcome) {
     if filled.sheet.is_empty() {
         return (filled, Outcome::Empty);
@@ -95,14 +95,14 @@ async fn answered(app: &App, filled: Filled) -> (Filled, Outcome) {
         Err(problem) => return (kept, Outcome::Failed(problem)),
     };
     let outcome = match question {
-        Ok(question) => told(app, &filled, question).await,
+        Ok(question) => respond(app, &filled, question).await,
         Err(open) => Outcome::Open(open),
     };
     (filled, outcome)
 }
 
 /// The answer to a question, stored if the form says so.
-async fn told(app: &App, filled: &Filled, question: Question) -> Outcome {
+async fn respond(app: &App, filled: &Filled, question: Question) -> Outcome {
     let body = axum::body::Bytes::copy_from_slice(&question.body);
     let answered = match app.answer(body, question.format.clone()).await {
         Ok(answered) => answered,
@@ -123,7 +123,7 @@ async fn told(app: &App, filled: &Filled, question: Question) -> Outcome {
             Err(problem) => return Outcome::Failed(problem),
         };
     }
-    Outcome::Answered(Box::new(Told {
+    Outcome::Answered(Box::new(Shown {
         answered,
         read_as: question.read_as,
         question: String::from_utf8_lossy(&question.body).into_owned(),
@@ -145,7 +145,7 @@ fn query_of(format: &Format) -> String {
 
 fn document(filled: &Filled, outcome: &Outcome) -> Page {
     let sheets = match outcome {
-        Outcome::Answered(told) => told.answered.sheets(),
+        Outcome::Answered(shown) => shown.answered.sheets(),
         _ => &[],
     };
     Page {
@@ -168,7 +168,7 @@ fn asking(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
     html! {
         form id="try" method="post" action="/ui/try" data-asks {
             label for=(SHEET) { "Price sheet or catalog entry, as JSON" }
-            textarea id=(SHEET) name=(SHEET) rows="18" spellcheck="false" autocomplete="off" {
+            textarea id=(SHEET) name=(SHEET) rows=(if filled.sheet.is_empty() { 8 } else { 18 }) spellcheck="false" autocomplete="off" {
                 // The parser drops one line break here, so that one of the text's own is kept.
                 "\n" (filled.sheet)
             }

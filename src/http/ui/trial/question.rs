@@ -35,7 +35,7 @@ pub(super) struct Question {
     pub(super) body: Vec<u8>,
     /// Its format.
     pub(super) format: Format,
-    /// How the text was read, in words.
+    /// The form in which the text was read, in words.
     pub(super) read_as: String,
     /// The pointer in the body of what the text, or a part of it, became.
     cut: &'static str,
@@ -112,7 +112,7 @@ impl Open {
     }
 }
 
-/// What was pasted, as JSON: a member of an object that was copied with its key gets braces.
+/// The pasted text as JSON: a member of an object that was copied with its key gets braces.
 fn completed(sheet: &str) -> String {
     let trimmed = sheet.trim();
     if trimmed.starts_with('"') {
@@ -135,7 +135,7 @@ impl Question {
             None => Ok(canonical(text, &tree, stated)),
             Some(catalog) => {
                 let (key, part) = entry_of(filled, catalog, &tree)?;
-                let read_as = format!("an entry of {}, `{key}`", catalog.name());
+                let read_as = format!("an entry of {}, {key}", catalog.name());
                 let format = Format::Entry {
                     catalog,
                     model: key,
