@@ -1,4 +1,4 @@
-//! What axe finds: faults for those who read by screen reader, keyboard or strong contrast.
+//! Findings of axe: faults for those who read by screen reader, keyboard or strong contrast.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is true of every page.
+//! Properties of every page.
 
 use serde_json::json;
 

@@ -78,7 +78,7 @@ impl Window {
             .to_owned()
     }
 
-    /// What the body of a function returns on the page; a promise is waited for.
+    /// Result of a function with this body on the page; a promise is waited for.
     pub(super) async fn run(&self, script: &str) -> Value {
         let ran = self.driver.execute(script, Vec::new()).await;
         let ran = ran.unwrap_or_else(|error| panic!("{script:.200}: {error}"));
