@@ -31,8 +31,9 @@ const AUTHORS: usize = 60;
 /// Rows of one transaction.
 const AT_ONCE: usize = 500;
 const RUNS: usize = 21;
-/// What the page may take and weigh.
+/// Longest time of the page.
 const LONGEST: Duration = Duration::from_millis(200);
+/// Most bytes of the page and its files, compressed.
 const HEAVIEST: usize = 150_000;
 
 fn main() {
