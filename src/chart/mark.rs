@@ -63,10 +63,12 @@ pub(crate) fn dashed(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
     }
 }
 
-/// The area within points, more or less transparent.
+/// The area within points, more or less transparent; nothing where there is no point.
 pub(crate) fn area(tone: Tone, points: &[(f64, f64)], opacity: f64) -> Markup {
     html! {
-        path class={ "area " (tone.class()) } d={ (path(points)) "Z" } fill=(tone.colour()) fill-opacity=(opacity) {}
+        @if !points.is_empty() {
+            path class={ "area " (tone.class()) } d={ (path(points)) "Z" } fill=(tone.colour()) fill-opacity=(opacity) {}
+        }
     }
 }
 

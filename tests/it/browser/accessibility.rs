@@ -1,9 +1,9 @@
-//! What axe finds: faults for those who read by screen reader, keyboard or strong contrast.
+//! Findings of axe: faults for those who read by screen reader, keyboard or strong contrast.
 
 use serde_json::Value;
 
-use super::axe_file;
-use super::window::Window;
+use super::window::{Theme, Window};
+use super::{axe_file, in_browser};
 
 /// Puts axe into the page. The driver does so from outside: the policy of the page stays as it is.
 pub(super) async fn prepare(window: &Window) {
@@ -40,4 +40,25 @@ fn lines(violation: &Value) -> Vec<String> {
         )
     };
     nodes.map(line).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn axe_finds_a_field_without_a_name_and_a_text_without_contrast() {
+    in_browser(async |window| {
+        window.go("/ui/try").await;
+        prepare(window).await;
+        let script = "
+            const [field, text] = [document.createElement('input'), document.createElement('p')];
+            text.textContent = 'hardly to be read';
+            text.style.color = 'rgb(200, 200, 200)';
+            document.querySelector('main').append(field, text);
+        ";
+        window.choose(Theme::Light).await;
+        window.run(script).await;
+        let found = findings(window).await.join("\n");
+        for rule in ["label: ", "color-contrast: "] {
+            assert!(found.contains(rule), "no {rule} in `{found}`");
+        }
+    })
+    .await;
 }

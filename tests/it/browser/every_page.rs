@@ -1,4 +1,4 @@
-//! What is true of every page.
+//! Properties of every page.
 
 use serde_json::json;
 
@@ -14,11 +14,11 @@ const PAGES: [(&str, &str); 17] = [
     ),
     ("market-empty", "/ui/?q=no-such-model"),
     ("model", "/ui/models/openai/gpt-5.4"),
-    ("model-cache", "/ui/models/anthropic/claude-opus-4.6"),
+    ("model-cache", "/ui/models/anthropic/claude-opus-4-6"),
     ("offer", "/ui/offers/openai/gpt-5.4"),
     (
         "compare",
-        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4.6&model=deepseek/deepseek-v3.1",
+        "/ui/compare?model=openai/gpt-5.4&model=anthropic/claude-opus-4-6&model=deepseek/deepseek-v3.1",
     ),
     ("compare-empty", "/ui/compare"),
     ("truth", "/ui/truth"),
@@ -58,7 +58,9 @@ async fn faults_of(window: &Window, name: &str, path: &str) -> Vec<String> {
     let mut faults = shown_everywhere(window, name).await;
     faults.extend(found_by_axe(window).await);
     faults.extend(printed(window).await);
-    let said = window.console_faults().await;
+    let said = window.console_faults().await.into_iter();
+    // Chromium remarks on the status of the page for a problem.
+    let said = said.filter(|line| !line.starts_with(&format!("{} - ", window.url(path))));
     faults.extend(
         said.into_iter()
             .map(|line| format!("on the console: {line}")),

@@ -43,7 +43,7 @@ async fn in_browser(test: impl AsyncFn(&Window)) {
     window.close().await;
 }
 
-/// What the tests need and what is not here.
+/// The first thing that the tests need and that is not here.
 fn missing() -> Option<&'static str> {
     if !driver::is_installed() {
         Some(

@@ -53,10 +53,14 @@ impl Window {
         self.service.change_price(name, input);
     }
 
+    /// The whole address of a page of the service.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.service.address())
+    }
+
     /// Goes to a page of the service.
     pub(super) async fn go(&self, path: &str) {
-        let url = format!("{}{path}", self.service.address());
-        self.driver.goto(url).await.unwrap();
+        self.driver.goto(self.url(path)).await.unwrap();
     }
 
     /// Asks for the same page again.
@@ -74,7 +78,7 @@ impl Window {
             .to_owned()
     }
 
-    /// What the body of a function returns on the page; a promise is waited for.
+    /// Result of a function with this body on the page; a promise is waited for.
     pub(super) async fn run(&self, script: &str) -> Value {
         let ran = self.driver.execute(script, Vec::new()).await;
         let ran = ran.unwrap_or_else(|error| panic!("{script:.200}: {error}"));
