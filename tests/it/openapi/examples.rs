@@ -265,7 +265,8 @@ impl Recorder {
         let mut query: Vec<String> = Vec::new();
         for parameter in parameters(operation, "query") {
             let name = parameter["name"].as_str().unwrap();
-            let is_wanted = parameter["required"] == true || name == "since";
+            let of_chart = path == "/charts/{chart}" && name == "model";
+            let is_wanted = parameter["required"] == true || name == "since" || of_chart;
             match prefill(parameter) {
                 _ if name == "limit" => query.push(format!("limit={ITEMS_LEFT}")),
                 _ if path.ends_with("/stream") && name == "since" => {
@@ -310,6 +311,7 @@ impl Recorder {
             let nothing = match path {
                 "/history" => "/history?provider=acme&model=none".to_owned(),
                 "/compare" => "/compare?model=acme/none,acme/other".to_owned(),
+                "/charts/{chart}" => "/charts/moves.json?model=acme/none".to_owned(),
                 _ => nothing,
             };
             let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"prompt_tokens": 1}});
