@@ -265,8 +265,7 @@ impl Recorder {
         let mut query: Vec<String> = Vec::new();
         for parameter in parameters(operation, "query") {
             let name = parameter["name"].as_str().unwrap();
-            let of_chart = path == "/charts/{chart}" && name == "model";
-            let is_wanted = parameter["required"] == true || name == "since" || of_chart;
+            let is_wanted = parameter["required"] == true || name == "since";
             match prefill(parameter) {
                 _ if name == "limit" => query.push(format!("limit={ITEMS_LEFT}")),
                 _ if path.ends_with("/stream") && name == "since" => {
@@ -275,6 +274,10 @@ impl Recorder {
                 Some(value) if is_wanted => query.push(format!("{name}={value}")),
                 _ => {}
             }
+        }
+        // The charts of a model; others need none.
+        if path == "/charts/{chart}" {
+            query.push("model=google/gemini-2.5-pro".to_owned());
         }
         if !query.is_empty() {
             uri = format!("{uri}?{}", query.join("&"));
@@ -285,6 +288,12 @@ impl Recorder {
         });
         for (media_type, body) in request_examples(operation) {
             for accepted in &accepted {
+                // The form of a chart is the end of its address.
+                let uri = match *accepted {
+                    "text/csv" => uri.replace(".json?", ".csv?"),
+                    "image/svg+xml" => uri.replace(".json?", ".svg?"),
+                    _ => uri.clone(),
+                };
                 // The first request for an estimate stores it, the second finds it.
                 for _ in 0..if path == "/infer" { 2 } else { 1 } {
                     let reply = self.send(method, &uri, accepted, media_type, body).await;
