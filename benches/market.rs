@@ -99,7 +99,7 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// Stores another price, after which every page is written anew.
+/// Stores another price, after which every page is written again.
 fn change(address: &str, number: usize) {
     let sheet = sheet(0, 0, 100 + number);
     let answer = ureq::post(format!("{address}/infer"))

@@ -11,7 +11,7 @@ pub(crate) fn round(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }
 
-/// Side of a place on which a text stands.
+/// Side of a place on which a text is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// The text begins there.

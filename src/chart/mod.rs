@@ -32,7 +32,7 @@ use self::tone::Tone;
 /// A chart.
 #[derive(Debug, Clone)]
 pub(crate) struct Chart {
-    /// What it shows, as a finding where there is one: the accessible name.
+    /// The finding, or what is drawn: the accessible name.
     pub(crate) title: String,
     /// The finding with its figures, for those who do not see the drawing.
     pub(crate) description: String,

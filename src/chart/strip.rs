@@ -21,7 +21,7 @@ pub(crate) struct Strip {
     pub(crate) interval_50: Option<(f64, f64)>,
     /// Median.
     pub(crate) median: f64,
-    /// Whether the sheets tell more than the prior; else the strip is faint.
+    /// Whether it is identified; else the strip is faint.
     pub(crate) identified: bool,
     /// The value that is public.
     pub(crate) truth: Option<f64>,
@@ -95,7 +95,7 @@ impl Strips {
         #[expect(clippy::cast_precision_loss, reason = "rows are few")]
         let bottom = TOP + ROW * self.rows.len().max(1) as f64;
         let scale = Scale::log(self.domain, (LEFT, WIDTH - RIGHT));
-        let ticks = axis::named(&scale, 6, compact);
+        let ticks = axis::named(&scale, 6, axis::short);
         let middles = std::iter::successors(Some(TOP + ROW / 2.0), |middle| Some(middle + ROW));
         let drawing = html! {
             (axis::horizontal(&scale, (TOP, bottom), &ticks))

@@ -12,7 +12,7 @@ const MOST_KEPT: usize = 500;
 pub struct Refusal {
     /// Name of the entry.
     pub entry: String,
-    /// Why it states no sheet.
+    /// The reason that it states no sheet.
     pub reason: String,
 }
 

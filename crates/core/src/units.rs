@@ -287,6 +287,9 @@ pub fn readable(number: f64) -> String {
 #[must_use]
 pub fn compact(number: f64) -> String {
     const SUFFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")];
+    if number == 0.0 {
+        return "0".to_owned();
+    }
     let (unit, suffix) = SUFFIXES
         .into_iter()
         .find(|(unit, _)| number >= 0.9995 * unit)

@@ -42,12 +42,12 @@ fn chart_of(market: &Market, models: &[&MarketModel], quantity: JointQuantity) -
     let identified = rows.iter().filter(|(_, strip)| strip.identified).count();
     let strips = Strips {
         title: format!(
-            "Prices tell the {label} of {identified} of {} models",
+            "The {label} of {identified} of {} models are identified",
             rows.len()
         ),
         description: format!(
             "Each strip is the estimate of the {label} of a model: the dot is the median, the dark part the 50 % interval, the \
-             light part that of 90 %, grey the prior, an upright mark the published value. It is faint where prices tell too little."
+             light part that of 90 %, grey the prior, an upright mark the published value. It is faint where the quantity is not identified."
         ),
         domain: market.domain(quantity),
         rows,

@@ -18,7 +18,7 @@ pub(in crate::http) struct EstimateDensity {
     /// Densities and joint draws.
     #[serde(flatten)]
     pub(in crate::http) densities: Densities,
-    /// How the drawn models are served, for charts.
+    /// Serving of the drawn models, for charts.
     #[serde(skip)]
     pub(in crate::http) serving: Serving,
 }

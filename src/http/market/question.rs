@@ -69,7 +69,7 @@ impl Sort {
     }
 }
 
-/// What is asked: which models, by which quantity, in which order.
+/// The question: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
 pub(in crate::http) struct Question {

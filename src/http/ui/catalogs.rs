@@ -87,7 +87,7 @@ async fn page(app: &App) -> Result<Page, Problem> {
     })
 }
 
-/// The imports of a source that tell its state.
+/// The imports of a source that show its state.
 struct Last<'a> {
     newest: &'a ImportRow,
     /// The newest that succeeded, also one that found the catalog unchanged.

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
+use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 use url::form_urlencoded;
 
@@ -14,6 +15,7 @@ use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
 use super::names::model_address;
+use super::spelling::canonical;
 use super::words::percent;
 use crate::http::app::App;
 use crate::http::charts::Question;
@@ -66,6 +68,12 @@ pub(super) async fn show(
     };
     let response = answer::page(&app, &format!("compare {names:?}"), &headers, page).await;
     match refused.get() {
+        Some(problem)
+            if problem.status == 404
+                && let Some(address) = respelled(&app, &names).await =>
+        {
+            Redirect::temporary(&address).into_response()
+        }
         Some(problem) if matches!(problem.status, 404 | 409) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::NOT_FOUND);
             answer::html(
@@ -75,6 +83,22 @@ pub(super) async fn show(
         }
         _ => response,
     }
+}
+
+/// The same comparison by canonical names; none where no name has another spelling.
+async fn respelled(app: &App, names: &[String]) -> Option<String> {
+    let mut spelled = Vec::new();
+    for name in names {
+        let is_known = matches!(app.store.model(name, None).await, Ok(Some(_)));
+        let other = if is_known {
+            None
+        } else {
+            canonical(app, name).await
+        };
+        spelled.push(other.unwrap_or_else(|| name.clone()));
+    }
+    let spelled_names: Vec<&str> = spelled.iter().map(String::as_str).collect();
+    (spelled != names).then(|| address(&spelled_names))
 }
 
 /// The names of a question, each once; the parameter may be repeated, and a value may hold several.

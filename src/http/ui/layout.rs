@@ -1,4 +1,4 @@
-//! What all pages share: the head, the navigation with the search box, the foot, and the page for a problem.
+//! The frame of all pages: the head, the navigation with the search box, the foot, and the page for a problem.
 
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};

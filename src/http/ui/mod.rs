@@ -15,6 +15,7 @@ mod model;
 mod names;
 mod plan;
 mod quantities;
+mod spelling;
 mod trial;
 mod truth;
 mod words;

@@ -121,17 +121,17 @@ async fn the_arrow_keys_read_a_chart_out() {
         window.go("/ui/plan?view=fleet").await;
         window.tab_to("figure[data-chart]").await;
         let read = "document.querySelector('figure[data-chart] .reader').textContent";
-        let mut heard = Vec::new();
+        let mut labels = Vec::new();
         for key in [Key::Right, Key::Right, Key::End, Key::Home, Key::Escape] {
             window.press(key).await;
-            heard.push(window.text(read).await.unwrap());
+            labels.push(window.text(read).await.unwrap());
         }
-        let [first, second, last, home, left] = &heard[..] else {
+        let [first, second, last, home, left] = &labels[..] else {
             unreachable!()
         };
         assert!(
             !first.is_empty() && first == home && first != second && first != last,
-            "{heard:?}"
+            "{labels:?}"
         );
         assert_eq!(left, "");
     })

@@ -16,7 +16,7 @@ async fn what_changed_is_shown_as_soon_as_it_is_stored() {
             let shown = format!("document.getElementById('{part}').textContent");
             let before = window.text(&shown).await;
             let began = Instant::now();
-            // Again, as what is stored before the page listens is not told to it.
+            // Again: the page is not notified of what is stored before it listens.
             for price in 1.. {
                 window.change_price("xai_grok-4.7.json", &format!("{}.5{}", price, part.len()));
                 tokio::time::sleep(Duration::from_secs(1)).await;

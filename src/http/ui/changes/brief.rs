@@ -14,7 +14,7 @@ pub(in crate::http::ui) fn address_of(
     canonical_model.map_or_else(|| offer_address(provider, model), model_address)
 }
 
-/// When something changed, what, and how in words.
+/// The time, the offer and the words of a change.
 pub(in crate::http::ui) fn brief(change: &ChangeRow, format: &str) -> Markup {
     let at = jiff::Timestamp::from(change.observed_at);
     let canonical_model = change.canonical_model.as_deref();

@@ -33,7 +33,7 @@ pub(super) struct Parameters {
     before: String,
 }
 
-/// What is asked.
+/// The question.
 #[derive(Debug, Clone)]
 struct Question {
     parameters: Parameters,

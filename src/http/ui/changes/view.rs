@@ -10,7 +10,7 @@ use crate::http::ui::layout::{Page, Tab};
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 use unroof_core::units::readable;
 
-/// What the page shows.
+/// The content of the page.
 pub(super) struct View<'a> {
     pub(super) question: &'a Question,
     pub(super) summarised: &'a Summarised,
@@ -45,7 +45,7 @@ impl View<'_> {
         }
     }
 
-    /// How many prices rose and fell in the window, with the largest move.
+    /// Numbers of changes in the window, with the largest move.
     fn finding(&self) -> String {
         let in_window = |kind| {
             let of_kind = self
@@ -198,7 +198,7 @@ impl View<'_> {
         }
     }
 
-    /// How to be told of what is shown.
+    /// Ways to be notified of these changes.
     fn watch(&self) -> Markup {
         let filter = serde_json::to_string(&self.question.filter).unwrap_or_default();
         let body = format!(r#"{{"url": "https://example.com/hook", "filter": {filter}}}"#);
@@ -225,7 +225,7 @@ fn mover(row: &MoveRow) -> Markup {
     }
 }
 
-/// How far a price moved, in per cent, or as a factor from two on.
+/// The move of a price, in per cent, or as a factor from two on.
 fn ratio(row: &MoveRow) -> String {
     let of = row.new_value / row.old_value;
     match row.factor {

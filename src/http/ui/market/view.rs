@@ -15,7 +15,7 @@ use crate::storage::{ChangeKind, ChangeRow};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::{compact, readable};
 
-/// What the page shows.
+/// The content of the page.
 pub(super) struct View<'a> {
     pub(super) question: &'a Question,
     pub(super) market: &'a Market,
@@ -79,11 +79,11 @@ impl View<'_> {
         };
         let label = quantity.definition().label;
         html! {
-            h1 { (models) ": prices tell the " (label) " of " (thousands(identified)) }
+            h1 { (models) "; " (label) " identified for " (thousands(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts. The strip is the estimate: its dot is the median, its \
                  dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
-                 prices tell too little. " a href="/ui/truth" { "How often such estimates are right" } "."
+                 the quantity is not identified. " a href="/ui/truth" { "How often such estimates are right" } "."
             }
         }
     }
@@ -273,7 +273,7 @@ impl View<'_> {
 
 /// The axis that all strips have.
 fn axis_of(scale: &Scale) -> Markup {
-    let ticks = axis::named(scale, 5, compact);
+    let ticks = axis::named(scale, 5, axis::short);
     html! {
         svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {AXIS_HEIGHT}"))
             width=(STRIP) height=(AXIS_HEIGHT) role="img" font-size="11"

@@ -19,6 +19,7 @@ use maud::{Markup, html};
 use super::answer;
 use super::layout::{Page, Tab};
 use super::names::model_address;
+use super::spelling::canonical;
 use crate::http::app::App;
 use crate::http::charts::Question;
 use crate::http::charts::subject::Subject;
@@ -28,14 +29,11 @@ use crate::http::extract::Path;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
 use crate::http::stored_estimate::StoredEstimate;
-use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom, ModelRow, ModelSelection};
-use unroof_core::catalog::model_key;
+use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
 const EVENTS: u32 = 40;
-/// Models of one author among which another spelling is looked for.
-const MOST_MODELS: u32 = 1_000;
 
 /// Shows a model.
 pub(super) async fn show(
@@ -54,37 +52,10 @@ pub(super) async fn show(
     if response.status() != StatusCode::NOT_FOUND {
         return response;
     }
-    let other = elsewhere(&app, &author, &model).await;
-    other.map_or(response, |address| {
-        Redirect::temporary(&address).into_response()
+    let other = canonical(&app, &name).await;
+    other.map_or(response, |name| {
+        Redirect::temporary(&model_address(&name)).into_response()
     })
-}
-
-/// The page of the model whose canonical name has other signs between the same words: `claude-opus-4.6` is
-/// `claude-opus-4-6`.
-async fn elsewhere(app: &App, author: &str, model: &str) -> Option<String> {
-    let known = author_models(app, author).await?;
-    let key = model_key(model);
-    let is_same = |name: &&str| *name != model && model_key(name) == key;
-    let names = known
-        .iter()
-        .filter_map(|row| Some(row.canonical_model.split_once('/')?.1));
-    let name = { names }.find(is_same)?;
-    Some(model_address(&format!("{author}/{name}")))
-}
-
-async fn author_models(app: &App, author: &str) -> Option<Vec<ModelRow>> {
-    let selection = ModelSelection {
-        author: vec![author.to_owned()],
-        ..ModelSelection::default()
-    };
-    let models = app.store.models(&selection, None, MOST_MODELS);
-    // Without an answer the page stays that of a model that is not found.
-    if author.contains('\0') {
-        None
-    } else {
-        models.await.ok()
-    }
 }
 
 /// Shows an offer.
