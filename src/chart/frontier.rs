@@ -92,8 +92,8 @@ impl Frontier {
             .map(place)
             .collect();
         html! {
-            (axis::horizontal(across, (TOP, BOTTOM), &axis::named(across, 6, compact)))
-            (axis::vertical(up, (LEFT, WIDTH - 12.0), &axis::named(up, 6, compact)))
+            (axis::horizontal(across, (TOP, BOTTOM), &axis::named(across, 6, axis::short)))
+            (axis::vertical(up, (LEFT, WIDTH - 12.0), &axis::named(up, 6, axis::short)))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, self.cost_name))
             (text(Tone::Muted, (WIDTH - 12.0, HEIGHT - 6.0), Anchor::End, "tokens per second for one user"))
             (line(Tone::Estimate, &front, 1.5))

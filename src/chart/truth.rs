@@ -69,8 +69,8 @@ impl Truth {
         let across = Scale::log((low, high), (LEFT, WIDTH - RIGHT));
         let up = Scale::log((low, high), (BOTTOM, TOP));
         let drawing = html! {
-            (axis::horizontal(&across, (TOP, BOTTOM), &axis::named(&across, 8, compact)))
-            (axis::vertical(&up, (LEFT, WIDTH - RIGHT), &axis::named(&up, 8, compact)))
+            (axis::horizontal(&across, (TOP, BOTTOM), &axis::named(&across, 8, axis::short)))
+            (axis::vertical(&up, (LEFT, WIDTH - RIGHT), &axis::named(&up, 8, axis::short)))
             (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "estimate"))
             (text(Tone::Muted, (WIDTH - RIGHT, BOTTOM + 34.0), Anchor::End, "public value"))
             (dashed(Tone::Truth, &[(across.at(low), up.at(low)), (across.at(high), up.at(high))], 1.5))

@@ -16,7 +16,7 @@ use super::metrics::method_name;
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::queue::note_refusal;
 use super::refusals::PAUSE;
-use super::ui::HTML;
+use super::ui::{HTML, as_page};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -44,7 +44,10 @@ pub(super) async fn request_scope(
     );
     let started = Instant::now();
     async move {
-        let answer = next.run(request).await;
+        let mut answer = next.run(request).await;
+        if policy == PAGES {
+            answer = as_page(&app, answer);
+        }
         let is_refusal = answer.status() == BUSY && !is_probe;
         let is_prompt = !is_refusal || app.refusals.count();
         if !is_prompt {
@@ -117,13 +120,16 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
 /// Content security policy of an answer that is no page.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
+/// Content security policy of the pages.
+const PAGES: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+
 /// Content security policy of a route: scripts and styles only for pages, and only from this origin. Swagger UI styles its
 /// elements itself.
 fn policy_of(route: &str) -> &'static str {
     if route.starts_with("/docs") {
         "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
     } else if route.starts_with("/ui") {
-        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+        PAGES
     } else {
         NO_PAGE
     }

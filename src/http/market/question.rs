@@ -55,7 +55,7 @@ pub(in crate::http) enum Sort {
 }
 
 impl Sort {
-    const ALL: [(Self, &'static str); 5] = [
+    pub(in crate::http) const ALL: [(Self, &'static str); 5] = [
         (Self::Name, "name"),
         (Self::Hosts, "hosts"),
         (Self::Lowest, "lowest"),

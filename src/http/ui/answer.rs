@@ -37,7 +37,20 @@ pub(super) async fn page(
 /// The page for a problem.
 pub(super) fn of(app: &App, problem: &Problem) -> Response<Body> {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    html(status, of_problem(problem).document(app.now()))
+    let mut response = html(status, of_problem(problem).document(app.now()));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        let wait = HeaderValue::from_static("1");
+        response.headers_mut().insert(header::RETRY_AFTER, wait);
+    }
+    response
+}
+
+/// The answer of a page's route, as a page also where a layer around it refused the request.
+pub(in crate::http) fn as_page(app: &App, mut answer: Response<Body>) -> Response<Body> {
+    match answer.extensions_mut().remove::<Problem>() {
+        Some(problem) => of(app, &problem),
+        None => answer,
+    }
 }
 
 /// A document with a status, not cached.

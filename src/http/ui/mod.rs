@@ -26,7 +26,7 @@ use axum::routing::get;
 
 use super::app::App;
 
-pub(super) use answer::HTML;
+pub(super) use answer::{HTML, as_page};
 
 /// The routes of the pages.
 pub(super) fn routes() -> Router<App> {

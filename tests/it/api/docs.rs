@@ -7,11 +7,11 @@ use axum::http::StatusCode;
 use crate::support::{Api, TestDatabase};
 
 #[tokio::test]
-async fn the_root_leads_to_the_docs() {
+async fn the_root_leads_to_the_pages() {
     let api = TestDatabase::sqlite().api().await;
     let root = api.get("/").await;
     assert!(root.status.is_redirection());
-    assert_eq!(root.header("location"), Some("/docs"));
+    assert_eq!(root.header("location"), Some("/ui/"));
     let docs = api.get("/docs").await;
     assert!(docs.status.is_redirection());
     assert_eq!(docs.header("location"), Some("/docs/"));

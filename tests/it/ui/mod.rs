@@ -1,6 +1,8 @@
 //! The pages under `/ui/` and the charts that have an address of their own.
 
+mod changes;
 mod compare;
+mod market;
 mod model;
 mod plan;
 mod trial;

@@ -115,14 +115,15 @@ impl View<'_> {
                 }
                 label { "Hosts, at least" input.short name="hosts" type="number" min="0" value=[hosts]; }
                 label { "$/Mtok, at most" input.short name="price" type="number" min="0" step="any" value=[question.price]; }
+                label { "Sorted by"
+                    select name="sort" {
+                        @for (sort, name) in Sort::ALL { option value=(name) selected[sort == question.sort] { (name) } }
+                    }
+                }
                 label { "As of" input name="as_of" type="date" value=[question.as_of]; }
                 label.check { input name="identified" type="checkbox" checked[question.identified]; "identified" }
                 label.check { input name="open" type="checkbox" checked[question.open]; "published value" }
                 label.check { input name="copies" type="checkbox" checked[question.copies]; "count copied prices" }
-                @if question.sort != Sort::Name || question.descending {
-                    input type="hidden" name="sort" value=(question.sort.name());
-                    input type="hidden" name="order" value=(if question.descending { "desc" } else { "asc" });
-                }
                 button { "Show" }
                 a href="/ui/" { "Reset" }
             }

@@ -16,7 +16,7 @@ pub(super) fn summary(answer: &PlanAnswer) -> Markup {
         @match answer.plans.first() {
             Some(best) => p.lead data-finding {
                 strong { (model) } ": the cheapest of " (readable_count(answer.searched.units)) " ways to serve "
-                (compact(best.requests_per_second)) " requests per second takes " strong { (compact(best.chips)) " " (best.decode.accelerator) }
+                (readable(best.requests_per_second)) " requests per second takes " strong { (readable(best.chips)) " " (best.decode.accelerator) }
                 @if let Some(day) = best.cost.usd_per_day { " and costs $" (compact(day)) " a day" }
                 (prices(best))
                 ". One user gets " (compact(best.time_per_output_token.tokens_per_second_per_user)) " tokens/s"
@@ -92,7 +92,7 @@ fn ranking(plans: &[PlanItem]) -> Markup {
                                 @if let Some(prefill) = &plan.prefill { "prompts: " (layout(&prefill.layout)) "; answers: " }
                                 (layout(&plan.decode.layout))
                             }
-                            td.number { (compact(plan.chips)) }
+                            td.number { (readable(plan.chips)) }
                             td.number { (number(plan.time_to_first_token.p95_seconds.map(|seconds| seconds.0))) }
                             td.number { (compact(plan.time_per_output_token.tokens_per_second_per_user)) }
                             td.number { (number(plan.cost.usd_per_mtok)) }

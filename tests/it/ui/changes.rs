@@ -1,0 +1,83 @@
+//! What changed, and what imports refused.
+
+use axum::http::StatusCode;
+use serde_json::json;
+
+use super::page;
+use crate::models::{hosted, observe};
+use crate::support::on_each_database;
+
+#[tokio::test]
+async fn the_largest_moves_are_first_and_new_offers_are_counted() {
+    on_each_database(async |database| {
+        let api = database.api().await;
+        for (provider, before, after) in [("acme", "10.00", "9.00"), ("beta", "10.00", "2.00")] {
+            observe(
+                &api,
+                &hosted(provider, "1.00", before),
+                "2026-11-19T00:00:00Z",
+            )
+            .await;
+            observe(
+                &api,
+                &hosted(provider, "1.00", after),
+                "2026-11-20T00:00:00Z",
+            )
+            .await;
+        }
+        let reply = api.get("/ui/changes").await;
+        let text = page(&reply, StatusCode::OK);
+        assert!(
+            text.contains("2 prices changed and 2 offers were added in 7 days"),
+            "{text}"
+        );
+        assert!(
+            text.contains("5 times as cheap") && text.contains("-10 %"),
+            "{text}"
+        );
+        let day = text.split("datetime=\"2026-11-20\"").nth(1).unwrap();
+        let place = |host: &str| day.find(&format!("at {host}")).unwrap();
+        assert!(place("beta") < place("acme"), "{day}");
+        assert!(
+            text.contains("kind=offer.added") && text.contains("2 offers seen for the first time")
+        );
+        let reply = api
+            .get("/ui/changes?kind=price.changed&provider=acme")
+            .await;
+        let filtered = page(&reply, StatusCode::OK);
+        assert!(
+            filtered.contains("/changes.atom?kind=price.changed&amp;provider=acme"),
+            "{filtered}"
+        );
+        assert!(!filtered.contains("at beta"), "{filtered}");
+        let reply = api.get("/ui/changes?kind=price").await;
+        assert!(page(&reply, StatusCode::BAD_REQUEST).contains("a kind from the list"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_import_of_a_source_has_what_it_refused() {
+    on_each_database(async |database| {
+        let api = database.api().await;
+        let reply = api.get("/ui/catalogs").await;
+        assert!(page(&reply, StatusCode::OK).contains("No catalog was imported yet"));
+        let with = |mode: &str| {
+            json!({
+                "acme/good": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 3e-6},
+                "acme/<i>": {"litellm_provider": "acme", "mode": mode, "output_cost_per_image": 0.04},
+            })
+        };
+        for mode in ["image_generation", "image_generation"] {
+            let reply = api.post("/catalogs?format=litellm", with(mode).to_string()).await;
+            assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        }
+        let reply = api.get("/ui/catalogs").await;
+        let text = page(&reply, StatusCode::OK);
+        assert!(text.contains("Every catalog was read in the last 36 hours"), "{text}");
+        assert!(text.contains("litellm: 1 of 2 entries") && text.contains("acme/&lt;i&gt;"), "{text}");
+        let kept = database.number("SELECT count(*) FROM imports WHERE refusals IS NOT NULL").await;
+        assert_eq!(kept, 1, "an earlier import of the source forgets what it refused");
+    })
+    .await;
+}
