@@ -183,9 +183,9 @@ pub(super) struct ChartDocument<'a> {
     path = "/charts/{chart}",
     tag = "charts",
     params(
-        ("chart" = String, Path, description = "Kind and form, `moves.svg`", example = "moves.json"),
-        ("model" = Option<Vec<String>>, Query, description = "Canonical name, `author/model`; several for charts that compare",
-            example = json!(["google/gemini-2.5-pro"])),
+        ("chart" = String, Path, description = "Kind and form, such as `market.svg` or `density.csv`", example = "market.json"),
+        ("model" = Option<String>, Query, description = "Canonical name, `author/model`; repeated for charts that compare",
+            example = "google/gemini-2.5-pro"),
         ("quantity" = Option<String>, Query, description = "Quantity of the estimate; `active_parameters` if left out",
             example = "active_parameters"),
         ("provider" = Option<String>, Query, description = "Seller of an offer, with `offer` in place of `model`"),

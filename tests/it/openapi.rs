@@ -67,6 +67,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/models/{author}/{model}/series", "get"),
         ("/models/{author}/{model}/badge.svg", "get"),
         ("/compare", "get"),
+        ("/charts/{chart}", "get"),
         ("/track-record", "get"),
         ("/vendors/{name}", "get"),
         ("/offers/{provider}/{model}/history", "get"),

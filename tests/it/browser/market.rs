@@ -75,6 +75,7 @@ async fn escape_closes_the_suggestions_and_enter_searches_for_what_is_typed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_column_sorts_by_the_keyboard_in_both_directions() {
     in_browser(async |window| {
+        window.resize(1600, 1).await;
         window.go("/ui/").await;
         let by_name = rows(window).await;
         assert!(by_name.len() >= 10, "{by_name:?}");

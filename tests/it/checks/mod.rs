@@ -46,6 +46,7 @@ async fn routes(api: &Api) -> Vec<Route> {
         path.replace("{id}", id)
             .replace("{slug}", "unreadable")
             .replace("{provider}/{model}", "acme/m-1")
+            .replace("{chart}", "market.json")
     };
     let with_names = |path: &str| match path {
         "/history" => "/history?provider=acme&model=m-1".to_owned(),

@@ -490,7 +490,7 @@ async fn a_service_estimates_models_by_itself_unless_it_is_to_skip_them() {
     // The command reads the same estimate.
     let printed = output_of(&["model", "acme/m-1", "--database-url", &database.url]);
     assert!(printed.contains("active parameters"), "{printed}");
-    assert!(printed.contains("acme/m-1 global"), "{printed}");
+    assert!(printed.contains("acme/m-1   0.15"), "{printed}");
     let json = output_of(&[
         "model",
         "acme/m-1",
@@ -504,7 +504,9 @@ async fn a_service_estimates_models_by_itself_unless_it_is_to_skip_them() {
     let unknown = run(&["model", "acme/m-9", "--database-url", &database.url]);
     assert_eq!(unknown.code, Some(1));
     assert!(
-        unknown.err.contains("there is no estimate of a model"),
+        unknown
+            .err
+            .contains("there is no model, offer or estimate `acme/m-9`"),
         "{}",
         unknown.err
     );

@@ -275,10 +275,6 @@ impl Recorder {
                 _ => {}
             }
         }
-        // The charts of a model; others need none.
-        if path == "/charts/{chart}" {
-            query.push("model=google/gemini-2.5-pro".to_owned());
-        }
         if !query.is_empty() {
             uri = format!("{uri}?{}", query.join("&"));
         }
@@ -290,8 +286,8 @@ impl Recorder {
             for accepted in &accepted {
                 // The form of a chart is the end of its address.
                 let uri = match *accepted {
-                    "text/csv" => uri.replace(".json?", ".csv?"),
-                    "image/svg+xml" => uri.replace(".json?", ".svg?"),
+                    "text/csv" => uri.replace(".json", ".csv"),
+                    "image/svg+xml" => uri.replace(".json", ".svg"),
                     _ => uri.clone(),
                 };
                 // The first request for an estimate stores it, the second finds it.

@@ -25,10 +25,6 @@ async fn with_models(database: &TestDatabase) -> Api {
             "2026-05-01T00:00:00Z",
         ),
         (
-            named("acme", "acme/m-1", "1.00", "4.00"),
-            "2026-10-22T00:00:00Z",
-        ),
-        (
             named("beta", "acme/m-1", "1.50", "6.00"),
             "2026-05-01T00:00:00Z",
         ),
@@ -43,6 +39,9 @@ async fn with_models(database: &TestDatabase) -> Api {
     ] {
         observe(&api, &sheet, seen_at).await;
     }
+    estimate_models(database).await;
+    let repriced = named("acme", "acme/m-1", "1.00", "4.00");
+    observe(&api, &repriced, "2026-10-22T00:00:00Z").await;
     estimate_models(database).await;
     api
 }
