@@ -1,4 +1,4 @@
-//! What changed, and what imports refused.
+//! Changes by day, and the refused entries of imports.
 
 use axum::http::StatusCode;
 use serde_json::json;
