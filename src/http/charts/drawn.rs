@@ -12,6 +12,7 @@ use crate::chart::roofline::{Draw, Roofline};
 use crate::http::app::App;
 use crate::http::density::{EstimateDensity, read_density};
 use crate::http::problem::{NOT_FOUND, Problem, UNREADABLE};
+use unroof_core::estimate::LEAST_BITS;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::serving::{CostAt, RooflinePoint};
 use unroof_core::sheet::{PriceSheet, RateCell};
@@ -54,11 +55,13 @@ pub(in crate::http) fn density_of(
     let label = capital(definition.label);
     let title = if own.identified {
         format!("{label}: probably {} ({span})", compact(own.median))
-    } else {
+    } else if own.information_gained_bits < LEAST_BITS {
         format!(
             "{label} not identified: {} ({span}) is mostly the prior",
             compact(own.median)
         )
+    } else {
+        format!("{label}: {} ({span}), not identified", compact(own.median))
     };
     let truth = subject.truth(quantity);
     let of_truth = truth.map(|truth| {

@@ -102,7 +102,7 @@ pub(in crate::http) fn calibration_of(tracked: &'static TrackedQuantity) -> Char
     let verdict = match covered {
         covered if covered < 0.85 => "intervals are too narrow",
         covered if covered > 0.95 => "intervals are wider than they need be",
-        _ => "intervals mean what they say",
+        _ => "about as many as there should be",
     };
     Calibration {
         title: format!("Of the public values, {:.0} % are inside the 90 % interval: {verdict}", 100.0 * covered),

@@ -86,7 +86,7 @@ pub(in crate::http) struct Question {
     pub(in crate::http) identified: bool,
     /// Only models whose architecture is published.
     pub(in crate::http) open: bool,
-    /// Whether equal prices of several hosts count each.
+    /// Whether equal prices of several hosts count once.
     pub(in crate::http) copies: bool,
     /// The day at whose beginning the prices are in force.
     pub(in crate::http) as_of: Option<Date>,
@@ -225,17 +225,23 @@ impl Question {
     }
 
     fn has(&self, model: &MarketModel) -> bool {
-        let sought = self.q.trim().to_lowercase();
+        let sought = letters(&self.q);
         let is_identified =
             || model.estimate(self.quantity).and_then(|of| of.identified) == Some(true);
         let is_cheap = |most: f64| model.lowest().is_some_and(|price| price.blended() <= most);
-        model.name.contains(&sought)
+        letters(&model.name).contains(&sought)
             && (self.author.is_empty() || model.author == self.author)
             && model.hosts >= self.hosts
             && self.price.is_none_or(is_cheap)
             && (!self.identified || is_identified())
             && (!self.open || model.is_open())
     }
+}
+
+/// The letters and digits of a name: `Claude Opus 4.6` finds `claude-opus-4-6`.
+fn letters(name: &str) -> String {
+    let letters = name.chars().filter(|sign| sign.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
 }
 
 fn with_query(path: &str, query: &str) -> String {

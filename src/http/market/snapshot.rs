@@ -1,6 +1,6 @@
 //! All models with the prices of their offers, as of a time: read once for every version of the store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use moka::future::Cache;
@@ -38,7 +38,7 @@ pub(in crate::http) struct MarketModel {
     truths: Vec<Option<f64>>,
     /// Providers that sell it.
     pub(in crate::http) hosts: usize,
-    /// The prices in force but free ones, the cheapest first.
+    /// The lowest price of every provider, but free ones, the cheapest first.
     prices: Vec<Price>,
     /// The same without copies: equal prices once.
     distinct: Vec<Price>,
@@ -57,7 +57,15 @@ impl MarketModel {
                 .collect()
         });
         let hosts: BTreeSet<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
-        let mut prices: Vec<Price> = offers.iter().filter_map(price).collect();
+        let mut lowest: BTreeMap<&str, Price> = BTreeMap::new();
+        for offer in offers {
+            let Some(price) = price(offer) else { continue };
+            let known = lowest.entry(&offer.provider).or_insert(price);
+            if price.blended() < known.blended() {
+                *known = price;
+            }
+        }
+        let mut prices: Vec<Price> = lowest.into_values().collect();
         prices.sort_by(|left, right| left.blended().total_cmp(&right.blended()));
         let mut distinct = prices.clone();
         distinct.dedup();
@@ -92,12 +100,12 @@ impl MarketModel {
         self.prices.first().copied()
     }
 
-    /// The price in the middle, with or without copies.
-    pub(in crate::http) fn median(&self, with_copies: bool) -> Option<Price> {
-        let prices = if with_copies {
-            &self.prices
-        } else {
+    /// The price in the middle; copies count once where that is wanted.
+    pub(in crate::http) fn median(&self, copies_once: bool) -> Option<Price> {
+        let prices = if copies_once {
             &self.distinct
+        } else {
+            &self.prices
         };
         prices.get(prices.len().saturating_sub(1) / 2).copied()
     }

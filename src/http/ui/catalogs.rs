@@ -49,6 +49,9 @@ async fn page(app: &App) -> Result<Page, Problem> {
     let disagreements = store
         .disagreements(&Selection::default(), None, None, DISAGREEMENTS)
         .await?;
+    let mut disagreements = disagreements;
+    let size = |row: &DisagreementRow| row.largest_factor.unwrap_or(f64::INFINITY);
+    disagreements.sort_by(|left, right| size(right).total_cmp(&size(left)));
     let last = last_of_each(&imports);
     let ids: Vec<Uuid> = last
         .iter()
@@ -216,7 +219,8 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
         } @else {
             details {
                 summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries" }
-                @if kept { p.note { "The first " (known.len()) " are kept. The report of an import lists them all." } }
+                @if known.is_empty() { p.note { "Their reasons are not stored. The next import stores them." } }
+                @else if kept { p.note { "The first " (known.len()) " are stored. The report of an import lists them all." } }
                 dl.reasons {
                     @for (reason, entries) in &by_reason {
                         dt { (entries.len()) " × " (reason) }

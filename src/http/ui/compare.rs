@@ -212,6 +212,7 @@ fn compared(comparison: &Comparison) -> Markup {
         .partition(|quantity| MAIN.contains(&quantity.quantity));
     html! {
         p.lead data-finding { (cheapest(comparison)) }
+        (outside(comparison))
         (terms::table(&comparison.models))
         h2 { "Quantities" }
         p.note { "One axis per quantity, the same for all models. Faint: not identified, so mostly the prior." }
@@ -219,6 +220,37 @@ fn compared(comparison: &Comparison) -> Markup {
         details {
             summary { "All other quantities" }
             div.columns { @for quantity in others { (shown(comparison, quantity)) } }
+        }
+    }
+}
+
+/// Published values that an identified estimate misses: what follows from such an estimate is wrong too.
+fn outside(comparison: &Comparison) -> Markup {
+    let of_quantity = |quantity: &ComparedQuantity| {
+        let named = comparison.models.iter().zip(&quantity.values);
+        let missed = named.filter_map(|(model, value)| {
+            let (truth, interval) = (value.truth?, value.interval_90);
+            let is_inside = (interval.low..=interval.high).contains(&truth);
+            (value.identified && !is_inside).then(|| {
+                format!(
+                    "{} of {}: published {}, estimated {} to {}",
+                    quantity.label,
+                    model.canonical_model,
+                    compact(truth),
+                    compact(interval.low),
+                    compact(interval.high)
+                )
+            })
+        });
+        missed.collect::<Vec<_>>()
+    };
+    let missed: Vec<String> = comparison.quantities.iter().flat_map(of_quantity).collect();
+    html! {
+        @if !missed.is_empty() {
+            div.warning {
+                p { strong { "Published values outside the estimates." } " Ratios and costs below are those of the estimates, and are off with them." }
+                ul { @for missed in missed { li { (missed) } } }
+            }
         }
     }
 }
@@ -249,7 +281,7 @@ fn cheapest(comparison: &Comparison) -> Markup {
         (compact(value.interval_90.high)) "). "
         @for (number, other) in others.iter().enumerate() {
             @if number > 0 { ", " } @else { "It costs less than " }
-            (name(*other)) " with " (percent(sure(*other)))
+            (name(*other)) " with a probability of " (percent(sure(*other)))
         }
         ". No cost is published, so no record says how often this is right."
         (cheapest_to_buy(comparison))

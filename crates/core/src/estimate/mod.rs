@@ -38,6 +38,7 @@ pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
 pub use conflict::Conflict;
 pub use estimator::Estimator;
 pub use joint::{ENGINE_VERSION, Joint};
+pub use quantity_estimate::LEAST_BITS;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
 pub use stored::{NotRepeatable, Question};

@@ -1,5 +1,8 @@
 //! A change in one paragraph.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use maud::{Markup, html};
 
 use crate::http::ui::names::{model_address, offer_address};
@@ -12,6 +15,29 @@ pub(in crate::http::ui) fn address_of(
     model: &str,
 ) -> String {
     canonical_model.map_or_else(|| offer_address(provider, model), model_address)
+}
+
+/// The changes with those of one moment and offer in one: a change of several prices has a row for each, all in the same
+/// words. Of them the row with the largest factor stays; regions of an offer that changed alike are one too.
+pub(in crate::http::ui) fn folded(rows: &[ChangeRow]) -> Vec<&ChangeRow> {
+    let mut shown: Vec<&ChangeRow> = Vec::new();
+    let mut places = HashMap::new();
+    for row in rows {
+        let key = (row.kind.name(), &row.provider, &row.model, &row.summary);
+        match places.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(shown.len());
+                shown.push(row);
+            }
+            Entry::Occupied(place) => {
+                let kept = &mut shown[*place.get()];
+                if row.factor > kept.factor {
+                    *kept = row;
+                }
+            }
+        }
+    }
+    shown
 }
 
 /// The time, the offer and the words of a change.

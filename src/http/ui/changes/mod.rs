@@ -19,7 +19,7 @@ use crate::http::page::without_nul;
 use crate::http::problem::{Problem, UNREADABLE};
 use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom};
 
-pub(super) use brief::{address_of, brief};
+pub(super) use brief::{address_of, brief, folded};
 
 /// The parameters as they are sent: a form sends empty ones too.
 #[derive(Debug, Default, Clone, Deserialize)]

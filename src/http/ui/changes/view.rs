@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{COUNTED, Question, WINDOWS, address_of, brief};
+use super::{COUNTED, Question, WINDOWS, address_of, brief, folded};
 use crate::http::ui::layout::{Page, Tab};
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 use unroof_core::units::readable;
@@ -176,8 +176,13 @@ impl View<'_> {
     /// The changes of a day: prices by the size of their move, then the rest, then the numbers of what comes in large
     /// numbers.
     fn of_day(&self, of_day: &str) -> Markup {
-        let mut shown: Vec<&ChangeRow> =
-            self.rows.iter().filter(|row| day(row) == of_day).collect();
+        let of_it: Vec<ChangeRow> = self
+            .rows
+            .iter()
+            .filter(|row| day(row) == of_day)
+            .cloned()
+            .collect();
+        let mut shown = folded(&of_it);
         let size = |row: &ChangeRow| row.factor.unwrap_or(0.0);
         shown.sort_by(|left, right| size(right).total_cmp(&size(left)));
         let counted: Vec<_> = COUNTED

@@ -8,7 +8,7 @@ use crate::chart::axis;
 use crate::chart::scale::Scale;
 use crate::chart::sparkline::Steps;
 use crate::http::market::{Market, MarketModel, Price, Question, ROWS, Sort};
-use crate::http::ui::changes::brief;
+use crate::http::ui::changes::{brief, folded};
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::names::model_address;
 use crate::storage::{ChangeKind, ChangeRow};
@@ -53,7 +53,7 @@ impl View<'_> {
                     @if self.changes.is_empty() {
                         p.empty { "Nothing has changed yet. Changes appear here as soon as a catalog or a sheet states them." }
                     } @else {
-                        ol.changes { @for change in self.changes { li { (brief(change, "%d %b %H:%M")) } } }
+                        ol.changes { @for change in folded(self.changes) { li { (brief(change, "%d %b %H:%M")) } } }
                         p { a href="/ui/changes" { "All changes" } }
                     }
                 }
@@ -81,7 +81,7 @@ impl View<'_> {
         html! {
             h1 { (models) "; " (label) " identified for " (thousands(identified)) }
             p.note {
-                "One row per model, from the prices of all its hosts. The strip is the estimate: its dot is the median, its \
+                "One row per model, from the prices of all its hosts, in US dollars per million tokens: input · output. The strip is the estimate: its dot is the median, its \
                  dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
                  the quantity is not identified. " a href="/ui/truth" { "How often such estimates are right" } "."
             }
@@ -123,7 +123,7 @@ impl View<'_> {
                 label { "As of" input name="as_of" type="date" value=[question.as_of]; }
                 label.check { input name="identified" type="checkbox" checked[question.identified]; "identified" }
                 label.check { input name="open" type="checkbox" checked[question.open]; "published value" }
-                label.check { input name="copies" type="checkbox" checked[question.copies]; "count copied prices" }
+                label.check { input name="copies" type="checkbox" checked[question.copies]; "copied prices once" }
                 button { "Show" }
                 a href="/ui/" { "Reset" }
             }
@@ -146,8 +146,8 @@ impl View<'_> {
                         tr {
                             (self.column(Sort::Name, "Model", "Author and model"))
                             (self.column(Sort::Hosts, "Hosts", "Providers that sell it, and how many different prices they ask"))
-                            (self.column(Sort::Lowest, "Lowest", "Cheapest host, input and output, US dollars per million tokens"))
-                            (self.column(Sort::Median, "Median", "The host in the middle, input and output, US dollars per million tokens"))
+                            (self.column(Sort::Lowest, "Lowest", "Cheapest host: input · output, US dollars per million tokens"))
+                            (self.column(Sort::Median, "Median", "The host in the middle: input · output, US dollars per million tokens"))
                             th scope="col" { "90 days" }
                             (self.column(Sort::Quantity, label, "Median estimate with its 90 % interval"))
                             th scope="col" { (axis_of(&scale)) }
@@ -193,7 +193,9 @@ impl View<'_> {
                 }
                 td data-name="Hosts" {
                     (model.hosts)
-                    @if distinct > 0 && distinct < model.hosts { " " small { (distinct) " prices" } }
+                    @if distinct > 0 && distinct < model.hosts {
+                        " " small { "· " (distinct) @if distinct == 1 { " price" } @else { " prices" } }
+                    }
                 }
                 td data-name="Lowest" { (price(model.lowest())) }
                 td data-name="Median" { (price(model.median(self.question.copies))) }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::{Shown, empty, section};
 use crate::http::models::ModelOffer;
+use crate::http::ui::changes::folded;
 use crate::http::ui::names::segment;
 use crate::storage::ChangeRow;
 use unroof_core::estimate::headline::margin_in_words;
@@ -108,7 +109,7 @@ pub(super) fn events(shown: &Shown) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="Changes" {
             table {
                 thead { tr { th scope="col" { "Day" } th scope="col" { "Kind" } th scope="col" { "Provider" } th scope="col" { "What" } } }
-                tbody { @for event in &shown.events { (event_row(event)) } }
+                tbody { @for event in folded(&shown.events) { (event_row(event)) } }
             }
         }
     };
