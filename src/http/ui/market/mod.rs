@@ -22,13 +22,12 @@ use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 const DAYS: i64 = 90;
 /// Changes beside the models.
 const CHANGES: u32 = 12;
-/// Kinds of changes beside the models: not those of an import that sees a model for the first time.
-const KINDS: [ChangeKind; 5] = [
+/// Kinds of changes beside the models: of prices and offers, but not those of an import that sees an offer for the first time.
+const KINDS: [ChangeKind; 4] = [
     ChangeKind::PriceChanged,
     ChangeKind::PriceScheduled,
     ChangeKind::OfferDelisted,
     ChangeKind::OfferRetiring,
-    ChangeKind::EstimateUpdated,
 ];
 
 /// The page.
