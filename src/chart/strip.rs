@@ -67,6 +67,42 @@ impl Strip {
     }
 }
 
+/// Width of a strip on an axis of its own.
+const OWN_WIDTH: f64 = 240.0;
+/// Its height.
+const OWN_HEIGHT: f64 = 22.0;
+/// Space for a dot at either end.
+const END: f64 = 6.0;
+
+impl Strip {
+    /// The strip on an axis of its own, from the lowest to the highest of its values; none where they are all one, since
+    /// the quantity was stated.
+    pub(crate) fn alone(&self) -> Option<Markup> {
+        let spans = [self.prior_90, self.truth.map(|truth| (truth, truth))];
+        let (low, high) = spans
+            .into_iter()
+            .flatten()
+            .fold(self.interval_90, |(low, high), span| {
+                (low.min(span.0), high.max(span.1))
+            });
+        if high <= low {
+            return None;
+        }
+        let mut words = self.words();
+        if let Some((low, high)) = self.prior_90 {
+            let before = format!("; before any price {} to {}", compact(low), compact(high));
+            words.push_str(&before);
+        }
+        let scale = Scale::log((low, high), (END, OWN_WIDTH - END));
+        Some(html! {
+            svg.chart.strip viewBox=(format!("0 0 {OWN_WIDTH} {OWN_HEIGHT}")) width=(OWN_WIDTH) height=(OWN_HEIGHT)
+                role="img" aria-label=(words) {
+                (self.marks(&scale, OWN_HEIGHT / 2.0))
+            }
+        })
+    }
+}
+
 /// The strips of several models on one axis.
 #[derive(Debug)]
 pub(crate) struct Strips {

@@ -81,7 +81,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The document of the estimate that a name stands for; none where there is none.
+/// The document of the estimate that a name means; none where there is none.
 ///
 /// # Errors
 /// The database or the service does not answer, or several models have the name.

@@ -20,7 +20,7 @@ use crate::storage::{DatabaseUrl, Store, StoreError, StoreLimits};
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 /// Longest answer of a service, in bytes.
 const MOST_ANSWER: u64 = 256 * 1024 * 1024;
-/// Address that stands for this process.
+/// Placeholder for the address of this process.
 const THIS_PROCESS: &str = "http://localhost";
 
 /// Options of commands that read what is stored.
@@ -47,7 +47,7 @@ impl SourceArguments {
     /// Opens the database to read from it, or finds the service.
     ///
     /// # Errors
-    /// There is no such database, or the address is none.
+    /// There is no such database, or the address is invalid.
     pub(super) fn open(&self, verbosity: Verbosity) -> Result<Source, Failure> {
         self.database.start_logging(verbosity.of_reader())?;
         match self.server.as_deref().filter(|address| !address.is_empty()) {

@@ -1,8 +1,8 @@
-//! `-q` and `-v`: how much a command says beside its result.
+//! `-q` and `-v`: how much a command prints besides its result.
 
 use clap::{ArgAction, Args};
 
-/// Amount of what a command says beside its result.
+/// Amount of what a command prints besides its result.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Verbosity {
     /// Say nothing but errors: no progress, no warnings in the log

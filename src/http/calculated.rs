@@ -297,7 +297,7 @@ pub(super) fn calculator(question: &Question) -> Result<Calculator, Problem> {
     })
 }
 
-/// The body of the calculator's request. What is empty is left out; what is no number is sent as it is, to be refused.
+/// The body of the calculator's request. What is empty is left out; what is not a number is sent as it is, to be refused.
 pub(super) fn body(question: &Question, calculator: Calculator) -> Value {
     let mut body = match calculator {
         Calculator::Machine => {

@@ -117,7 +117,7 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
     response
 }
 
-/// Content security policy of an answer that is no page.
+/// Content security policy of an answer that is not a page.
 const NO_PAGE: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Content security policy of the pages.

@@ -78,7 +78,7 @@ pub(super) fn members(names: &str) -> Result<Vec<String>, Problem> {
 /// Some members of a written answer; those that it has not are left out.
 ///
 /// # Errors
-/// The text is no object.
+/// The text is not an object.
 pub(super) fn only(document: &[u8], members: &[String]) -> Result<Vec<u8>, Problem> {
     let mut whole: Map<String, Value> =
         serde_json::from_slice(document).map_err(Problem::not_serialised)?;
@@ -102,7 +102,7 @@ mod tests {
         let request = read_request(sheet.to_string().as_bytes(), &Format::Canonical).unwrap();
         let answer = serde_json::to_value(infer(&request)).unwrap();
         let own: Vec<&String> = answer.as_object().unwrap().keys().collect();
-        // The last two say what the request did; they are no part of what is stored.
+        // The last two say what the request did; they are not part of what is stored.
         assert_eq!(own, MEMBERS[..16]);
         let text = answer.to_string();
         let wanted = members("quantities,id").unwrap();

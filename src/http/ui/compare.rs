@@ -1,4 +1,4 @@
-//! `/ui/compare`: two to six models beside one another.
+//! `/ui/compare`: two to six models side by side.
 
 mod terms;
 

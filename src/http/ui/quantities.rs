@@ -2,19 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::chart::scale::Scale;
 use crate::chart::strip::Strip;
 use unroof_core::estimate::Joint;
 use unroof_core::estimate::joint::QuantityEstimate;
 use unroof_core::estimate::quantities::{JointQuantity, Quantities};
 use unroof_core::units::compact;
-
-/// Width of a strip.
-const WIDTH: f64 = 260.0;
-/// Its height.
-const HEIGHT: f64 = 22.0;
-/// Space at its ends.
-const END: f64 = 6.0;
 
 /// All quantities, those that are identified first.
 pub(super) fn all(joint: &Joint) -> Markup {
@@ -63,18 +55,13 @@ fn reason(estimate: &QuantityEstimate) -> Markup {
     }
 }
 
-/// The strip on an axis of its own, from the lowest to the highest of prior and estimate.
+/// The strip over its prior.
 fn strip(estimate: &QuantityEstimate) -> Markup {
     let (prior, own, half) = (
         estimate.prior.interval_90,
         estimate.interval_90,
         estimate.interval_50,
     );
-    let low = prior.low.min(own.low);
-    let high = prior.high.max(own.high);
-    if high <= low {
-        return html! { span.note { "stated" } };
-    }
     let strip = Strip {
         prior_90: Some((prior.low, prior.high)),
         interval_90: (own.low, own.high),
@@ -83,16 +70,7 @@ fn strip(estimate: &QuantityEstimate) -> Markup {
         identified: estimate.identified,
         truth: None,
     };
-    let words = format!(
-        "{}; before the sheet {} to {}",
-        strip.words(),
-        compact(prior.low),
-        compact(prior.high)
-    );
-    let scale = Scale::log((low, high), (END, WIDTH - END));
-    html! {
-        svg.chart.strip viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) width=(WIDTH) height=(HEIGHT) role="img" aria-label=(words) {
-            (strip.marks(&scale, HEIGHT / 2.0))
-        }
-    }
+    strip
+        .alone()
+        .unwrap_or_else(|| html! { span.note { "stated" } })
 }

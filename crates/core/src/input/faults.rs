@@ -30,7 +30,7 @@ pub enum FaultKind {
     /// The value is wrong.
     #[default]
     Wrong,
-    /// The entry of a catalog states no price of text, which is no mistake of the catalog.
+    /// The entry of a catalog states no price of text, which is not a mistake of the catalog.
     WithoutPrice,
 }
 

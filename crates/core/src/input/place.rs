@@ -34,7 +34,7 @@ pub fn line(text: &str, pointer: &str) -> usize {
     1 + before.split(|byte| *byte == b'\n').skip(1).count()
 }
 
-/// The first byte from a place on that is no space.
+/// The first byte from a place on that is not a space.
 fn space(text: &str, from: usize) -> usize {
     let rest = text.as_bytes().iter().enumerate().skip(from);
     let mut rest = rest.filter(|(_, byte)| !byte.is_ascii_whitespace());

@@ -3,19 +3,11 @@
 use maud::{Markup, html};
 
 use super::{Shown, section};
-use crate::chart::scale::Scale;
 use crate::chart::strip::Strip;
 use crate::http::charts::drawn::capital;
 use crate::http::stored_estimate::StoredQuantity;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::compact;
-
-/// Width of a strip.
-const WIDTH: f64 = 220.0;
-/// Its height.
-const HEIGHT: f64 = 22.0;
-/// Space at its ends.
-const END: f64 = 6.0;
 
 /// All quantities, those that are identified first.
 pub(super) fn table(shown: &Shown) -> Markup {
@@ -93,17 +85,9 @@ fn record(own: &StoredQuantity) -> Markup {
     }
 }
 
-/// The strip on an axis of its own, from the lowest to the highest of prior and estimate.
+/// The strip over its prior.
 fn strip(own: &StoredQuantity, truth: Option<f64>) -> Markup {
     let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
-    let low = prior
-        .low
-        .min(interval.low)
-        .min(truth.unwrap_or(f64::INFINITY));
-    let high = prior.high.max(interval.high).max(truth.unwrap_or(0.0));
-    if high <= low {
-        return html! { span.note { "stated" } };
-    }
     let strip = Strip {
         prior_90: Some((prior.low, prior.high)),
         interval_90: (interval.low, interval.high),
@@ -112,16 +96,7 @@ fn strip(own: &StoredQuantity, truth: Option<f64>) -> Markup {
         identified: own.identified,
         truth,
     };
-    let words = format!(
-        "{}; before any price {} to {}",
-        strip.words(),
-        compact(prior.low),
-        compact(prior.high)
-    );
-    let scale = Scale::log((low, high), (END, WIDTH - END));
-    html! {
-        svg.chart.strip viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) width=(WIDTH) height=(HEIGHT) role="img" aria-label=(words) {
-            (strip.marks(&scale, HEIGHT / 2.0))
-        }
-    }
+    strip
+        .alone()
+        .unwrap_or_else(|| html! { span.note { "stated" } })
 }
