@@ -4,6 +4,7 @@
 //!
 //! This crate is the service: HTTP, command line, database. All pure computation is in [`unroof_core`].
 
+pub mod access;
 mod chart;
 pub mod cli;
 pub mod clock;

@@ -42,11 +42,12 @@ const PACKAGES: [Package; 3] = [
         name: "unroof",
         sources: "src",
         modules: &[
+            ("access", &[]),
             ("chart", &[]),
             ("clock", &[]),
             ("examples", &[]),
             ("secrets", &[]),
-            ("storage", &["secrets"]),
+            ("storage", &["secrets", "access"]),
             ("import", &["storage", "clock"]),
             ("jobs", &["import"]),
             ("http", &["jobs", "chart", "examples"]),

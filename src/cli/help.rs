@@ -17,7 +17,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         ],
     ),
     ("Store", &["import", "migrate"]),
-    ("Serve", &["serve", "healthcheck"]),
+    ("Serve", &["serve", "keys", "healthcheck"]),
     (
         "Develop",
         &["validate", "openapi", "schema", "completions", "man"],

@@ -1,5 +1,6 @@
 //! The command line: one file per command.
 
+mod access;
 mod calculator;
 mod calibration;
 mod changes;
@@ -13,6 +14,7 @@ mod history;
 mod import;
 mod infer;
 mod input;
+mod keys;
 mod layout;
 mod limits;
 mod man;
@@ -103,6 +105,8 @@ enum Command {
     Validate(validate::ValidateArguments),
     /// Serve the HTTP API
     Serve(Box<serve::ServeArguments>),
+    /// Create, list and revoke keys of a service
+    Keys(keys::KeysArguments),
     /// Migrate the database to the current schema
     Migrate(migrate::MigrateArguments),
     /// Check that a running service is healthy: exits with 0 or 1
@@ -239,6 +243,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Training(arguments) => training::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, verbosity),
+        Command::Keys(arguments) => keys::run(&arguments, verbosity),
         Command::Migrate(arguments) => migrate::run(arguments, verbosity),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print(crate::http::DOCUMENT),

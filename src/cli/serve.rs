@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
+use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
@@ -53,6 +54,8 @@ pub(super) struct ServeArguments {
     calibration: CalibrationArguments,
     #[command(flatten)]
     database: DatabaseArguments,
+    #[command(flatten)]
+    access: AccessArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
     #[command(flatten)]
@@ -114,8 +117,11 @@ async fn run_service(
     let limits = within_open_files(arguments.limits.service());
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
-    let app = App::new(store.clone(), Clock::system(), limits)
+    let clock = Clock::system();
+    let access = arguments.access.access(address);
+    let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
+        .allowing(access.clone())
         .watching(watchlist);
     let _address_file = write_address(url, address, &app);
     let metrics = async {
@@ -131,6 +137,7 @@ async fn run_service(
     let unprepared = async {
         let prepared = async {
             let is_announced = wait_for_tables(&store, url, address, has_names).await?;
+            arguments.access.prepare(&store, &clock, &access).await?;
             if arguments.examples {
                 load_examples(&app).await?;
             }
@@ -160,8 +167,8 @@ fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<Se
     })
 }
 
-/// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address: every client that
-/// reaches the service may write.
+/// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address, where no key is
+/// needed.
 fn read_address(text: &str) -> Result<SocketAddr, String> {
     let local = text
         .strip_prefix("localhost")
@@ -237,12 +244,8 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
 
 fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
     if !address.ip().is_loopback() {
-        // Printed at every log level.
-        writeln!(
-            terminal::stderr(),
-            "warning: anyone who can reach {address} can read and write: there is no authentication; put an authenticating proxy in front of it"
-        )?;
         if !has_names {
+            // Printed at every log level.
             writeln!(
                 terminal::stderr(),
                 "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"

@@ -12,6 +12,8 @@ use crate::secrets::{AMBIGUOUS, is_certain};
 
 /// Longest answer that is read of a refusal, in bytes.
 const MOST_REFUSAL: u64 = 1024 * 1024;
+/// The variable with the key that is sent to a service.
+const KEY: &str = "UNROOF_KEY";
 /// Name of this program in requests.
 pub(super) const USER_AGENT: &str = concat!("unroof/", env!("CARGO_PKG_VERSION"));
 
@@ -20,7 +22,7 @@ pub(super) const USER_AGENT: &str = concat!("unroof/", env!("CARGO_PKG_VERSION")
 pub(super) struct ServiceUrl {
     /// Address without user name and password.
     pub(super) url: Url,
-    /// Value of `Authorization`, where the address has a user name and password.
+    /// Value of `Authorization`: the key in `UNROOF_KEY`, else the user name and password of the address, for a proxy.
     pub(super) authorization: Option<String>,
 }
 
@@ -41,7 +43,12 @@ impl ServiceUrl {
         let url = Url::parse(&bare).ok();
         let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
         let url = url.ok_or_else(|| refused("expected an http or https address"))?;
-        Ok(Self { url, authorization })
+        let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
+        let key = key.map(|key| format!("Bearer {}", key.trim()));
+        Ok(Self {
+            url,
+            authorization: key.or(authorization),
+        })
     }
 
     /// The address for messages, without secrets.

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
+use super::access::Keys;
 use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
 use super::market::Markets;
@@ -24,6 +25,7 @@ use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
 use super::watchlist::Watchlist;
 use super::workers::Workers;
+use crate::access::Access;
 use crate::clock::Clock;
 use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
@@ -39,6 +41,9 @@ pub struct App {
     pub(super) instance: Uuid,
     pub(super) store: Store,
     pub(super) limits: Arc<Limits>,
+    /// What the settings allow to whom.
+    pub(super) access: Arc<Access>,
+    pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
@@ -166,6 +171,8 @@ impl App {
         Self {
             instance: Uuid::new_v4(),
             store,
+            access: Arc::default(),
+            keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
             watchlist: Arc::default(),
             meters: Arc::default(),
@@ -192,6 +199,15 @@ impl App {
     pub fn estimating_with(mut self, estimator: Estimator) -> Self {
         self.jobs.estimator = estimator;
         self
+    }
+
+    /// The same with another rule for access; every caller may do everything without one.
+    #[must_use]
+    pub fn allowing(self, access: Access) -> Self {
+        Self {
+            access: Arc::new(access),
+            ..self
+        }
     }
 
     /// The same with models whose estimates `/metrics` shows.

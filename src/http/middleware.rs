@@ -20,14 +20,20 @@ use super::ui::{HTML, as_page};
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Id of a request, for its handler.
+#[derive(Debug, Clone)]
+pub(super) struct RequestId(pub(super) String);
+
 /// Adds a request id, logs one line per request, and turns every refusal into a problem. Refusals for overload are
 /// rate-limited; those beyond the rate are delayed and not logged.
 pub(super) async fn request_scope(
     State(app): State<App>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let request_id = request_id(&request);
+    let of_handler = RequestId(request_id.clone());
+    request.extensions_mut().insert(of_handler);
     let coding = Coding::preferred(request.headers());
     let route = request
         .extensions()

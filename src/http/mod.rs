@@ -1,8 +1,10 @@
 //! The HTTP API: the only place that knows status codes. One file per resource.
 
+mod access;
 mod answer_time;
 mod app;
 mod atom;
+mod audit;
 mod badge;
 mod budget;
 mod calculated;
@@ -27,6 +29,7 @@ mod health;
 mod history;
 mod hosts;
 mod infer;
+mod keys;
 mod limits;
 mod list_text;
 mod local;
@@ -41,6 +44,7 @@ mod names;
 mod observation;
 mod openapi;
 mod page;
+mod peer;
 mod plan;
 mod price_sheets;
 mod problem;
@@ -76,11 +80,15 @@ use utoipa::openapi::HttpMethod;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::{PathItemExt, routes};
 
+use access::{Needs, guarded};
+
+use crate::access::Scope;
 use unroof_core::input::cursor::nearest_names;
 
 pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
+pub use keys::MOST_KEYS;
 pub use limits::Limits;
 pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
@@ -88,79 +96,103 @@ pub use openapi::DOCUMENT;
 pub use server::{Server, StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
-/// Calls a macro with the handlers of all routes.
+/// Calls a macro with the handlers of all routes, each after what it needs of its caller: the name of a scope, or `anyone`.
 macro_rules! with_handlers {
     ($with:ident) => {
         $with! {
-            infer::infer_price_sheet,
-            estimates::list_estimates,
-            estimates::list_latest_estimates,
-            estimates::show_estimate,
-            density::show_density,
-            price_sheets::list_price_sheets,
-            price_sheets::show_price_sheet,
-            withdrawals::withdraw_price_sheet,
-            withdrawals::reinstate_price_sheet,
-            models::list_models,
-            models::show_model,
-            series::show_series,
-            badge::show_badge,
-            compare::compare_models,
-            models::show_vendor,
-            history::show_history,
-            history::find_history,
-            disagreements::list_disagreements,
-            search::search_names,
-            catalogs::import_catalog,
-            catalogs::list_imports,
-            changes::list_changes,
-            changes::stream_changes,
-            change_summary::summarise_changes,
-            atom::show_atom_feed,
-            webhooks::add_webhook,
-            webhooks::list_webhooks,
-            webhooks::show_webhook,
-            webhooks::remove_webhook,
-            webhooks::list_deliveries,
-            charts::show_chart,
-            cost::price_usage,
-            calculator::simulate_model,
-            calculator::lay_out_model,
-            calculator::plan_training,
-            plan::plan_serving,
-            track_record::show_track_record,
-            reference::list_accelerators,
-            reference::list_storage_tiers,
-            reference::list_open_models,
-            reference::list_readings,
-            health::check_liveness,
-            health::check_readiness,
-            openapi::show_openapi,
-            problem_kinds::describe_problem,
+            ask infer::infer_price_sheet,
+            read estimates::list_estimates,
+            read estimates::list_latest_estimates,
+            read estimates::show_estimate,
+            read density::show_density,
+            read price_sheets::list_price_sheets,
+            read price_sheets::show_price_sheet,
+            observe withdrawals::withdraw_price_sheet,
+            observe withdrawals::reinstate_price_sheet,
+            read models::list_models,
+            read models::show_model,
+            read series::show_series,
+            read badge::show_badge,
+            read compare::compare_models,
+            read models::show_vendor,
+            read history::show_history,
+            read history::find_history,
+            read disagreements::list_disagreements,
+            read search::search_names,
+            observe catalogs::import_catalog,
+            read catalogs::list_imports,
+            read changes::list_changes,
+            read changes::stream_changes,
+            read change_summary::summarise_changes,
+            read atom::show_atom_feed,
+            admin webhooks::add_webhook,
+            admin webhooks::list_webhooks,
+            admin webhooks::show_webhook,
+            admin webhooks::remove_webhook,
+            admin webhooks::list_deliveries,
+            read charts::show_chart,
+            ask cost::price_usage,
+            ask calculator::simulate_model,
+            ask calculator::lay_out_model,
+            ask calculator::plan_training,
+            ask plan::plan_serving,
+            read track_record::show_track_record,
+            read reference::list_accelerators,
+            read reference::list_storage_tiers,
+            read reference::list_open_models,
+            read reference::list_readings,
+            admin keys::create_key,
+            admin keys::list_keys,
+            admin keys::revoke_key,
+            admin audit::list_audit,
+            anyone health::check_liveness,
+            anyone health::check_readiness,
+            anyone openapi::show_openapi,
+            anyone problem_kinds::describe_problem,
         }
+    };
+}
+
+/// What a route needs of its caller, by its name in the list.
+macro_rules! needs {
+    (anyone) => {
+        Needs::Nothing
+    };
+    (read) => {
+        Needs::Scope(Scope::Read)
+    };
+    (ask) => {
+        Needs::Scope(Scope::Ask)
+    };
+    (observe) => {
+        Needs::Scope(Scope::Observe)
+    };
+    (admin) => {
+        Needs::Scope(Scope::Admin)
     };
 }
 
 /// Routes handlers by the path and methods that they declare. `utoipa_axum` would make the API document as well, and
 /// the code for it is 2 MB of the program.
 macro_rules! router_of {
-    ($($module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
         paste! {
             Router::new()$(.route(
                 &$module::[<__path_ $handler>]::path(),
-                on(methods_of::<$module::[<__path_ $handler>]>(), $module::$handler),
+                guarded(needs!($needs), on(methods_of::<$module::[<__path_ $handler>]>(), $module::$handler)),
             ))+
         }
     };
 }
 
-/// The paths that handlers declare, with their methods.
+/// The paths that handlers declare, with their methods and what they need of their callers.
 macro_rules! declared {
-    ($($module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
         paste! {
             [$((
                 $module::[<__path_ $handler>]::path(),
                 $module::[<__path_ $handler>]::methods(),
+                needs!($needs),
             )),+]
         }
     };
@@ -195,7 +227,7 @@ fn moved_route(path: &str) -> Option<String> {
 fn nearest_route(path: &str) -> Option<String> {
     let routes = with_handlers!(declared).into_iter();
     let routes: Vec<String> = routes
-        .filter_map(|(route, _)| filled(&route, path))
+        .filter_map(|(route, ..)| filled(&route, path))
         .collect();
     let names: Vec<&str> = routes.iter().map(String::as_str).collect();
     let nearest = nearest_names(path, &names);
@@ -205,7 +237,7 @@ fn nearest_route(path: &str) -> Option<String> {
 /// The methods that a path takes.
 fn methods_of_path(path: &str) -> Vec<&'static str> {
     let routes = with_handlers!(declared).into_iter();
-    let same = routes.filter(|(route, _)| filled(route, path).as_deref() == Some(path));
+    let same = routes.filter(|(route, ..)| filled(route, path).as_deref() == Some(path));
     let names = [
         (MethodFilter::GET, "GET"),
         (MethodFilter::POST, "POST"),
@@ -217,14 +249,14 @@ fn methods_of_path(path: &str) -> Vec<&'static str> {
             .into_iter()
             .find_map(|(known, name)| (known == filter).then_some(name))
     };
-    same.flat_map(|(_, methods)| methods)
+    same.flat_map(|(_, methods, _)| methods)
         .filter_map(name)
         .collect()
 }
 
 /// The API document of handlers.
 macro_rules! document_of {
-    ($($module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
         OpenApiRouter::<App>::with_openapi(openapi::description())
             $(.routes(routes!($module::$handler)))+
             .into_openapi()
@@ -272,6 +304,7 @@ fn unwrapped(app: App) -> Router {
         .merge(ui::routes())
         .fallback(middleware::no_route)
         .method_not_allowed_fallback(middleware::other_method)
+        .layer(from_fn_with_state(app.clone(), access::identify))
         .with_state(app)
         .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
         .layer(CatchPanicLayer::custom(middleware::panicked));
@@ -287,6 +320,7 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
         .allow_methods([Method::GET, Method::HEAD, Method::POST])
         .allow_headers([
+            header::AUTHORIZATION,
             header::CONTENT_TYPE,
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,

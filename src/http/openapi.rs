@@ -48,6 +48,7 @@ pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
         (name = "charts", description = "The charts of the pages, as drawings and as figures"),
         (name = "forward", description = "Calculators: speed and cost of serving, layout on racks, training"),
         (name = "reference", description = "Data and equations behind every answer"),
+        (name = "access", description = "Keys of clients, and the log of who changed what"),
         (name = "health", description = "Liveness and readiness"),
     ),
     components(schemas(Problem)),

@@ -106,6 +106,12 @@ problem_kinds! {
     UNREADABLE = "unreadable", BAD_REQUEST, "The request cannot be read",
         "The body is not JSON as RFC 8259 describes it, has a key twice in one object, is nested deeper than 32 levels, \
          or contains NUL or a number out of range; or the query string has an unknown name or a value out of range.";
+    UNAUTHORIZED = "no-key", UNAUTHORIZED, "A key is needed",
+        "The service answers callers with a key: `Authorization: Bearer KEY`. The key is missing, unknown or revoked, or it has \
+         expired.";
+    FORBIDDEN = "scope", FORBIDDEN, "The key does not allow this",
+        "Every key has a scope: read, ask, observe or admin, of which each includes those before it. `detail` names the scope \
+         that is needed.";
     MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "Host not allowed",
         "The header `Host` must be an IP address, `localhost` or a name that the service was started with: \
          `--allow-host NAME`, or UNROOF_ALLOW_HOST.";
@@ -215,6 +221,9 @@ impl Problem {
         }
         if parts.status == StatusCode::SERVICE_UNAVAILABLE {
             set(header::RETRY_AFTER, "1");
+        }
+        if parts.status == StatusCode::UNAUTHORIZED {
+            set(header::WWW_AUTHENTICATE, "Bearer realm=\"unroof\"");
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use super::metrics_page::metrics_service;
+use super::peer::{FromPeer, Peer};
 use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
@@ -216,8 +217,8 @@ impl Connections {
     async fn accept<T>(&self, listener: &TcpListener) -> T {
         let mut warned: Option<Instant> = None;
         loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
+            let (stream, address) = match listener.accept().await {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // The client has disconnected, or no file descriptor is free; wait for one.
                     tracing::warn!(%error, "cannot accept a connection");
@@ -228,7 +229,7 @@ impl Connections {
             if let Some(place) = self.place().await {
                 let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
                 tokio::spawn(serve_connection(
-                    stream,
+                    (stream, Peer::Tcp(address)),
                     router,
                     limits,
                     self.graceful.watcher(),
@@ -277,7 +278,7 @@ impl Connections {
 
 /// Serves HTTP on a connection until it ends.
 async fn serve_connection(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, Peer),
     router: Router,
     limits: Arc<Limits>,
     watcher: Watcher,
@@ -295,7 +296,10 @@ async fn serve_connection(
         .max_header_size(limits.head_bytes)
         .serve_connection(
             TokioIo::new(Box::pin(stream)),
-            TowerToHyperService::new(router),
+            FromPeer {
+                inner: TowerToHyperService::new(router),
+                peer,
+            },
         );
     let served = MANNERS.scope(Arc::default(), watcher.watch(connection));
     if let Err(error) = served.await {

@@ -1,6 +1,7 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
 mod announced;
+mod audit;
 mod change_filter;
 mod change_summary;
 mod changes;
@@ -15,6 +16,7 @@ mod file;
 mod group;
 mod history;
 mod imports;
+mod keys;
 mod known;
 mod list;
 mod looks;
@@ -49,6 +51,7 @@ mod withdrawals;
 mod work;
 mod writing;
 
+pub use audit::{AuditAction, AuditRow, CallerKind};
 pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
@@ -61,6 +64,7 @@ pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
     OfferRow, RefusalsRow, RunningImport,
 };
+pub use keys::{KeyRow, NewKeyRow};
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use market::{MarketOfferRow, PastPriceRow};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};

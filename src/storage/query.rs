@@ -12,8 +12,8 @@ use super::{Store, StoreError};
 /// A query. Its text consists of constants; every value is a parameter.
 #[derive(Debug)]
 pub(super) struct Query<'a> {
-    sql: String,
-    values: Vec<Value<'a>>,
+    pub(super) sql: String,
+    pub(super) values: Vec<Value<'a>>,
 }
 
 impl<'a> Query<'a> {
@@ -54,6 +54,7 @@ macro_rules! bound {
         query
     }};
 }
+pub(super) use bound;
 
 impl Store {
     /// The rows that a query finds.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, MODULE, STYLE_SHEET};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, UNAUTHORIZED};
 
 /// A page.
 pub(super) struct Page {
@@ -85,7 +85,7 @@ impl Page {
                         p {
                             "unroof " (env!("CARGO_PKG_VERSION")) " · as of " time datetime=(day) { (day) } " UTC · "
                             a href="/docs/" { "API" } " · " a href="/openapi.json" { "OpenAPI" } " · "
-                            a href="/changes.atom" { "Atom feed" }
+                            a href="/changes.atom" { "Atom feed" } " · " a href="/ui/sign-in" { "Sign in" }
                         }
                         p.note {
                             "Estimates come from public prices and a model of the machine behind them. An interval contains the \
@@ -127,6 +127,7 @@ pub(super) fn of_problem(problem: &Problem) -> Page {
         h1 { (problem.title) }
         p { (problem.detail) "." }
         @if let Some(hint) = &problem.hint { p { (hint) "." } }
+        @if problem.is_of(UNAUTHORIZED) { p { a.button href="/ui/sign-in" { "Sign in" } } }
         p { a href="/ui/" { "All models" } " · " a href="/docs/" { "The API" } }
     };
     Page {

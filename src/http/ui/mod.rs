@@ -15,6 +15,7 @@ mod model;
 mod names;
 mod plan;
 mod quantities;
+mod sign_in;
 mod spelling;
 mod trial;
 mod truth;
@@ -22,26 +23,36 @@ mod words;
 
 use axum::Router;
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{get, post};
 
+use super::access::{Needs, guarded};
 use super::app::App;
+use crate::access::Scope;
 
 pub(super) use answer::{HTML, as_page};
 
-/// The routes of the pages.
+/// The routes of the pages, each with what it needs of its caller.
 pub(super) fn routes() -> Router<App> {
-    Router::new()
-        .route("/", get(async || Redirect::temporary("/ui/")))
-        .route("/ui", get(async || Redirect::permanent("/ui/")))
-        .route("/ui/", get(market::show))
-        .route("/ui/catalogs", get(catalogs::show))
-        .route("/ui/changes", get(changes::show))
-        .route("/ui/compare", get(compare::show))
-        .route("/ui/truth", get(truth::show))
-        .route("/ui/plan", get(plan::show))
-        .route("/ui/try", get(trial::show).post(trial::ask))
-        .route("/ui/models/{author}/{model}", get(model::show))
-        .route("/ui/offers/{provider}/{model}", get(model::show_offer))
-        .route("/ui/assets/{name}", get(assets::serve))
-        .route("/ui/{*rest}", get(answer::no_page))
+    const READ: Needs = Needs::Scope(Scope::Read);
+    const ASK: Needs = Needs::Scope(Scope::Ask);
+    let page = |needs, path: &str, route| (path.to_owned(), guarded(needs, route));
+    let pages = [
+        page(Needs::Nothing, "/", get(async || Redirect::temporary("/ui/"))),
+        page(Needs::Nothing, "/ui", get(async || Redirect::permanent("/ui/"))),
+        page(READ, "/ui/", get(market::show)),
+        page(READ, "/ui/catalogs", get(catalogs::show)),
+        page(READ, "/ui/changes", get(changes::show)),
+        page(READ, "/ui/compare", get(compare::show)),
+        page(READ, "/ui/truth", get(truth::show)),
+        page(ASK, "/ui/plan", get(plan::show)),
+        page(ASK, "/ui/try", get(trial::show).post(trial::ask)),
+        page(READ, "/ui/models/{author}/{model}", get(model::show)),
+        page(READ, "/ui/offers/{provider}/{model}", get(model::show_offer)),
+        page(Needs::Nothing, "/ui/sign-in", get(sign_in::show).post(sign_in::enter)),
+        page(Needs::Nothing, "/ui/sign-out", post(sign_in::leave)),
+        page(Needs::Nothing, "/ui/assets/{name}", get(assets::serve)),
+        page(Needs::Nothing, "/ui/{*rest}", get(answer::no_page)),
+    ];
+    let add = |router: Router<App>, (path, route): (String, _)| router.route(&path, route);
+    pages.into_iter().fold(Router::new(), add)
 }

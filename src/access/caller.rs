@@ -1,0 +1,93 @@
+//! The caller of a request.
+
+use uuid::Uuid;
+
+use super::Scope;
+
+/// Identity of a caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// A caller without a key.
+    Anonymous,
+    /// The holder of a key.
+    Key {
+        /// Id of the key.
+        id: Uuid,
+        /// Name of the key.
+        name: String,
+    },
+    /// A user whom a trusted proxy has signed in.
+    User(String),
+    /// The command line, which has the database itself.
+    CommandLine,
+    /// The service itself, such as a refresh.
+    Service,
+}
+
+impl Identity {
+    /// Id of the caller's key, if it has one.
+    #[must_use]
+    pub fn key_id(&self) -> Option<Uuid> {
+        match self {
+            Self::Key { id, .. } => Some(*id),
+            _ => None,
+        }
+    }
+
+    /// Name of the key or of the user.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Key { name, .. } | Self::User(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// Who does something, and in which request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// Who it is.
+    pub identity: Identity,
+    /// Id of the request; none outside a request.
+    pub request_id: Option<String>,
+}
+
+impl Actor {
+    /// The command line.
+    pub const COMMAND_LINE: Self = Self {
+        identity: Identity::CommandLine,
+        request_id: None,
+    };
+    /// The service itself.
+    pub const SERVICE: Self = Self {
+        identity: Identity::Service,
+        request_id: None,
+    };
+}
+
+/// The caller of a request, and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Who it is.
+    pub identity: Identity,
+    /// What it may do; nothing if none.
+    pub scope: Option<Scope>,
+}
+
+impl Caller {
+    /// A caller without a key.
+    #[must_use]
+    pub fn anonymous(scope: Option<Scope>) -> Self {
+        Self {
+            identity: Identity::Anonymous,
+            scope,
+        }
+    }
+
+    /// Whether it may do what needs a scope.
+    #[must_use]
+    pub fn may(&self, needed: Scope) -> bool {
+        self.scope.is_some_and(|scope| scope.includes(needed))
+    }
+}

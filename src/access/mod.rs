@@ -1,0 +1,17 @@
+//! Who may do what: scopes, keys, the proxies that speak for their clients, and the caller of a request.
+//!
+//! Pure: keys are read from the database by [`crate::storage`], and requests are checked by [`crate::http`].
+
+mod caller;
+mod groups;
+mod key;
+mod policy;
+mod proxies;
+mod scope;
+
+pub use caller::{Actor, Caller, Identity};
+pub use groups::{GroupScope, GroupScopes};
+pub use key::{Key, KeyHash, KeyRing, NewKey, RefusedKey};
+pub use policy::{Access, UserHeaders};
+pub use proxies::{TrustedProxies, TrustedProxy};
+pub use scope::{Scope, UnknownScope};

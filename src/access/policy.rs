@@ -1,0 +1,27 @@
+//! Access to a service: what its settings allow to whom.
+
+use super::{GroupScopes, Scope, TrustedProxies};
+
+/// Access to a service.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Whether a key decides what a caller may do. If not, every caller may do everything.
+    pub requires_keys: bool,
+    /// What a caller without a key may do; nothing if none.
+    pub anonymous: Option<Scope>,
+    /// Proxies whose word about a client's address is taken.
+    pub proxies: TrustedProxies,
+    /// Headers in which a trusted proxy names the user.
+    pub users: Option<UserHeaders>,
+}
+
+/// Headers in which a trusted proxy that has signed a user in names the user and the user's groups, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserHeaders {
+    /// The user.
+    pub user: String,
+    /// The user's groups, separated by commas.
+    pub groups: String,
+    /// The scopes of the groups.
+    pub scopes: GroupScopes,
+}

@@ -1,0 +1,308 @@
+//! Who calls, and whether the caller may do what the route does.
+//!
+//! [`identify`] runs once for every request and finds the caller; [`guarded`] adds the check to a route. A route without one
+//! cannot be added: the lists of routes name a scope for each.
+
+use std::convert::Infallible;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use tokio::sync::Mutex;
+
+use super::App;
+use super::hosts::is_from_own_page;
+use super::middleware::RequestId;
+use super::peer::Peer;
+use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
+use crate::access::{Access, Actor, Caller, Identity, Key, KeyRing, RefusedKey, Scope};
+use crate::storage::StoreError;
+
+/// What a route needs of its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Nothing: probes, and texts that are the same on every service.
+    Nothing,
+    /// A scope.
+    Scope(Scope),
+}
+
+/// The name of the cookie of a signed-in browser.
+pub(super) const SESSION: &str = "unroof_session";
+
+/// Time for which the keys in memory count as current: a revoked key is refused on every replica within this time.
+const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
+
+/// A route, or several methods of one, with what it needs.
+pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
+    match needs {
+        Needs::Nothing => route,
+        Needs::Scope(scope) => route.route_layer(from_fn_with_state(scope, require)),
+    }
+}
+
+/// The caller of a request; or why its key is refused, which matters only where a key is needed.
+#[derive(Debug, Clone)]
+struct Identified(Result<Caller, Problem>);
+
+async fn require(State(needed): State<Scope>, request: Request, next: Next) -> Response {
+    let caller = request.extensions().get::<Identified>();
+    match check(caller, needed) {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+fn check(caller: Option<&Identified>, needed: Scope) -> Result<(), Problem> {
+    // A request without a caller passed no check: nothing is allowed.
+    let Some(Identified(caller)) = caller else {
+        return Err(missing_key(needed));
+    };
+    let caller = caller.as_ref().map_err(Clone::clone)?;
+    if caller.may(needed) {
+        return Ok(());
+    }
+    Err(match (&caller.identity, caller.scope) {
+        (Identity::Anonymous, _) => missing_key(needed),
+        (_, scope) => {
+            let own = scope.map_or("no scope", Scope::name);
+            Problem::new(
+                FORBIDDEN,
+                format!("this needs the scope `{needed}`, and the caller has `{own}`"),
+            )
+            .hint(format!(
+                "use a key with the scope `{needed}`; `unroof keys create NAME --scope {needed}` makes one"
+            ))
+        }
+    })
+}
+
+fn missing_key(needed: Scope) -> Problem {
+    Problem::new(UNAUTHORIZED, format!("this needs a key with the scope `{needed}`"))
+        .hint("send it as `Authorization: Bearer KEY`, or sign in at /ui/sign-in")
+}
+
+fn refused_key(refused: RefusedKey) -> Problem {
+    let detail = match refused {
+        RefusedKey::Unknown => "the key is unknown or was revoked",
+        RefusedKey::Expired => "the key has expired",
+    };
+    Problem::new(UNAUTHORIZED, detail)
+        .hint("ask for a new key: `unroof keys create NAME --scope read` makes one")
+}
+
+/// Finds the caller of a request.
+pub(super) async fn identify(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    let identified = app.caller(&head).await;
+    head.extensions.insert(Identified(identified));
+    next.run(Request::from_parts(head, body)).await
+}
+
+/// A key in a request, and how it was sent.
+enum Sent<'a> {
+    Bearer(&'a str),
+    Cookie(&'a str),
+    /// `Authorization` with something else.
+    Unreadable,
+}
+
+fn sent(headers: &HeaderMap) -> Option<Sent<'_>> {
+    if let Some(value) = headers.get(header::AUTHORIZATION) {
+        return Some(bearer(value).map_or(Sent::Unreadable, Sent::Bearer));
+    }
+    session(headers).map(Sent::Cookie)
+}
+
+fn bearer(value: &HeaderValue) -> Option<&str> {
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| key.trim_start())
+}
+
+/// The cookie of a signed-in browser.
+pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter();
+    let cookies = cookies.filter_map(|cookies| cookies.to_str().ok());
+    let pairs = cookies.flat_map(|cookies| cookies.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    named.find_map(|(name, value)| (name == SESSION).then_some(value))
+}
+
+impl App {
+    async fn caller(&self, request: &Parts) -> Result<Caller, Problem> {
+        let access = &*self.access;
+        if !access.requires_keys {
+            return Ok(Caller::anonymous(Some(Scope::Admin)));
+        }
+        let headers = &request.headers;
+        match sent(headers) {
+            Some(Sent::Bearer(key)) => self.holder(key).await,
+            Some(Sent::Unreadable) => Err(Problem::new(
+                UNAUTHORIZED,
+                "`Authorization` is not `Bearer KEY`",
+            )
+            .hint("send `Authorization: Bearer KEY`")),
+            // A page of another site cannot make a browser write with the cookie.
+            Some(Sent::Cookie(_)) if !request.method.is_safe() && !is_from_own_page(headers) => {
+                Err(Problem::new(FORBIDDEN, "the form is of another site")
+                    .hint("send it from a page of this service"))
+            }
+            Some(Sent::Cookie(key)) => match self.holder(key).await {
+                // A session that has ended is no session: the page is that of a caller without a key.
+                Err(problem) if problem.is_of(UNAUTHORIZED) => Ok(self.without_key(request)),
+                holder => holder,
+            },
+            None => Ok(self.without_key(request)),
+        }
+    }
+
+    /// Whether the client's connection is encrypted, as a trusted proxy says.
+    pub(super) fn is_encrypted(&self, request: &Request) -> bool {
+        let peer = request.extensions().get::<Peer>();
+        let is_trusted = peer.is_some_and(|peer| self.access.proxies.trusts(peer.address()));
+        let stated = request.headers().get("x-forwarded-proto");
+        is_trusted && stated.is_some_and(|scheme| scheme == "https")
+    }
+
+    /// The caller of a request without a key: a user whom a trusted proxy names, or anybody.
+    fn without_key(&self, request: &Parts) -> Caller {
+        let access = &*self.access;
+        user(access, request).unwrap_or_else(|| Caller::anonymous(access.anonymous))
+    }
+
+    /// The holder of a key.
+    async fn holder(&self, key: &str) -> Result<Caller, Problem> {
+        let key = self.key(key).await?;
+        Ok(Caller {
+            scope: Some(key.scope),
+            identity: Identity::Key {
+                id: key.id,
+                name: key.name,
+            },
+        })
+    }
+
+    /// The key with this text.
+    ///
+    /// # Errors
+    /// There is none, it has expired, or the database was never reached.
+    pub(super) async fn key(&self, text: &str) -> Result<Key, Problem> {
+        let ring = self.key_ring().await?;
+        let found = ring.find(text, self.now()).cloned();
+        found.map_err(refused_key)
+    }
+
+    /// The keys that are not revoked, at most half a second old. While the database is unreachable, those that were known
+    /// last: nobody can revoke one meanwhile.
+    async fn key_ring(&self) -> Result<Arc<KeyRing>, StoreError> {
+        if let Some(ring) = self.keys.current() {
+            return ring;
+        }
+        let _turn = self.keys.turn.lock().await;
+        if let Some(ring) = self.keys.current() {
+            return ring;
+        }
+        let asked_at = Instant::now();
+        let ring = self.store.key_ring(self.now()).await;
+        self.keys.keep(ring, asked_at)
+    }
+}
+
+/// The user whom a trusted proxy names.
+fn user(access: &Access, request: &Parts) -> Option<Caller> {
+    let users = access.users.as_ref()?;
+    let peer = request.extensions.get::<Peer>()?;
+    if !access.proxies.trusts(peer.address()) {
+        return None;
+    }
+    let text = |name: &str| request.headers.get(name)?.to_str().ok();
+    let name = text(&users.user).filter(|name| !name.is_empty())?;
+    let groups = text(&users.groups).unwrap_or_default();
+    Some(Caller {
+        identity: Identity::User(name.to_owned()),
+        scope: users.scopes.scope_of(groups).max(access.anonymous),
+    })
+}
+
+/// The keys in memory.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    known: RwLock<Known>,
+    /// Held while they are read, so that the requests that wait share the outcome.
+    turn: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    ring: Option<Arc<KeyRing>>,
+    asked_at: Option<Instant>,
+}
+
+impl Keys {
+    /// The keys, if they were asked for a moment ago; an error if there was no answer then, and never before.
+    fn current(&self) -> Option<Result<Arc<KeyRing>, StoreError>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known
+            .asked_at
+            .filter(|at| at.elapsed() < KEYS_FRESH_FOR)
+            .map(|_| known.ring.clone().ok_or(StoreError::Away))
+    }
+
+    fn keep(
+        &self,
+        ring: Result<KeyRing, StoreError>,
+        asked_at: Instant,
+    ) -> Result<Arc<KeyRing>, StoreError> {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.asked_at = Some(asked_at);
+        match ring {
+            Ok(ring) => {
+                let ring = Arc::new(ring);
+                known.ring = Some(Arc::clone(&ring));
+                Ok(ring)
+            }
+            Err(error) => known.ring.clone().ok_or(error),
+        }
+    }
+
+    /// Makes the next request read the keys again.
+    pub(super) fn forget(&self) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.asked_at = None;
+    }
+}
+
+/// The sender of a request, for handlers that record it or that depend on its scope.
+#[derive(Debug)]
+pub(super) struct Sender {
+    /// What it may do; nothing if none.
+    pub(super) scope: Option<Scope>,
+    /// Who it is, and in which request.
+    pub(super) actor: Actor,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Sender {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let caller = match parts.extensions.get::<Identified>() {
+            Some(Identified(Ok(caller))) => caller.clone(),
+            _ => Caller::anonymous(None),
+        };
+        let id = parts.extensions.get::<RequestId>();
+        Ok(Self {
+            scope: caller.scope,
+            actor: Actor {
+                identity: caller.identity,
+                request_id: id.map(|RequestId(id)| id.clone()),
+            },
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! The other end of a connection, and the client's address behind trusted proxies.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, header};
+use hyper::Request;
+use hyper::service::Service;
+
+use crate::access::TrustedProxies;
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// A TCP connection.
+    Tcp(SocketAddr),
+    /// A connection of the Unix socket.
+    Unix,
+}
+
+impl Peer {
+    /// Its address; none on a Unix socket.
+    pub(super) fn address(self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(address) => Some(address.ip().to_canonical()),
+            Self::Unix => None,
+        }
+    }
+
+    /// The address of the client: that of this end, or what trusted proxies have handed on.
+    pub(super) fn client(self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
+        if proxies.is_empty() {
+            return self.address();
+        }
+        let forwarded = forwarded_for(headers);
+        let forwarded: Vec<&str> = forwarded.iter().map(String::as_str).collect();
+        proxies.client(self.address(), &forwarded)
+    }
+}
+
+/// The addresses that proxies have handed on, the client's own first: those of `Forwarded` (RFC 7239) where it is sent, else
+/// those of `X-Forwarded-For`.
+fn forwarded_for(headers: &HeaderMap) -> Vec<String> {
+    let texts = |name| {
+        let values = headers.get_all(name).iter();
+        values.filter_map(|value| value.to_str().ok())
+    };
+    let hop = |hop: &str| {
+        let pairs = hop.split(';').filter_map(|pair| pair.split_once('='));
+        let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+        let value = named.next().map_or("", |(_, value)| value);
+        value.trim().to_owned()
+    };
+    let standard: Vec<String> = texts(header::FORWARDED)
+        .flat_map(|value| value.split(','))
+        .map(hop)
+        .collect();
+    if !standard.is_empty() {
+        return standard;
+    }
+    texts(header::HeaderName::from_static("x-forwarded-for"))
+        .flat_map(|value| value.split(','))
+        .map(|address| address.trim().to_owned())
+        .collect()
+}
+
+/// A service that tells every request which connection it came by.
+#[derive(Debug, Clone)]
+pub(super) struct FromPeer<S> {
+    pub(super) inner: S,
+    pub(super) peer: Peer,
+}
+
+impl<S: Service<Request<B>>, B> Service<Request<B>> for FromPeer<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.inner.call(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn a_trusted_proxy_hands_the_address_of_the_client_on() {
+        let proxies: TrustedProxies = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
+        let near = Peer::Tcp("10.0.0.1:5000".parse().unwrap());
+        let client = |pairs: &[_]| near.client(&proxies, &headers(pairs)).unwrap().to_string();
+        let standard = ("forwarded", "for=192.0.2.60;proto=https, FOR=\"[2001:db8::17]:4711\"");
+        assert_eq!(client(&[standard]), "2001:db8::17");
+        let common = ("x-forwarded-for", "192.0.2.60, 10.0.0.9");
+        assert_eq!(client(&[common]), "192.0.2.60");
+        assert_eq!(client(&[("x-forwarded-for", "192.0.2.1"), common]), "192.0.2.60");
+        assert_eq!(client(&[standard, common]), "2001:db8::17");
+        assert_eq!(client(&[("forwarded", "for=unknown")]), "10.0.0.1");
+        let stranger = Peer::Tcp("203.0.113.5:80".parse().unwrap());
+        let address = stranger.client(&proxies, &headers(&[common]));
+        assert_eq!(address.unwrap().to_string(), "203.0.113.5");
+    }
+}
