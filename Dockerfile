@@ -1,7 +1,9 @@
 # The image of unroof: one program on Debian, for a user without rights and a root filesystem that is only read.
 #
 #   docker build -t unroof .
-#   docker run --rm --read-only --cap-drop ALL -p 127.0.0.1:8080:8080 -v unroof:/data unroof
+#   docker run --rm --read-only --cap-drop ALL -p 127.0.0.1:8080:8080 -v unroof:/data -e UNROOF_ANONYMOUS=read unroof
+#
+# Callers without a key may read then. The first start writes an admin key into /data/admin.key.
 #
 # scripts/test-image builds it and tries it. The bases are named by tags, which move on with their security updates.
 # For reproducible builds, name their digests:
@@ -39,7 +41,8 @@ RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
 COPY --from=build /unroof /usr/local/bin/unroof
 # By number, since it has to own nothing but /data, and Kubernetes sees from a number that it is not root.
 USER 10001:10001
-ENV UNROOF_DATABASE_URL=sqlite:/data/unroof.db
+ENV UNROOF_DATABASE_URL=sqlite:/data/unroof.db \
+    UNROOF_ADMIN_KEY_FILE=/data/admin.key
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["unroof", "healthcheck"]

@@ -105,7 +105,10 @@ impl FromIterator<(KeyHash, Key)> for KeyRing {
     fn from_iter<I: IntoIterator<Item = (KeyHash, Key)>>(keys: I) -> Self {
         let mut ring = Self::default();
         for (hash, key) in keys {
-            ring.keys.entry(hash.lookup()).or_default().push((hash, key));
+            ring.keys
+                .entry(hash.lookup())
+                .or_default()
+                .push((hash, key));
         }
         ring
     }
@@ -175,7 +178,13 @@ mod tests {
         let key = NewKey::random().unwrap();
         assert_eq!(key.text.len(), PREFIX.len() + 43);
         assert_eq!(NewKey::read(&key.text).unwrap().hash, key.hash);
-        for wrong in ["", "unroof_", "unroof_AAAA", &key.text[7..], &format!("{}A", key.text)] {
+        for wrong in [
+            "",
+            "unroof_",
+            "unroof_AAAA",
+            &key.text[7..],
+            &format!("{}A", key.text),
+        ] {
             assert!(NewKey::read(wrong).is_none(), "{wrong}");
         }
     }

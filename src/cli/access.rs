@@ -2,14 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use uuid::Uuid;
 
-use crate::access::{
-    Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders,
-};
+use crate::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
 use crate::clock::Clock;
 use crate::storage::{NewKeyRow, Store};
 
@@ -20,9 +19,9 @@ pub(super) struct AccessArguments {
     /// Answer only callers with a key, also where only this machine can reach the service
     #[arg(long, env = "UNROOF_REQUIRE_KEYS")]
     require_keys: bool,
-    /// Scope of callers without a key: read or ask
-    #[arg(long, env = "UNROOF_ANONYMOUS", value_name = "SCOPE", value_parser = anonymous_scope)]
-    anonymous: Option<Scope>,
+    /// Scope of callers without a key: none, read or ask
+    #[arg(long, env = "UNROOF_ANONYMOUS", value_name = "SCOPE", default_value = "none")]
+    anonymous: Anonymous,
     /// File with an admin key, which is made if it does not exist
     #[arg(long, env = "UNROOF_ADMIN_KEY_FILE", value_name = "FILE")]
     admin_key_file: Option<PathBuf>,
@@ -63,11 +62,20 @@ pub(super) struct AccessArguments {
     group_scopes: Vec<GroupScope>,
 }
 
-fn anonymous_scope(text: &str) -> Result<Scope, String> {
-    let scope: Option<Scope> = text.parse().ok();
-    scope
-        .filter(|scope| *scope <= Scope::Ask)
-        .ok_or_else(|| "write read or ask: wider scopes need a key".to_owned())
+/// Scope of callers without a key.
+#[derive(Debug, Clone, Copy)]
+struct Anonymous(Option<Scope>);
+
+impl FromStr for Anonymous {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.parse()) {
+            ("none", _) => Ok(Self(None)),
+            (_, Ok(scope)) if scope <= Scope::Ask => Ok(Self(Some(scope))),
+            _ => Err("write none, read or ask: wider scopes need a key"),
+        }
+    }
 }
 
 fn header_name(text: &str) -> Result<String, String> {
@@ -82,7 +90,7 @@ impl AccessArguments {
     pub(super) fn access(&self, address: SocketAddr) -> Access {
         let is_open = address.ip().is_loopback()
             && !self.require_keys
-            && self.anonymous.is_none()
+            && self.anonymous.0.is_none()
             && self.trusted_proxies.is_empty();
         let users = self.trusted_user_header.as_ref().map(|user| UserHeaders {
             user: user.clone(),
@@ -91,7 +99,7 @@ impl AccessArguments {
         });
         Access {
             requires_keys: !is_open,
-            anonymous: self.anonymous,
+            anonymous: self.anonymous.0,
             proxies: self.trusted_proxies.iter().copied().collect(),
             users,
         }
@@ -110,7 +118,8 @@ impl AccessArguments {
         if let Some(file) = &self.admin_key_file {
             store_key_of(file, store, clock).await?;
         }
-        let has_way_in = !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
+        let has_way_in =
+            !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
         if has_way_in || !store.key_ring(clock.now()).await?.is_empty() {
             return Ok(());
         }
@@ -123,7 +132,8 @@ impl AccessArguments {
 
 /// Stores the admin key of a file, which is made first if it does not exist.
 async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Result<()> {
-    let key = read_or_make(file).with_context(|| format!("cannot use the key file `{}`", file.display()))?;
+    let key = read_or_make(file)
+        .with_context(|| format!("cannot use the key file `{}`", file.display()))?;
     let now = clock.now();
     if store.key_ring(now).await?.find(&key.text, now).is_ok() {
         return Ok(());

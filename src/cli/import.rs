@@ -16,6 +16,7 @@ use super::calibration::CalibrationArguments;
 use super::input::read_input;
 use super::report::paragraph;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
+use crate::access::Actor;
 use crate::clock::Clock;
 use crate::import::{
     CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
@@ -267,7 +268,7 @@ async fn import(
     };
     let (sender, receiver) = lines(Duration::MAX);
     let (ended, printed) = tokio::join!(
-        importer.import(&name, catalog, version, sender),
+        importer.import(&name, catalog, version, &Actor::COMMAND_LINE, sender),
         print_lines(receiver, arguments.json, progress)
     );
     let summary = ended

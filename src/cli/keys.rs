@@ -109,7 +109,9 @@ async fn create(
         created_at: now,
         expires_at,
     };
-    let added = store.add_key(new, MOST_KEYS.into(), &Actor::COMMAND_LINE).await;
+    let added = store
+        .add_key(new, MOST_KEYS.into(), &Actor::COMMAND_LINE)
+        .await;
     if !added.context("the key cannot be stored")? {
         let error = anyhow!("another key is named `{name}`, or there are {MOST_KEYS} keys");
         return Err(Failure::Other(error).with_hint("`unroof keys list` shows them"));
@@ -144,7 +146,11 @@ async fn list(store: &Store, is_json: bool, now: Timestamp) -> Result<(), Failur
         ]
     };
     let heading = ["name", "scope", "created", "state", "id"];
-    Ok(write_rows(&mut terminal::stdout(), &heading, keys.iter().map(row))?)
+    Ok(write_rows(
+        &mut terminal::stdout(),
+        &heading,
+        keys.iter().map(row),
+    )?)
 }
 
 fn state(key: &KeyRow, now: Timestamp) -> String {
@@ -164,7 +170,8 @@ fn day(time: Timestamp) -> String {
 async fn revoke(store: &Store, key: &str, now: Timestamp) -> Result<(), Failure> {
     let keys = store.keys().await.context("the keys cannot be read")?;
     let id: Option<Uuid> = key.parse().ok();
-    let is_meant = |row: &&KeyRow| row.revoked_at.is_none() && (row.name == key || id == Some(row.id));
+    let is_meant =
+        |row: &&KeyRow| row.revoked_at.is_none() && (row.name == key || id == Some(row.id));
     let Some(found) = keys.iter().find(is_meant) else {
         let error = anyhow!("there is no key `{key}`, or it was revoked");
         return Err(Failure::Other(error).with_hint("`unroof keys list` shows all keys"));

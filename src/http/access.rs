@@ -32,6 +32,16 @@ pub(super) enum Needs {
     Scope(Scope),
 }
 
+impl Needs {
+    /// The scope; none where nothing is needed.
+    pub(super) fn scope(self) -> Option<Scope> {
+        match self {
+            Self::Nothing => None,
+            Self::Scope(scope) => Some(scope),
+        }
+    }
+}
+
 /// The name of the cookie of a signed-in browser.
 pub(super) const SESSION: &str = "unroof_session";
 
@@ -67,24 +77,27 @@ fn check(caller: Option<&Identified>, needed: Scope) -> Result<(), Problem> {
     if caller.may(needed) {
         return Ok(());
     }
-    Err(match (&caller.identity, caller.scope) {
-        (Identity::Anonymous, _) => missing_key(needed),
-        (_, scope) => {
-            let own = scope.map_or("no scope", Scope::name);
-            Problem::new(
-                FORBIDDEN,
-                format!("this needs the scope `{needed}`, and the caller has `{own}`"),
-            )
-            .hint(format!(
-                "use a key with the scope `{needed}`; `unroof keys create NAME --scope {needed}` makes one"
-            ))
-        }
+    Err(match caller.identity {
+        Identity::Anonymous => missing_key(needed),
+        _ => missing_scope(caller.scope, needed),
     })
 }
 
+/// The caller's scope does not allow what it asks.
+pub(super) fn missing_scope(own: Option<Scope>, needed: Scope) -> Problem {
+    let own = own.map_or("none", Scope::name);
+    let detail = format!("this needs the scope `{needed}`, and the caller has `{own}`");
+    Problem::new(FORBIDDEN, detail).hint(format!(
+        "use a key with the scope `{needed}`; `unroof keys create NAME --scope {needed}` makes one"
+    ))
+}
+
 fn missing_key(needed: Scope) -> Problem {
-    Problem::new(UNAUTHORIZED, format!("this needs a key with the scope `{needed}`"))
-        .hint("send it as `Authorization: Bearer KEY`, or sign in at /ui/sign-in")
+    Problem::new(
+        UNAUTHORIZED,
+        format!("this needs a key with the scope `{needed}`"),
+    )
+    .hint("send it as `Authorization: Bearer KEY`, or sign in at /ui/sign-in")
 }
 
 fn refused_key(refused: RefusedKey) -> Problem {

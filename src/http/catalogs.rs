@@ -14,6 +14,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::access::Sender;
 use super::app::App;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{MostBytes, Query};
@@ -173,6 +174,7 @@ impl From<CatalogError> for Problem {
 pub(super) async fn import_catalog(
     State(app): State<App>,
     Query(query): Query<CatalogQuery>,
+    Sender { actor, .. }: Sender,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
     let options = query.options(&app)?;
@@ -203,7 +205,7 @@ pub(super) async fn import_catalog(
     let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move {
         importer
-            .import("request", import, Version::default(), sender)
+            .import("request", import, Version::default(), &actor, sender)
             .await
     });
     let mut response = Response::new(body_of(receiver, reader));

@@ -11,6 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::access::{Sender, missing_scope};
 use super::app::App;
 use super::budget::Counted;
 use super::described::BodyRefusals;
@@ -20,6 +21,7 @@ use super::observation::Observation;
 use super::page::{FieldNames, Moment};
 use super::problem::{INVALID, Problem, UNREADABLE};
 use super::some_of_answer::{InferReply, members, only};
+use crate::access::Scope;
 use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Format, InferBody};
@@ -147,8 +149,13 @@ pub(super) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
 pub(super) async fn infer_price_sheet(
     State(app): State<App>,
     Query(query): Query<InferQuery>,
+    sender: Sender,
     Question(body): Question,
 ) -> Result<Response, Problem> {
+    let may_observe = sender.scope >= Some(Scope::Observe);
+    if query.observe == Some(true) && !may_observe {
+        return Err(missing_scope(sender.scope, Scope::Observe));
+    }
     let seen_at = query
         .observed_at
         .map(|moment| moment.not_after(app.now()))
@@ -173,7 +180,7 @@ pub(super) async fn infer_price_sheet(
         )
         .hint("leave out `store=false`, or `observe=true`"));
     }
-    let is_observed = query.observe.unwrap_or(!is_stated);
+    let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
     let mut headers = HeaderMap::new();
     headers.insert(
         header::CONTENT_TYPE,
@@ -183,7 +190,7 @@ pub(super) async fn infer_price_sheet(
     let mut observation = None;
     let mut model = None;
     if is_stored {
-        let sighted_by = is_observed.then_some(sighted_by);
+        let sighted_by = is_observed.then(|| sighted_by.sent_by(sender.actor));
         let (saved, seen_at) = app.save(&answered, seen_at, sighted_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
@@ -191,7 +198,7 @@ pub(super) async fn infer_price_sheet(
         observation = Some(if is_observed {
             Observation::of_sheets(answered.sheets(), saved.effects, query.observe.is_some())
         } else {
-            Observation::of_question(is_stated)
+            Observation::of_question(is_stated, may_observe)
         });
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));

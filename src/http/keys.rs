@@ -128,12 +128,18 @@ pub(super) async fn create_key(
         created_at,
         expires_at: asked.expires_at,
     };
-    if !app.store.add_key(new, MOST_KEYS.into(), &sender.actor).await? {
+    if !app
+        .store
+        .add_key(new, MOST_KEYS.into(), &sender.actor)
+        .await?
+    {
         let detail = format!(
             "another key is named `{}`, or there are {MOST_KEYS} keys",
             asked.name
         );
-        return Err(Problem::new(CONFLICT, detail).hint("choose another name, or revoke a key first"));
+        return Err(
+            Problem::new(CONFLICT, detail).hint("choose another name, or revoke a key first")
+        );
     }
     app.keys.forget();
     let item = NewKeyItem {

@@ -198,6 +198,22 @@ macro_rules! declared {
     };
 }
 
+/// The routes with their methods, and what they need of their callers.
+fn declared_routes() -> Vec<(String, Vec<HttpMethod>, Needs)> {
+    with_handlers!(declared).into()
+}
+
+/// Every path of the service, with the scope that it needs; none where it needs no key.
+#[must_use]
+pub fn needed_scopes() -> Vec<(String, Option<Scope>)> {
+    let routes = declared_routes().into_iter();
+    let routes = routes.map(|(path, _, needs)| (path, needs));
+    routes
+        .chain(ui::needs())
+        .map(|(path, needs)| (path, needs.scope()))
+        .collect()
+}
+
 /// The route of a path as long as it: `{…}` stands for whatever is written there.
 fn filled(route: &str, path: &str) -> Option<String> {
     let segments: Vec<&str> = path.split('/').collect();
@@ -225,7 +241,7 @@ fn moved_route(path: &str) -> Option<String> {
 
 /// The path of a route that is like this one.
 fn nearest_route(path: &str) -> Option<String> {
-    let routes = with_handlers!(declared).into_iter();
+    let routes = declared_routes().into_iter();
     let routes: Vec<String> = routes
         .filter_map(|(route, ..)| filled(&route, path))
         .collect();
@@ -236,7 +252,7 @@ fn nearest_route(path: &str) -> Option<String> {
 
 /// The methods that a path takes.
 fn methods_of_path(path: &str) -> Vec<&'static str> {
-    let routes = with_handlers!(declared).into_iter();
+    let routes = declared_routes().into_iter();
     let same = routes.filter(|(route, ..)| filled(route, path).as_deref() == Some(path));
     let names = [
         (MethodFilter::GET, "GET"),

@@ -76,9 +76,11 @@ enum EffectName {
 
 impl Observation {
     /// A question: the reason follows from the request.
-    pub(super) fn of_question(has_assumptions: bool) -> Self {
+    pub(super) fn of_question(has_assumptions: bool, may_observe: bool) -> Self {
         let because = if has_assumptions {
             "the request states assumptions, so it is a question"
+        } else if !may_observe {
+            "the caller has the scope `ask`; prices enter the record with the scope `observe`"
         } else {
             "the request has `observe=false`"
         };

@@ -2,13 +2,14 @@
 
 mod finish;
 mod parts;
+mod security;
 mod webhooks;
 
 use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
@@ -69,8 +70,7 @@ pub(super) fn complete(mut document: Document) -> Value {
     }
     document.webhooks = Some(sent.paths);
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    // Nothing is asked of a client.
-    document["security"] = json!([]);
+    security::describe(&mut document);
     finish::finish(&mut document);
     parts::describe(&mut document);
     document

@@ -99,11 +99,17 @@ mod tests {
         let proxies: TrustedProxies = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
         let near = Peer::Tcp("10.0.0.1:5000".parse().unwrap());
         let client = |pairs: &[_]| near.client(&proxies, &headers(pairs)).unwrap().to_string();
-        let standard = ("forwarded", "for=192.0.2.60;proto=https, FOR=\"[2001:db8::17]:4711\"");
+        let standard = (
+            "forwarded",
+            "for=192.0.2.60;proto=https, FOR=\"[2001:db8::17]:4711\"",
+        );
         assert_eq!(client(&[standard]), "2001:db8::17");
         let common = ("x-forwarded-for", "192.0.2.60, 10.0.0.9");
         assert_eq!(client(&[common]), "192.0.2.60");
-        assert_eq!(client(&[("x-forwarded-for", "192.0.2.1"), common]), "192.0.2.60");
+        assert_eq!(
+            client(&[("x-forwarded-for", "192.0.2.1"), common]),
+            "192.0.2.60"
+        );
         assert_eq!(client(&[standard, common]), "2001:db8::17");
         assert_eq!(client(&[("forwarded", "for=unknown")]), "10.0.0.1");
         let stranger = Peer::Tcp("203.0.113.5:80".parse().unwrap());

@@ -13,6 +13,7 @@ use url::Url;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use super::access::Sender;
 use super::app::App;
 use super::change_query::LARGEST_FACTOR;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
@@ -187,6 +188,7 @@ impl ListItem for DeliveryRow {}
 pub(super) async fn add_webhook(
     State(app): State<App>,
     _: NoQuery,
+    sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
     let asked = read(&body, WebhookBody::read)?;
@@ -205,7 +207,10 @@ pub(super) async fn add_webhook(
         filter: &asked.filter,
         created_at,
     };
-    if !app.store.add_webhook(new, MOST_WEBHOOKS.into()).await? {
+    let added = app
+        .store
+        .add_webhook(new, MOST_WEBHOOKS.into(), &sender.actor);
+    if !added.await? {
         return Err(full());
     }
     let item = NewWebhookItem {
@@ -348,8 +353,15 @@ pub(super) async fn remove_webhook(
     State(app): State<App>,
     Path(id): Path<Uuid>,
     _: NoQuery,
+    sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    if app.store.remove_webhook(id).await? {
+    let webhook = app.webhook(id).await?;
+    let now = app.now();
+    if app
+        .store
+        .remove_webhook(&webhook, now, &sender.actor)
+        .await?
+    {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Problem::not_found("webhook"))

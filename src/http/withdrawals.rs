@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::access::Sender;
 use super::app::App;
 use super::described::{BodyRefusals, StoreRefusals};
 use super::extract::{JsonBody, NoQuery, Path};
@@ -73,11 +74,13 @@ pub(super) async fn withdraw_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
     _: NoQuery,
+    sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
     let now = app.store.not_ahead(app.now());
-    match app.store.withdraw(id, &request.reason, now).await? {
+    let withdrawn = app.store.withdraw(id, &request.reason, now, sender.actor);
+    match withdrawn.await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
         Withdrawn::Over => Err(Problem::new(
             CONFLICT,
@@ -115,9 +118,10 @@ pub(super) async fn reinstate_price_sheet(
     State(app): State<App>,
     Path(id): Path<Uuid>,
     _: NoQuery,
+    sender: Sender,
 ) -> Result<StatusCode, Problem> {
     let now = app.store.not_ahead(app.now());
-    match app.store.reinstate(id, now).await? {
+    match app.store.reinstate(id, now, sender.actor).await? {
         Reinstated::Done => Ok(StatusCode::NO_CONTENT),
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
     }

@@ -15,6 +15,7 @@ use super::priority::Priority;
 use super::report::{Line, Summary};
 use super::run::Import;
 use super::turn::Turn;
+use crate::access::Actor;
 use crate::clock::Clock;
 use crate::storage::{DbTime, ImportOutcome, ImportRow, RunningImport, Store};
 
@@ -89,12 +90,14 @@ impl Importer {
         source: &str,
         import: Import,
         version: Version,
+        actor: &Actor,
         mut lines: LineSender,
     ) -> Result<Summary, ImportError> {
         let outcome = if import.is_dry_run() {
             import.run(&mut lines).await
         } else {
-            self.record(source, import, version, &mut lines).await
+            self.record(source, import, version, actor, &mut lines)
+                .await
         };
         lines.end(match &outcome {
             Ok(summary) => Line::Done(summary.clone()),
@@ -110,6 +113,7 @@ impl Importer {
         source: &str,
         import: Import,
         version: Version,
+        actor: &Actor,
         lines: &mut LineSender,
     ) -> Result<Summary, ImportError> {
         let format = import.format();
@@ -118,7 +122,7 @@ impl Importer {
         let started_at = DbTime::from(self.clock.now());
         let running = self
             .store
-            .begin_import(id, source, Some(format), started_at)
+            .begin_import(id, source, Some(format), started_at, actor)
             .await?;
         let outcome = import.run(lines).await;
         let ended_at = self.clock.now().into();

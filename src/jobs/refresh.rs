@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
+use crate::access::Actor;
 use crate::import::{
     CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, lines, without_secrets,
 };
@@ -225,7 +226,7 @@ impl Jobs {
         let format = refresh.format.name();
         let begun = self
             .store
-            .begin_import(id, source, Some(format), started_at);
+            .begin_import(id, source, Some(format), started_at, &Actor::SERVICE);
         let running = begun.await?;
         let ended_at = self.clock.now().into();
         let run = ImportRow::without_entries(id, format, ended_at, outcome, error, version);
@@ -259,7 +260,8 @@ impl Jobs {
         let unread = async { while receiver.next().await.is_some() {} };
         // The import's own run states how it ended.
         let _ = tokio::join!(
-            self.importer.import(source, import, version, sender),
+            self.importer
+                .import(source, import, version, &Actor::SERVICE, sender),
             unread
         );
         Ok(())

@@ -9,7 +9,11 @@ use uuid::Uuid;
 use super::connection::on_connection;
 use super::names::stored_names;
 use super::query::{Query, bound};
+use super::recording::Recording;
+use super::rows::Piece;
+use super::value::Kind::{Id, Text, Time};
 use super::value::Value;
+use super::work::Act;
 use super::{DbTime, Store, StoreError};
 use crate::access::{Actor, Identity};
 
@@ -101,6 +105,41 @@ impl<'a> AuditEntry<'a> {
     }
 }
 
+/// The statement that writes rows of the log with a recording.
+pub(super) const PIECE: Piece = Piece {
+    sql: "
+            INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+            SELECT * FROM given",
+    columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
+};
+
+/// The observation of a sheet; none where nobody sent it.
+pub(super) fn observed(recording: &Recording) -> Option<AuditEntry<'_>> {
+    let sheet = &recording.sheet;
+    Some(AuditEntry {
+        at: recording.recorded_at,
+        actor: recording.sighted_by.as_ref()?.actor.as_deref()?,
+        action: AuditAction::SheetObserved,
+        subject_id: recording.sheet_id,
+        subject: format!("{}/{}", sheet.provider, sheet.model),
+    })
+}
+
+/// A withdrawal, or that one was undone.
+pub(super) fn acted(act: &Act, now: Timestamp) -> AuditEntry<'_> {
+    let (action, subject) = match &act.because {
+        Some(because) => (AuditAction::SheetWithdrawn, because.clone()),
+        None => (AuditAction::SheetReinstated, String::new()),
+    };
+    AuditEntry {
+        at: now,
+        actor: &act.actor,
+        action,
+        subject_id: act.sheet_id,
+        subject,
+    }
+}
+
 const INSERT: &str = "
     INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -166,7 +205,11 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub async fn audit(&self, before: Option<i64>, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+    pub async fn audit(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
         let before = before.unwrap_or(i64::MAX);
         self.rows(Query::new(AUDIT).bind(before).bind(i64::from(limit)))
             .await

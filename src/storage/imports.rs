@@ -9,6 +9,7 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::audit::{AuditAction, AuditEntry};
 use super::connection::on_connection;
 use super::database::{Importing, Pool, StoreLock};
 use super::names::stored_names;
@@ -16,6 +17,7 @@ use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
 use super::value::{Kind, Value};
 use super::{DbTime, Store, StoreError, locked};
+use crate::access::Actor;
 
 /// A stored sheet with its listing.
 #[derive(Debug, Clone, FromRow)]
@@ -371,6 +373,7 @@ impl Store {
         source: &str,
         catalog: Option<&str>,
         started_at: DbTime,
+        actor: &Actor,
     ) -> Result<RunningImport, StoreError> {
         // Locked before it is visible: no other process has its name.
         let lock = self.try_lock(&id.to_string()).await?;
@@ -385,7 +388,14 @@ impl Store {
             .bind(source)
             .bind(catalog)
             .bind(started_at);
-        self.write(begin).await?;
+        let entry = AuditEntry {
+            at: started_at.into(),
+            actor,
+            action: AuditAction::CatalogImported,
+            subject_id: id,
+            subject: source.to_owned(),
+        };
+        self.write_audited(begin, entry).await?;
         Ok(running)
     }
 

@@ -135,7 +135,8 @@ impl Store {
         expires_at: Timestamp,
         actor: &Actor,
     ) -> Result<bool, StoreError> {
-        self.write(Query::new(DELETE_ENDED_SESSIONS).bind(now)).await?;
+        self.write(Query::new(DELETE_ENDED_SESSIONS).bind(now))
+            .await?;
         let id = Uuid::new_v4();
         let insert = Query::new(INSERT_SESSION)
             .bind(key.id)

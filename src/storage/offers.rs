@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
+use crate::access::Actor;
 use unroof_core::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
 use unroof_core::sheet::compare::Cells;
 use unroof_core::sheet::{Limits, PriceSheet, RateCell};
@@ -496,6 +497,8 @@ pub struct SightedBy {
     pub standing: Standing,
     /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
     pub is_now: bool,
+    /// Who sent it, for the audit log; none for the examples.
+    pub actor: Option<Arc<Actor>>,
 }
 
 impl SightedBy {
@@ -506,6 +509,7 @@ impl SightedBy {
             source: POSTED.to_owned(),
             standing: Standing::Sheet,
             is_now,
+            actor: None,
         }
     }
 
@@ -516,6 +520,16 @@ impl SightedBy {
             source: format!("{catalog}_entry"),
             standing: Standing::Entry,
             is_now,
+            actor: None,
+        }
+    }
+
+    /// The same, sent by somebody.
+    #[must_use]
+    pub fn sent_by(self, actor: Actor) -> Self {
+        Self {
+            actor: Some(Arc::new(actor)),
+            ..self
         }
     }
 }

@@ -15,7 +15,7 @@ use super::recording::{EstimateRecord, Recording};
 use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use super::work::Work;
-use super::{StoreError, known};
+use super::{StoreError, audit, known};
 use unroof_core::catalog::model_key;
 use unroof_core::history::StartBasis;
 use unroof_core::sheet::compare::Cells;
@@ -90,6 +90,7 @@ impl<'a> Writing<'a> {
             self.settled(),
             self.disagreements(),
             self.changes(),
+            self.audit(),
         ]
     }
 
@@ -320,6 +321,19 @@ impl<'a> Writing<'a> {
             rows.extend(made.map(|cut| row(cut, None)));
         }
         rows
+    }
+
+    /// Who observed sheets, or withdrew one.
+    fn audit(&self) -> Rows<'a> {
+        let seen = self.with(|step| step.is_sighting);
+        let observed = seen.filter_map(|(recording, _)| audit::observed(recording));
+        let acted = self
+            .work
+            .act
+            .as_ref()
+            .filter(|_| !self.plan.offers.is_empty());
+        let acted = acted.map(|act| audit::acted(act, self.work.now));
+        observed.chain(acted).map(|entry| entry.values()).collect()
     }
 
     fn gone_periods(&self) -> Rows<'a> {
@@ -599,4 +613,5 @@ static WRITE: Statement = Statement::new(&[
             Number, Number, Text,
         ],
     },
+    audit::PIECE,
 ]);

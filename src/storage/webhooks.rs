@@ -7,10 +7,13 @@ use sqlx::{Connection, FromRow};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::audit::{AuditAction, AuditEntry};
 use super::connection::on_connection;
 use super::names::stored_names;
 use super::query::Query;
 use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
+use crate::access::Actor;
+use crate::secrets::without_secrets;
 
 /// A webhook to be added.
 #[derive(Debug, Clone, Copy)]
@@ -229,7 +232,12 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub async fn add_webhook(&self, new: NewWebhook<'_>, most: i64) -> Result<bool, StoreError> {
+    pub async fn add_webhook(
+        &self,
+        new: NewWebhook<'_>,
+        most: i64,
+        actor: &Actor,
+    ) -> Result<bool, StoreError> {
         let insert = Query::new(INSERT_WEBHOOK)
             .bind(new.id)
             .bind(new.url)
@@ -237,7 +245,14 @@ impl Store {
             .bind(new.created_at)
             .bind(most)
             .bind(new.filter.stored());
-        Ok(self.write(insert).await? > 0)
+        let entry = AuditEntry {
+            at: new.created_at,
+            actor,
+            action: AuditAction::WebhookAdded,
+            subject_id: new.id,
+            subject: without_secrets(new.url),
+        };
+        Ok(self.write_audited(insert, entry).await? > 0)
     }
 
     /// All webhooks, or the one with this id, the first added first.
@@ -252,8 +267,21 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub async fn remove_webhook(&self, id: Uuid) -> Result<bool, StoreError> {
-        Ok(self.write(Query::new(DELETE_WEBHOOK).bind(id)).await? > 0)
+    pub async fn remove_webhook(
+        &self,
+        webhook: &WebhookRow,
+        now: Timestamp,
+        actor: &Actor,
+    ) -> Result<bool, StoreError> {
+        let entry = AuditEntry {
+            at: now,
+            actor,
+            action: AuditAction::WebhookRemoved,
+            subject_id: webhook.id,
+            subject: without_secrets(&webhook.url),
+        };
+        let delete = Query::new(DELETE_WEBHOOK).bind(webhook.id);
+        Ok(self.write_audited(delete, entry).await? > 0)
     }
 
     /// Deliveries of a webhook, the last first, beginning below a place.

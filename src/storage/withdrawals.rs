@@ -8,6 +8,7 @@ use super::plan::Acted;
 use super::query::Query;
 use super::work::{Act, Work};
 use super::{DbTime, Store, StoreError};
+use crate::access::Actor;
 
 /// A price that was withdrawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,9 +56,10 @@ impl Store {
         sheet_id: Uuid,
         reason: &str,
         now: Timestamp,
+        actor: Actor,
     ) -> Result<Withdrawn, StoreError> {
         let because = Some(reason.to_owned());
-        Ok(match self.act(sheet_id, because, now).await? {
+        Ok(match self.act(sheet_id, because, now, actor).await? {
             None => Withdrawn::Unknown,
             Some(Acted::Over | Acted::Done(None)) => Withdrawn::Over,
             Some(Acted::Done(Some((at, because)))) => Withdrawn::Done(Withdrawal {
@@ -75,8 +77,9 @@ impl Store {
         &self,
         sheet_id: Uuid,
         now: Timestamp,
+        actor: Actor,
     ) -> Result<Reinstated, StoreError> {
-        let acted = self.act(sheet_id, None, now).await?;
+        let acted = self.act(sheet_id, None, now, actor).await?;
         Ok(acted.map_or(Reinstated::Unknown, |_| Reinstated::Done))
     }
 
@@ -85,6 +88,7 @@ impl Store {
         sheet_id: Uuid,
         because: Option<String>,
         now: Timestamp,
+        actor: Actor,
     ) -> Result<Option<Acted>, StoreError> {
         let row: Option<OfferRow> = self.row(Query::new(OFFER).bind(sheet_id)).await?;
         let Some(OfferRow { offer_id }) = row else {
@@ -96,6 +100,7 @@ impl Store {
                 offer_id,
                 sheet_id,
                 because,
+                actor,
             }),
             ..Work::default()
         };

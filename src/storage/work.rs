@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::offers::{LookAt, SheetFacts};
 use super::recording::Recording;
+use crate::access::Actor;
 
 /// An offer with all sheets that a look found for it.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub(super) struct Act {
     pub(super) sheet_id: Uuid,
     /// Reason for a withdrawal; none where it is undone.
     pub(super) because: Option<String>,
+    /// Who does it.
+    pub(super) actor: Actor,
 }
 
 /// Work of one transaction.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+mod access;
 mod api;
 mod attack;
 #[cfg(target_os = "linux")]

@@ -236,7 +236,8 @@ impl TestDatabase {
     }
 
     /// The texts that a query gives.
-    pub(crate) async fn texts(&self, sql: &'static str) -> Vec<String> {
+    pub(crate) async fn texts(&self, sql: impl Into<String>) -> Vec<String> {
+        let sql = AssertSqlSafe(sql.into());
         if self.server.is_none() {
             let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
             let query = sqlx::query_scalar(sql).fetch_all(&mut connection);

@@ -23,7 +23,7 @@ mod words;
 
 use axum::Router;
 use axum::response::Redirect;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 use super::access::{Needs, guarded};
 use super::app::App;
@@ -31,28 +31,46 @@ use crate::access::Scope;
 
 pub(super) use answer::{HTML, as_page};
 
-/// The routes of the pages, each with what it needs of its caller.
-pub(super) fn routes() -> Router<App> {
+/// The pages, each with what it needs of its caller.
+fn pages() -> [(Needs, &'static str, MethodRouter<App>); 15] {
     const READ: Needs = Needs::Scope(Scope::Read);
     const ASK: Needs = Needs::Scope(Scope::Ask);
-    let page = |needs, path: &str, route| (path.to_owned(), guarded(needs, route));
-    let pages = [
-        page(Needs::Nothing, "/", get(async || Redirect::temporary("/ui/"))),
-        page(Needs::Nothing, "/ui", get(async || Redirect::permanent("/ui/"))),
-        page(READ, "/ui/", get(market::show)),
-        page(READ, "/ui/catalogs", get(catalogs::show)),
-        page(READ, "/ui/changes", get(changes::show)),
-        page(READ, "/ui/compare", get(compare::show)),
-        page(READ, "/ui/truth", get(truth::show)),
-        page(ASK, "/ui/plan", get(plan::show)),
-        page(ASK, "/ui/try", get(trial::show).post(trial::ask)),
-        page(READ, "/ui/models/{author}/{model}", get(model::show)),
-        page(READ, "/ui/offers/{provider}/{model}", get(model::show_offer)),
-        page(Needs::Nothing, "/ui/sign-in", get(sign_in::show).post(sign_in::enter)),
-        page(Needs::Nothing, "/ui/sign-out", post(sign_in::leave)),
-        page(Needs::Nothing, "/ui/assets/{name}", get(assets::serve)),
-        page(Needs::Nothing, "/ui/{*rest}", get(answer::no_page)),
-    ];
-    let add = |router: Router<App>, (path, route): (String, _)| router.route(&path, route);
-    pages.into_iter().fold(Router::new(), add)
+    const NOTHING: Needs = Needs::Nothing;
+    [
+        (NOTHING, "/", get(async || Redirect::temporary("/ui/"))),
+        (NOTHING, "/ui", get(async || Redirect::permanent("/ui/"))),
+        (READ, "/ui/", get(market::show)),
+        (READ, "/ui/catalogs", get(catalogs::show)),
+        (READ, "/ui/changes", get(changes::show)),
+        (READ, "/ui/compare", get(compare::show)),
+        (READ, "/ui/truth", get(truth::show)),
+        (ASK, "/ui/plan", get(plan::show)),
+        (ASK, "/ui/try", get(trial::show).post(trial::ask)),
+        (READ, "/ui/models/{author}/{model}", get(model::show)),
+        (
+            READ,
+            "/ui/offers/{provider}/{model}",
+            get(model::show_offer),
+        ),
+        (
+            NOTHING,
+            "/ui/sign-in",
+            get(sign_in::show).post(sign_in::enter),
+        ),
+        (NOTHING, "/ui/sign-out", post(sign_in::leave)),
+        (NOTHING, "/ui/assets/{name}", get(assets::serve)),
+        (NOTHING, "/ui/{*rest}", get(answer::no_page)),
+    ]
+}
+
+/// The routes of the pages.
+pub(super) fn routes() -> Router<App> {
+    let add = |router: Router<App>, (needs, path, route)| router.route(path, guarded(needs, route));
+    pages().into_iter().fold(Router::new(), add)
+}
+
+/// What each page needs of its caller.
+pub(super) fn needs() -> impl Iterator<Item = (String, Needs)> {
+    let pages = pages().into_iter();
+    pages.map(|(needs, path, _)| (path.to_owned(), needs))
 }

@@ -44,8 +44,15 @@ pub(super) async fn show(
 }
 
 /// Signs in.
-pub(super) async fn enter(State(app): State<App>, sender: Sender, request: Request) -> Response<Body> {
-    let (is_own, is_encrypted) = (is_from_own_page(request.headers()), app.is_encrypted(&request));
+pub(super) async fn enter(
+    State(app): State<App>,
+    sender: Sender,
+    request: Request,
+) -> Response<Body> {
+    let (is_own, is_encrypted) = (
+        is_from_own_page(request.headers()),
+        app.is_encrypted(&request),
+    );
     let body = match FormBody::from_request(request, &app).await {
         Ok(FormBody(body)) => body,
         Err(problem) => return of(&app, &problem),
@@ -106,8 +113,15 @@ async fn begin(app: &App, key: &str, actor: Actor) -> Result<String, Problem> {
     };
     let now = app.now();
     let end = now + SESSION_TIME;
-    if !app.store.add_session(&key, session.hash, now, end, &actor).await? {
-        return Err(Problem::new(UNAUTHORIZED, "the key was revoked, or is a session itself"));
+    if !app
+        .store
+        .add_session(&key, session.hash, now, end, &actor)
+        .await?
+    {
+        return Err(Problem::new(
+            UNAUTHORIZED,
+            "the key was revoked, or is a session itself",
+        ));
     }
     app.keys.forget();
     Ok(session.text)

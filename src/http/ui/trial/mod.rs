@@ -18,6 +18,8 @@ use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
 use super::answer::{html, of, page};
 use super::layout::{Page, Tab};
+use crate::access::Scope;
+use crate::http::access::Sender;
 use crate::http::app::App;
 use crate::http::extract::{FormBody, Query};
 use crate::http::hosts::is_from_own_page;
@@ -54,7 +56,7 @@ pub(super) async fn show(
                     .hint("The page /ui/try lists all of them")
             })?,
         };
-        let (filled, outcome) = answered(&app, filled).await;
+        let (filled, outcome) = answered(&app, filled, None).await;
         match outcome {
             Outcome::Failed(problem) => Err(problem),
             outcome => Ok(document(&filled, &outcome)),
@@ -64,7 +66,11 @@ pub(super) async fn show(
 }
 
 /// The page for a form.
-pub(super) async fn ask(State(app): State<App>, request: Request) -> Response<Body> {
+pub(super) async fn ask(
+    State(app): State<App>,
+    sender: Sender,
+    request: Request,
+) -> Response<Body> {
     let is_own = is_from_own_page(request.headers());
     let body = match FormBody::from_request(request, &app).await {
         Ok(FormBody(body)) => body,
@@ -73,14 +79,14 @@ pub(super) async fn ask(State(app): State<App>, request: Request) -> Response<Bo
     let mut filled = Filled::read(&body);
     drop(body);
     filled.stores &= is_own;
-    let (filled, outcome) = answered(&app, filled).await;
+    let (filled, outcome) = answered(&app, filled, Some(sender)).await;
     let status =
         StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     html(status, document(&filled, &outcome).document(app.now()))
 }
 
 /// The answer of the page to a form.
-async fn answered(app: &App, filled: Filled) -> (Filled, Outcome) {
+async fn answered(app: &App, filled: Filled, sender: Option<Sender>) -> (Filled, Outcome) {
     if filled.sheet.is_empty() {
         return (filled, Outcome::Empty);
     }
@@ -95,14 +101,19 @@ async fn answered(app: &App, filled: Filled) -> (Filled, Outcome) {
         Err(problem) => return (kept, Outcome::Failed(problem)),
     };
     let outcome = match question {
-        Ok(question) => respond(app, &filled, question).await,
+        Ok(question) => respond(app, &filled, question, sender).await,
         Err(open) => Outcome::Open(open),
     };
     (filled, outcome)
 }
 
-/// The answer to a question, stored if the form says so.
-async fn respond(app: &App, filled: &Filled, question: Question) -> Outcome {
+/// The answer to a question, stored if the form says so: as an observation where its sender may observe.
+async fn respond(
+    app: &App,
+    filled: &Filled,
+    question: Question,
+    sender: Option<Sender>,
+) -> Outcome {
     let body = axum::body::Bytes::copy_from_slice(&question.body);
     let answered = match app.answer(body, question.format.clone()).await {
         Ok(answered) => answered,
@@ -111,10 +122,13 @@ async fn respond(app: &App, filled: &Filled, question: Question) -> Outcome {
         }
         Err(problem) => return Outcome::Failed(problem),
     };
-    let is_question = answered.has_assumptions();
+    let observer = sender.filter(|sender| sender.scope >= Some(Scope::Observe));
+    let is_question = answered.has_assumptions() || observer.is_none();
     let mut stored = None;
     if filled.stores {
-        let sighted_by = (!is_question).then(|| sighted_by(&question.format, true));
+        let observer = observer.filter(|_| !is_question);
+        let sighted_by =
+            observer.map(|sender| sighted_by(&question.format, true).sent_by(sender.actor));
         stored = match app.save(&answered, None, sighted_by).await {
             Ok((saved, _)) => Some(Stored {
                 is_new: saved.is_new,

@@ -1,0 +1,68 @@
+//! What each route needs of its caller, in the API document.
+
+use serde_json::{Map, Value, json};
+
+use crate::http::access::Needs;
+use crate::http::declared_routes;
+
+/// Name of the scheme.
+const KEY: &str = "key";
+
+/// Adds the scheme, the scope of every operation, and the refusals of a caller without it.
+pub(super) fn describe(document: &mut Value) {
+    document["components"]["securitySchemes"] = json!({KEY: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A key of `unroof keys create NAME --scope SCOPE`. Every operation names the scope that it needs; each \
+                        of read, ask, observe and admin includes those before it. A service that only its own machine can \
+                        reach needs no key, and others may let callers without one read or ask.",
+    }});
+    for (path, methods, needs) in declared_routes() {
+        for method in methods {
+            let method = method_name(&method);
+            if let Some(operation) = document["paths"][path.as_str()][method].as_object_mut() {
+                describe_operation(operation, needs);
+            }
+        }
+    }
+}
+
+fn method_name(method: &utoipa::openapi::HttpMethod) -> &'static str {
+    use utoipa::openapi::HttpMethod;
+    match method {
+        HttpMethod::Post => "post",
+        HttpMethod::Delete => "delete",
+        _ => "get",
+    }
+}
+
+fn describe_operation(operation: &mut Map<String, Value>, needs: Needs) {
+    let Needs::Scope(scope) = needs else {
+        operation.insert("security".to_owned(), json!([]));
+        return;
+    };
+    operation.insert("security".to_owned(), json!([{KEY: [scope.name()]}]));
+    let problem =
+        json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
+    let cases = [
+        (
+            "401",
+            format!("Without a key, or with one that is not valid: this needs the scope `{scope}`"),
+        ),
+        (
+            "403",
+            format!("The key has a narrower scope than `{scope}`"),
+        ),
+    ];
+    let Some(responses) = operation
+        .get_mut("responses")
+        .and_then(Value::as_object_mut)
+    else {
+        return;
+    };
+    for (status, description) in cases {
+        let refusal = json!({"description": description, "content": problem});
+        responses.entry(status).or_insert(refusal);
+    }
+    responses.sort_keys();
+}

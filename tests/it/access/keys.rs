@@ -1,0 +1,179 @@
+//! Keys over HTTP and on the command line.
+
+use std::time::{Duration, Instant};
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use unroof::access::Scope;
+
+use super::{get, key, post, send, service};
+use crate::support::{on_each_database, sheet, sheet_of};
+
+#[tokio::test]
+async fn a_caller_without_a_valid_key_is_told_what_is_missing() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let reply = api.get("/estimates").await;
+        let problem = reply.problem(401);
+        assert_eq!(problem["type"], "/problems/no-key");
+        assert_eq!(
+            reply.header("www-authenticate"),
+            Some("Bearer realm=\"unroof\"")
+        );
+        assert_eq!(problem["detail"], "this needs a key with the scope `read`");
+        assert!(
+            problem["hint"]
+                .as_str()
+                .unwrap()
+                .contains("Authorization: Bearer KEY")
+        );
+        for wrong in ["", "unroof_wrong", "x"] {
+            let problem = get(&api, "/estimates", wrong).await.problem(401);
+            assert_eq!(problem["detail"], "the key is unknown or was revoked");
+        }
+        let basic = [("authorization", "Basic dXNlcjpwYXNz")];
+        let problem = api
+            .ask(Method::GET, "/estimates", &basic)
+            .await
+            .problem(401);
+        assert_eq!(problem["detail"], "`Authorization` is not `Bearer KEY`");
+        let known = key(&store, "reader", Scope::Read).await;
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        assert_eq!(get(&api, "/estimates", &known).await.status, 200);
+        let problem = post(&api, "/infer", &known, &sheet()).await.problem(403);
+        assert_eq!(
+            problem["detail"],
+            "this needs the scope `ask`, and the caller has `read`"
+        );
+        // Neither a probe nor a text that is the same everywhere needs a key.
+        for open in [
+            "/healthz",
+            "/readyz",
+            "/openapi.json",
+            "/docs/",
+            "/problems/scope",
+        ] {
+            assert_eq!(api.get(open).await.status, 200, "{open}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_service_may_answer_callers_without_a_key() {
+    on_each_database(async |database| {
+        let (api, _store) = service(database, Some(Scope::Read)).await;
+        assert_eq!(api.get("/estimates").await.status, 200);
+        let problem = api.infer(&sheet()).await.problem(401);
+        assert_eq!(problem["detail"], "this needs a key with the scope `ask`");
+        // A wrong key is a mistake, and not no key.
+        get(&api, "/estimates", "unroof_wrong").await.problem(401);
+        let (api, _store) = service(database, Some(Scope::Ask)).await;
+        assert_eq!(api.infer(&sheet()).await.status, 201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_of_a_caller_who_may_not_observe_enters_no_record() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let asks = key(&store, "asks", Scope::Ask).await;
+        let observes = key(&store, "observes", Scope::Observe).await;
+        let reply = post(&api, "/infer", &asks, &sheet()).await;
+        assert_eq!(reply.status, 201, "{}", reply.text());
+        assert_eq!(reply.json()["observe"]["observed"], false);
+        let because = &reply.json()["observe"]["because"];
+        assert!(
+            because.as_str().unwrap().contains("scope `observe`"),
+            "{because}"
+        );
+        let rows = get(&api, "/price-sheets", &asks).await.rows();
+        assert!(rows.is_empty(), "{rows:?}");
+        let problem = post(&api, "/infer?observe=true", &asks, &sheet())
+            .await
+            .problem(403);
+        assert_eq!(
+            problem["detail"],
+            "this needs the scope `observe`, and the caller has `ask`"
+        );
+        let reply = post(&api, "/infer", &observes, &sheet_of("m-2")).await;
+        assert_eq!(reply.json()["observe"]["observed"], true);
+        assert_eq!(get(&api, "/price-sheets", &asks).await.rows().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_refused_on_every_replica_within_a_second_of_its_revocation() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let (other, _) = service(database, None).await;
+        let admin = key(&store, "admin", Scope::Admin).await;
+        let asked = json!({"name": "price desk", "scope": "observe"});
+        let reply = post(&api, "/keys", &admin, &asked).await;
+        assert_eq!(reply.status, 201, "{}", reply.text());
+        let made = reply.json();
+        let text = made["key"].as_str().unwrap();
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert_eq!(get(&api, "/models", text).await.status, 200);
+        assert_eq!(get(&other, "/models", text).await.status, 200);
+        let problem = post(&api, "/keys", &admin, &asked).await.problem(409);
+        assert!(problem["detail"].as_str().unwrap().contains("`price desk`"));
+        let list = get(&api, "/keys", &admin).await;
+        assert_eq!(list.rows().len(), 2);
+        assert!(!list.text().contains(text));
+        let stored = database
+            .texts("SELECT name FROM api_keys WHERE name LIKE 'unroof%'")
+            .await;
+        assert!(stored.is_empty());
+
+        let path = format!("/keys/{}", made["id"].as_str().unwrap());
+        let revoke = send(&api, Method::DELETE, &path, &admin, &Value::Null).await;
+        assert_eq!(revoke.status, 204);
+        get(&api, "/models", text).await.problem(401);
+        let began = Instant::now();
+        while get(&other, "/models", text).await.status == 200 {
+            assert!(
+                began.elapsed() < Duration::from_secs(1),
+                "another replica still takes it"
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // Its name is free again.
+        assert_eq!(post(&api, "/keys", &admin, &asked).await.status, 201);
+        let unknown = "/keys/4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11";
+        send(&api, Method::DELETE, unknown, &admin, &Value::Null)
+            .await
+            .problem(404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_request_for_a_key_names_every_fault() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let admin = key(&store, "admin", Scope::Admin).await;
+        let wrong = json!({"scope": "write", "expires_at": "2020-01-01T00:00:00Z", "nmae": "x"});
+        let problem = post(&api, "/keys", &admin, &wrong).await.problem(422);
+        let pointers: Vec<&str> = problem["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|fault| fault["pointer"].as_str().unwrap())
+            .collect();
+        assert_eq!(pointers.len(), 4, "{problem}");
+        let ended = json!({"name": "guest", "scope": "read", "expires_at": "2026-11-21T12:00:01Z"});
+        assert_eq!(post(&api, "/keys", &admin, &ended).await.status, 201);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_without_a_database_is_not_taken_for_a_wrong_one() {
+    let (api, store) = service(&crate::support::TestDatabase::sqlite(), None).await;
+    store.close().await;
+    let problem = get(&api, "/models", "unroof_any").await.problem(503);
+    assert_eq!(problem["type"], "/problems/unavailable");
+}

@@ -1,0 +1,68 @@
+//! Who may do what: keys and scopes, the audit log, the pages' sign-in, trusted proxies, and the start of a service.
+
+mod audit;
+mod keys;
+mod pages;
+mod routes;
+mod serve;
+
+use axum::body::Body;
+use axum::http::{Method, Request, header};
+use serde_json::{Value, json};
+use unroof::access::{Access, Actor, NewKey, Scope};
+use unroof::http::{App, Limits};
+use unroof::storage::{NewKeyRow, Store};
+use uuid::Uuid;
+
+use crate::support::{Api, Reply, TestDatabase, clock};
+
+/// A service that answers callers with a key.
+async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Store) {
+    let store = database.store().await;
+    let access = Access {
+        requires_keys: true,
+        anonymous,
+        ..Access::default()
+    };
+    let app = App::new(store.clone(), clock(), Limits::default()).allowing(access);
+    (Api::new(app), store)
+}
+
+/// A key, made as the command line makes it.
+async fn key(store: &Store, name: &str, scope: Scope) -> String {
+    let key = NewKey::random().unwrap();
+    let new = NewKeyRow {
+        id: Uuid::new_v4(),
+        name,
+        scope,
+        hash: key.hash,
+        created_at: clock().now(),
+        expires_at: None,
+    };
+    assert!(store.add_key(new, 100, &Actor::COMMAND_LINE).await.unwrap());
+    key.text
+}
+
+/// A request with a key and a JSON body.
+async fn send(api: &Api, method: Method, path: &str, key: &str, body: &Value) -> Reply {
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::AUTHORIZATION, format!("Bearer {key}"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("x-request-id", "test-1");
+    let body = if body.is_null() {
+        String::new()
+    } else {
+        body.to_string()
+    };
+    api.send(request.body(Body::from(body)).unwrap()).await
+}
+
+async fn get(api: &Api, path: &str, key: &str) -> Reply {
+    send(api, Method::GET, path, key, &json!(null)).await
+}
+
+async fn post(api: &Api, path: &str, key: &str, body: &Value) -> Reply {
+    send(api, Method::POST, path, key, body).await
+}

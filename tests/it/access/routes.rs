@@ -1,0 +1,222 @@
+//! Every route of the list: what a key of each scope may do there.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use unroof::access::Scope;
+use unroof::http::needed_scopes;
+
+use super::{key, post, send, service};
+use crate::support::{TestDatabase, on_each_database, sheet};
+
+/// Methods that are tried on every path, whether it has them or not.
+const METHODS: [Method; 5] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+];
+
+/// Tables that a request may write to without changing anything that is stored for anybody.
+const OF_THE_SERVICE: [&str; 1] = ["readiness"];
+
+/// A path with something that is there in each place.
+fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> String {
+    let id = match path {
+        path if path.starts_with("/estimates") => estimate,
+        path if path.starts_with("/webhooks") => webhook,
+        _ => sheet,
+    };
+    path.replace("{id}", id)
+        .replace("{author}", "acme")
+        .replace("{provider}", "acme")
+        .replace("{model}", "m-1")
+        .replace("{name}", "acme")
+        .replace("{chart}", "market.svg")
+        .replace("{kind}", "scope")
+        .replace("{*rest}", "rest")
+}
+
+/// Every row of every table, as text.
+async fn content(database: &TestDatabase) -> Vec<(String, Vec<String>)> {
+    let is_file = database.name == "SQLite";
+    let names = if is_file {
+        "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+    } else {
+        "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
+    };
+    let names = database.texts(names).await.into_iter();
+    let mut tables = Vec::new();
+    for name in names.filter(|name| !OF_THE_SERVICE.contains(&name.as_str())) {
+        let rows = if is_file {
+            let columns =
+                format!("SELECT 'quote(' || name || ')' FROM pragma_table_info('{name}')");
+            let columns = database.texts(columns).await.join(" || '|' || ");
+            format!("SELECT {columns} FROM {name} ORDER BY 1")
+        } else {
+            format!("SELECT one::text FROM {name} AS one ORDER BY 1")
+        };
+        tables.push((name, database.texts(rows).await));
+    }
+    tables
+}
+
+#[tokio::test]
+async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let admin = key(&store, "admin", Scope::Admin).await;
+        let read = key(&store, "read", Scope::Read).await;
+        let stored = post(&api, "/infer", &admin, &sheet()).await;
+        let estimate = stored.id();
+        let sheets = super::get(&api, "/price-sheets", &admin).await.rows();
+        let webhook = post(
+            &api,
+            "/webhooks",
+            &admin,
+            &json!({"url": "https://example.com/hook"}),
+        )
+        .await;
+        let (sheet_id, webhook) = (sheets[0]["id"].as_str().unwrap().to_owned(), webhook.id());
+        let before = content(database).await;
+        let routes = needed_scopes();
+        assert!(routes.len() > 55, "{}", routes.len());
+        for (path, _) in &routes {
+            // A stream has no end.
+            if path == "/changes/stream" {
+                continue;
+            }
+            let path = filled(path, &sheet_id, &estimate, &webhook);
+            for method in METHODS {
+                for body in bodies() {
+                    let reply = send(&api, method.clone(), &path, &read, &body).await;
+                    assert!(
+                        !reply.status.is_server_error(),
+                        "{method} {path}: {}",
+                        reply.text()
+                    );
+                }
+            }
+        }
+        assert_eq!(content(database).await, before, "on {}", database.name);
+    })
+    .await;
+}
+
+/// Bodies that some route takes.
+fn bodies() -> [Value; 5] {
+    [
+        json!(null),
+        crate::support::sheet_of("m-2"),
+        json!({"url": "https://example.com/hook"}),
+        json!({"name": "another", "scope": "admin"}),
+        json!({"reason": "a mistake"}),
+    ]
+}
+
+#[tokio::test]
+async fn every_route_refuses_the_scope_before_the_one_that_it_needs() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let mut keys = Vec::new();
+        for scope in Scope::ALL {
+            keys.push((scope, key(&store, scope.name(), scope).await));
+        }
+        for (route, needed) in needed_scopes() {
+            let path = filled(&route, "x", "x", "x");
+            let methods = [Method::GET, Method::POST, Method::DELETE];
+            let Some(needed) = needed else {
+                let reply = api.get(&path).await;
+                assert_ne!(reply.status, 401, "{path}");
+                continue;
+            };
+            for (scope, key) in &keys {
+                let mut refused = 0;
+                for method in methods.clone() {
+                    let body = if *scope < needed {
+                        json!({})
+                    } else {
+                        json!(null)
+                    };
+                    if *scope >= needed && route == "/changes/stream" {
+                        continue;
+                    }
+                    let reply = send(&api, method, &path, key, &body).await;
+                    refused += u32::from(reply.status == 403);
+                }
+                assert_eq!(refused > 0, *scope < needed, "{path} {scope}");
+            }
+            let mut unnamed = 0;
+            for method in methods {
+                unnamed += u32::from(api.ask(method, &path, &[]).await.status == 401);
+            }
+            assert!(unnamed > 0, "{path} answers callers without a key");
+        }
+    })
+    .await;
+}
+
+/// Which routes may change something, written down by hand: another scope for one of them is a decision, and not an accident.
+#[test]
+fn routes_that_change_something_need_more_than_read() {
+    let needed = |wanted: Scope| -> Vec<String> {
+        let routes = needed_scopes().into_iter();
+        let routes = routes.filter(|(_, needed)| *needed == Some(wanted));
+        routes.map(|(path, _)| path).collect()
+    };
+    assert_eq!(
+        needed(Scope::Ask),
+        [
+            "/infer",
+            "/cost",
+            "/simulate",
+            "/layout",
+            "/training",
+            "/plan",
+            "/ui/plan",
+            "/ui/try"
+        ]
+    );
+    assert_eq!(
+        needed(Scope::Observe),
+        [
+            "/price-sheets/{id}/withdraw",
+            "/price-sheets/{id}/withdrawal",
+            "/catalogs"
+        ]
+    );
+    assert_eq!(
+        needed(Scope::Admin),
+        [
+            "/webhooks",
+            "/webhooks",
+            "/webhooks/{id}",
+            "/webhooks/{id}",
+            "/webhooks/{id}/deliveries",
+            "/keys",
+            "/keys",
+            "/keys/{id}",
+            "/audit",
+        ]
+    );
+    let open: Vec<String> = needed_scopes()
+        .into_iter()
+        .filter(|(_, needed)| needed.is_none())
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        open,
+        [
+            "/healthz",
+            "/readyz",
+            "/openapi.json",
+            "/problems/{kind}",
+            "/",
+            "/ui",
+            "/ui/sign-in",
+            "/ui/sign-out",
+            "/ui/assets/{name}",
+            "/ui/{*rest}",
+        ]
+    );
+}

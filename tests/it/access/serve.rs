@@ -1,0 +1,178 @@
+//! The start of a service: who may use it, and the keys of the command line.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::server::{Server, output_of, run, run_with, unroof};
+use crate::support::{TestDatabase, on_each_database_blocking};
+
+fn serve(database: &TestDatabase, arguments: &[&str]) -> Server {
+    let common = ["--database-url", &database.url, "--listen"];
+    Server::start_with(&[&common, arguments].concat())
+}
+
+/// The status of a request with a key, and the answer.
+fn ask(server: &Server, path: &str, key: Option<&str>) -> (u16, Value) {
+    let url = format!("{}{path}", server.address.replace("0.0.0.0", "127.0.0.1"));
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .new_agent();
+    let mut request = agent.get(&url);
+    if let Some(key) = key {
+        request = request.header("authorization", format!("Bearer {key}"));
+    }
+    let mut answer = request.call().unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    (
+        answer.status().as_u16(),
+        serde_json::from_str(&text).unwrap_or_default(),
+    )
+}
+
+#[test]
+fn a_service_that_others_can_reach_starts_only_with_a_way_in() {
+    on_each_database_blocking(|database| {
+        let refused = run(&[
+            "serve",
+            "--database-url",
+            &database.url,
+            "--listen",
+            "0.0.0.0:0",
+        ]);
+        assert_eq!(refused.code, Some(1), "{}", refused.err);
+        for way in ["unroof keys create", "--admin-key-file", "--anonymous read"] {
+            assert!(refused.err.contains(way), "{}", refused.err);
+        }
+        let server = serve(database, &["0.0.0.0:0", "--anonymous", "read"]);
+        assert_eq!(ask(&server, "/models", None).0, 200);
+        drop(server);
+        let key = output_of(&[
+            "keys",
+            "create",
+            "reader",
+            "--scope",
+            "read",
+            "--database-url",
+            &database.url,
+        ]);
+        let server = serve(database, &["0.0.0.0:0"]);
+        assert_eq!(ask(&server, "/models", None).0, 401);
+        assert_eq!(ask(&server, "/models", Some(key.trim())).0, 200);
+        assert_eq!(ask(&server, "/keys", Some(key.trim())).0, 403);
+        drop(server);
+        // One that only this machine reaches is open, unless keys are required or a proxy is in front of it.
+        let server = serve(database, &["127.0.0.1:0"]);
+        assert_eq!(ask(&server, "/keys", None).0, 200);
+        drop(server);
+        for closed in [&["--require-keys"][..], &["--trusted-proxy", "10.0.0.0/8"]] {
+            let server = serve(database, &[&["127.0.0.1:0"], closed].concat());
+            assert_eq!(ask(&server, "/models", None).0, 401, "{closed:?}");
+        }
+    });
+}
+
+#[test]
+fn the_first_admin_key_comes_from_a_file() {
+    on_each_database_blocking(|database| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("admin.key");
+        let file = file.to_str().unwrap();
+        let arguments = ["0.0.0.0:0", "--admin-key-file", file];
+        let server = serve(database, &arguments);
+        let key = fs::read_to_string(file).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(
+                fs::metadata(file).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
+        }
+        assert_eq!(ask(&server, "/audit", Some(key.trim())).0, 200);
+        drop(server);
+        // The same file again is the same key; another service on this database has a key of its own.
+        let other = folder.path().join("other.key");
+        let other = other.to_str().unwrap();
+        drop(serve(database, &["0.0.0.0:0", "--admin-key-file", other]));
+        let server = serve(database, &arguments);
+        let keys = ask(&server, "/keys", Some(key.trim())).1;
+        assert_eq!(keys["data"].as_array().unwrap().len(), 2, "{keys}");
+        drop(server);
+        fs::write(other, "password").unwrap();
+        let refused = run(&[
+            "serve",
+            "--database-url",
+            &database.url,
+            "--listen",
+            "127.0.0.1:0",
+            "--admin-key-file",
+            other,
+        ]);
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.err.contains("43 letters"), "{}", refused.err);
+        assert!(!refused.err.contains("password"), "{}", refused.err);
+    });
+}
+
+#[test]
+fn keys_are_created_listed_and_revoked_by_name() {
+    on_each_database_blocking(|database| {
+        let at = ["--database-url", database.url.as_str()];
+        let keys = |arguments: &[&str]| run(&[&["keys"], arguments, &at].concat());
+        assert!(keys(&["list"]).out.contains("unroof keys create NAME"));
+        let made = keys(&["create", "guest", "--scope", "read", "--expires", "30d"]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        assert_eq!(made.out.trim().len(), 50, "{}", made.out);
+        assert!(made.err.contains("shown only now"), "{}", made.err);
+        let again = keys(&["create", "guest", "--scope", "ask"]);
+        assert_eq!(again.code, Some(1));
+        assert!(again.err.contains("`guest`"), "{}", again.err);
+        let wrong = keys(&["create", "x", "--scope", "write"]);
+        assert_eq!(wrong.code, Some(2));
+        assert!(
+            wrong.err.contains("read, ask, observe or admin"),
+            "{}",
+            wrong.err
+        );
+        assert_eq!(
+            keys(&["create", "x", "--scope", "read", "--expires", "-1d"]).code,
+            Some(2)
+        );
+        let list = keys(&["list"]).out;
+        assert!(list.contains("guest") && list.contains("until "), "{list}");
+        assert!(!list.contains(made.out.trim()));
+        assert_eq!(keys(&["revoke", "guest"]).code, Some(0));
+        let gone = keys(&["revoke", "guest"]);
+        assert_eq!(gone.code, Some(1));
+        assert!(gone.err.contains("unroof keys list"), "{}", gone.err);
+        assert!(keys(&["list"]).out.contains("revoked "));
+        let json: Value = serde_json::from_str(&keys(&["list", "--json"]).out).unwrap();
+        assert_eq!(json[0]["name"], "guest");
+    });
+}
+
+#[test]
+fn the_command_line_sends_its_key_wherever_it_asks_a_service() {
+    on_each_database_blocking(|database| {
+        let server = serve(database, &["127.0.0.1:0", "--require-keys"]);
+        let at = ["--database-url", database.url.as_str()];
+        let observe =
+            output_of(&[&["keys", "create", "desk", "--scope", "observe"], &at[..]].concat());
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = r#"{"gpt-x": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e-6,
+            "output_cost_per_token": 2e-6}}"#;
+        let catalog = crate::server::file_text(folder.path(), "catalog.json", catalog);
+        let import = ["import", catalog.as_str(), "--server", &server.address];
+        let refused = run(&import);
+        assert_eq!(refused.code, Some(1), "{}", refused.out);
+        assert!(refused.err.contains("scope `observe`"), "{}", refused.err);
+        let sent = run_with(unroof(&import).env("UNROOF_KEY", observe.trim()), "");
+        assert_eq!(sent.code, Some(0), "{}", sent.err);
+        let models = ["search", "gpt", "--server", &server.address];
+        assert_eq!(run(&models).code, Some(1));
+        let found = run_with(unroof(&models).env("UNROOF_KEY", observe.trim()), "");
+        assert_eq!(found.code, Some(0), "{}", found.err);
+    });
+}
