@@ -33,7 +33,7 @@ fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> String {
         .replace("{model}", "m-1")
         .replace("{name}", "acme")
         .replace("{chart}", "market.svg")
-        .replace("{kind}", "scope")
+        .replace("{slug}", "scope")
         .replace("{*rest}", "rest")
 }
 
@@ -210,7 +210,7 @@ fn routes_that_change_something_need_more_than_read() {
             "/healthz",
             "/readyz",
             "/openapi.json",
-            "/problems/{kind}",
+            "/problems/{slug}",
             "/",
             "/ui",
             "/ui/sign-in",
