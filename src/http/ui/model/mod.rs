@@ -28,8 +28,8 @@ use crate::http::density::{EstimateDensity, read_density};
 use crate::http::extract::Path;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
-use crate::http::stored_estimate::StoredEstimate;
 use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
+use unroof_core::estimate::StoredEstimate;
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
