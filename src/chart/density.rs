@@ -41,10 +41,7 @@ impl Densities {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
         let ends = self.values.iter().chain(&self.truth);
-        let domain = ends.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
-        let horizontal = Scale::log(domain, (SIDE, WIDTH - SIDE));
+        let horizontal = Scale::log(extent(ends.copied()), (SIDE, WIDTH - SIDE));
         let highest = self
             .prior
             .iter()
