@@ -38,7 +38,7 @@ const MEMBERS: [&str; 18] = [
 
 /// The member whose quantities are shortened unless they are named.
 const QUANTITIES: &str = "quantities";
-/// What `quantities` says of each: how large it is, and how sure that is. The reasons are much longer.
+/// Parts of a quantity under `quantities`: how large it is, and how sure that is. The reasons are much longer.
 const FIGURES: [&str; 8] = [
     "median",
     "interval_50",

@@ -1,4 +1,4 @@
-//! What is announced: disagreements between sources, and changes.
+//! Disagreements between sources, and changes.
 
 use super::planned::Writing;
 use crate::storage::announced::{Change, Disagreement};

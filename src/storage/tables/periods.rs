@@ -1,4 +1,4 @@
-//! What is derived from that: withdrawals, and the periods in which prices are in force.
+//! Withdrawals, and the periods in which prices are in force.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What was planned, from which the rows of every table follow.
+//! The plan of a recording, from which the rows of every table follow.
 
 use crate::storage::announced::Announced;
 use crate::storage::plan::{Plan, Step};

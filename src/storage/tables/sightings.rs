@@ -1,4 +1,4 @@
-//! What sources showed: sightings, looks and the entries that could not be read.
+//! Sightings of prices by sources, looks at sources, and the entries that could not be read.
 
 use uuid::Uuid;
 

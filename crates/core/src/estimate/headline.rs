@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_as_factors() {
+    fn errors_are_shown_as_factors() {
         assert_eq!(
             errors_in_words(1.512, 46.345),
             "off by a factor of 1.5 in the median, by more than 46.3 for one in ten"

@@ -1,3 +1,5 @@
+//! Tests of the estimate of a model.
+
 use super::super::margins::ImpliedMargin;
 use super::super::posterior::Interval;
 use super::super::quantities::JointQuantity;

@@ -1,3 +1,5 @@
+//! Tests of the estimate of a vendor.
+
 use super::super::posterior::Interval;
 use super::*;
 use crate::sheet::{ContextTier, RateCell};
