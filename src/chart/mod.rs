@@ -9,6 +9,7 @@ pub(crate) mod axis;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod density;
+pub(crate) mod frame;
 pub(crate) mod frontier;
 pub(crate) mod heat;
 pub(crate) mod mark;

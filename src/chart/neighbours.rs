@@ -3,25 +3,16 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis::{self, short};
+use super::axis::short;
+use super::frame::{self, Axis, Frame};
 use super::mark::{Anchor, dot, labelled, rule, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
-/// Height of the dots.
-const HEIGHT: f64 = 250.0;
-/// Space above them, for words.
-const TOP: f64 = 22.0;
-/// Space at the left.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 16.0;
-/// Height of the axis below, with its name.
-const AXIS: f64 = 44.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(frame::WIDTH, 250.0);
 /// Least distance between two names.
 const APART: f64 = 15.0;
 
@@ -48,24 +39,19 @@ pub(crate) struct Neighbours {
 impl Neighbours {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
             let models = self.models.iter().map(|(_, point)| of(point));
-            let (low, high) = models.fold(interval, |(low, high), value| {
-                (low.min(value), high.max(value))
-            });
+            let (low, high) = extent(models.chain([interval.0, interval.1]));
             (low * 0.6, high * 1.6)
         };
-        let horizontal = Scale::log(
-            ends(|point| point.0, self.intervals[0]),
-            (LEFT, WIDTH - RIGHT),
-        );
-        let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), (bottom, TOP));
+        let horizontal = Scale::log(ends(|point| point.0, self.intervals[0]), FRAME.across());
+        let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), FRAME.up());
+        let names = self.axes.map(|name| name.replace('_', " "));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, &self.axes[0].replace('_', " ")))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, &self.axes[1].replace('_', " ")))
+            (FRAME.axes(
+                &Axis::new(&horizontal, 7, short, &names[0]),
+                &Axis::new(&vertical, 6, short, &names[1]),
+            ))
             (self.drawing(&horizontal, &vertical))
         };
         Chart {
@@ -73,8 +59,8 @@ impl Neighbours {
             table: self.table(),
             title: self.title,
             description: self.description,
-            width: WIDTH,
-            height: bottom + AXIS,
+            width: FRAME.width,
+            height: FRAME.height(),
         }
     }
 
@@ -90,7 +76,7 @@ impl Neighbours {
                 (dot(Tone::Estimate, at((x, y)), 5.0, 1.0))
             }))
             @for (name, place, height) in self.places(horizontal, vertical) {
-                @let anchor = if place.0 > WIDTH / 2.0 { Anchor::End } else { Anchor::Start };
+                @let anchor = if place.0 > FRAME.width / 2.0 { Anchor::End } else { Anchor::Start };
                 @let beside = if anchor == Anchor::End { -8.0 } else { 8.0 };
                 (labelled(name, &dot(Tone::Truth, place, 4.0, 1.0)))
                 (text(Tone::Ink, (place.0 + beside, height + 4.0), anchor, name))

@@ -3,10 +3,8 @@
 
 mod headline;
 mod joint;
-mod view;
 
 pub(super) use joint::{interval, percent, percentages};
-pub(super) use view::{Estimated, Quantity};
 
 use std::io::{self, Write};
 
@@ -16,7 +14,7 @@ use textwrap::core::display_width;
 
 use super::label;
 use super::terminal::width;
-use unroof_core::estimate::Answer;
+use unroof_core::estimate::{Answer, StoredEstimate};
 use unroof_core::model::assumptions::Origin;
 use unroof_core::model::reading::{Detail, Input, Kind, Reading, Value, duration};
 use unroof_core::sheet::{Basis, PriceSheet, RateCell};
@@ -42,7 +40,7 @@ pub(super) fn write(
     answer: &Answer,
     grounds: Grounds,
 ) -> io::Result<()> {
-    let estimated = Estimated::of(answer)?;
+    let estimated = StoredEstimate::of(answer)?;
     write_estimated(out, &estimated, grounds)?;
     if grounds == Grounds::Shown {
         joint::write_grounds(out, answer, &estimated)?;
@@ -57,14 +55,14 @@ pub(super) fn write(
 }
 
 /// The report of a stored estimate.
-pub(super) fn write_stored(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+pub(super) fn write_stored(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     write_estimated(out, estimated, Grounds::LeftOut)?;
     write_id(out, estimated)
 }
 
 fn write_estimated(
     out: &mut impl Write,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
     grounds: Grounds,
 ) -> io::Result<()> {
     headline::write(out, estimated)?;
@@ -73,8 +71,8 @@ fn write_estimated(
     write_conflicts(out, estimated, grounds)
 }
 
-fn write_id(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
-    let Estimated {
+fn write_id(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
+    let StoredEstimate {
         id, engine_version, ..
     } = estimated;
     writeln!(out, "estimate {id} (engine {engine_version})\n")
@@ -472,7 +470,7 @@ const MOST_CONFLICTS: usize = 2;
 
 fn write_conflicts(
     out: &mut impl Write,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
     grounds: Grounds,
 ) -> io::Result<()> {
     let conflicts = &estimated.conflicts;
@@ -485,7 +483,7 @@ fn write_conflicts(
     };
     writeln!(out, "{}", label("conflicts"))?;
     for conflict in &conflicts[..shown] {
-        paragraph(out, &conflict.sides(), 2)?;
+        paragraph(out, &conflict.sides().join(" against "), 2)?;
         paragraph(out, &conflict.why, 4)?;
     }
     if shown < conflicts.len() {

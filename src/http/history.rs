@@ -11,7 +11,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::described::{StoreRefusals, Unchanged};
+use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::page::{
     FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul,
@@ -268,8 +268,7 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn show_history(
@@ -293,8 +292,7 @@ pub(super) async fn show_history(
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn find_history(

@@ -17,9 +17,9 @@ use super::described::BodyRefusals;
 use super::extract::{Query, Question};
 use super::model_link::ModelLink;
 use super::observation::Observation;
-use super::page::{FieldNames, Moment};
+use super::page::Moment;
 use super::problem::{INVALID, Problem, UNREADABLE};
-use super::some_of_answer::{InferReply, members, only};
+use super::some_of_answer::{InferReply, MemberNames, members, only};
 use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
 use unroof_core::estimate::{Format, InferBody};
@@ -47,9 +47,10 @@ pub(super) struct InferQuery {
     /// RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
-    /// Members of the answer to return, separated by commas, such as `quantities`; all if left out. The whole answer is
-    /// stored.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
+    /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
+    /// The whole answer is stored.
+    #[param(nullable = false, inline, value_type = Option<MemberNames>)]
     fields: Option<String>,
 }
 

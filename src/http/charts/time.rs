@@ -30,8 +30,7 @@ const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
 /// There is no such model, or the query fails.
 pub(in crate::http) async fn series(app: &App, question: &Question) -> Result<Series, Problem> {
     let name = question.required("model")?;
-    let (author, model) = name.split_once('/').unwrap_or((name, ""));
-    read_series(app, author, model, question.as_of()?).await
+    read_series(app, name, question.as_of()?).await
 }
 
 /// Prices over time.

@@ -14,7 +14,7 @@ use crate::http::charts::Question;
 use crate::http::charts::record::{asked, calibration_of, setting_name, truth_of};
 use crate::http::problem::Problem;
 use crate::http::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
-use unroof_core::estimate::headline::listed;
+use unroof_core::estimate::headline::{errors_in_words, listed};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::compact;
 
@@ -65,8 +65,8 @@ fn page(tracked: &'static TrackedQuantity) -> Page {
 fn finding(tracked: &TrackedQuantity) -> Markup {
     let record = &tracked.record;
     html! {
-        "An estimate of " strong { (tracked.label) } " from " (tracked.sheets) " is off by a factor of "
-        strong { (factor(record.median_fold_error)) } " in the median, and by more than " (factor(record.fold_error_90)) " for one model in ten. "
+        "An estimate of " strong { (tracked.label) } " from " (tracked.sheets) " is "
+        strong { (errors_in_words(record.median_fold_error, record.fold_error_90)) } ". "
         "Of " (record.models) " open-weight models with public values, " strong { (percent(record.coverage_90)) }
         " lie inside the 90 % interval. Such estimates are " (verdict(tracked.verdict)) "."
     }

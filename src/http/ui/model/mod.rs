@@ -26,10 +26,11 @@ use crate::http::charts::subject::Subject;
 use crate::http::charts::time::series;
 use crate::http::density::{EstimateDensity, read_density};
 use crate::http::extract::Path;
+use crate::http::models::ModelPath;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
-use crate::http::stored_estimate::StoredEstimate;
 use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
+use unroof_core::estimate::StoredEstimate;
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
@@ -38,11 +39,11 @@ const EVENTS: u32 = 40;
 /// Shows a model.
 pub(super) async fn show(
     State(app): State<App>,
-    Path((author, model)): Path<(String, String)>,
+    Path(path): Path<ModelPath>,
     question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let name = format!("{author}/{model}");
+    let name = path.name();
     let asked = format!("model {name} {question:?}");
     let page = async {
         question.require_known(&["as_of"])?;

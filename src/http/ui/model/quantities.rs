@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::{Shown, section};
 use crate::chart::strip::Strip;
 use crate::http::charts::drawn::capital;
-use crate::http::stored_estimate::StoredQuantity;
+use unroof_core::estimate::headline::errors_in_words;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::EstimatedQuantity;
 use unroof_core::units::compact;
 
 /// All quantities, those that are identified first.
@@ -48,7 +49,7 @@ pub(super) fn table(shown: &Shown) -> Markup {
     section("quantities", &finding, &content)
 }
 
-fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
+fn row(shown: &Shown, quantity: JointQuantity, own: &EstimatedQuantity) -> Markup {
     let definition = quantity.definition();
     let truth = shown.subject.truth(quantity);
     html! {
@@ -71,11 +72,11 @@ fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
 }
 
 /// Errors of such estimates.
-fn record(own: &StoredQuantity) -> Markup {
+fn record(own: &EstimatedQuantity) -> Markup {
     html! {
         @if let Some(record) = &own.track_record {
             small {
-                "× " (compact(record.median_fold_error)) " off in the middle, × " (compact(record.fold_error_90)) " in nine of ten; "
+                (capital(&errors_in_words(record.median_fold_error, record.fold_error_90))) "; "
                 @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90\u{a0}%; " }
                 (record.models) " models"
             }
@@ -86,7 +87,7 @@ fn record(own: &StoredQuantity) -> Markup {
 }
 
 /// The strip over its prior.
-fn strip(own: &StoredQuantity, truth: Option<f64>) -> Markup {
+fn strip(own: &EstimatedQuantity, truth: Option<f64>) -> Markup {
     let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
     let strip = Strip {
         prior_90: Some((prior.low, prior.high)),

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{Shown, empty, section};
 use crate::http::charts::drawn::capital;
-use crate::http::stored_estimate::{StoredConflict, StoredReading, StoredRecord};
+use unroof_core::estimate::headline::errors_in_words;
+use unroof_core::estimate::stored_estimate::{StoredConflict, StoredReading, StoredRecord};
 use unroof_core::sheet::RateCell;
 use unroof_core::units::{compact, readable};
 
@@ -27,16 +28,11 @@ pub(super) fn conflicts(shown: &Shown) -> Markup {
 }
 
 fn conflict_card(conflict: &StoredConflict) -> Markup {
-    let side = |place: usize| {
-        conflict
-            .between
-            .get(place)
-            .map_or("the joint estimate", String::as_str)
-    };
+    let [left, right] = conflict.sides().map(spaced);
     html! {
         div.card {
             h3 { (capital(&conflict.quantity.replace('_', " "))) }
-            p { (spaced(side(0))) ": " (readable(conflict.values[0])) ", " (spaced(side(1))) ": " (readable(conflict.values[1])) }
+            p { (left) ": " (readable(conflict.values[0])) ", " (right) ": " (readable(conflict.values[1])) }
             p { strong { "Verdict: " } (conflict.why) "." }
         }
     }
@@ -135,8 +131,7 @@ fn record(record: Option<&StoredRecord>) -> Markup {
                     Some(false) => span.tag.bad { "worse than the prior" },
                     None => {}
                 }
-                " × " (compact(record.median_fold_error)) " off in the middle of " (record.models) " models, × "
-                (compact(record.fold_error_90)) " in nine of ten."
+                " On " (record.models) " models, " (errors_in_words(record.median_fold_error, record.fold_error_90)) "."
             },
         }
     }

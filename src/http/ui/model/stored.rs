@@ -8,11 +8,11 @@ use crate::http::charts::drawn::Side;
 use crate::http::charts::model::{cache_tiers_of, moves_of, neighbours_of, tier_name, tiers_shown};
 use crate::http::charts::time::{estimates_of, prices_of};
 use crate::http::problem::Problem;
-use crate::http::stored_estimate::StoredTiers;
 use crate::http::ui::figure::{figure, under_heading};
 use crate::http::ui::names::segment;
 use unroof_core::estimate::headline::listed;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::StoredTiers;
 
 /// The quantities whose moves are shown first.
 const FIRST: [JointQuantity; 2] = [
