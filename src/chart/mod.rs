@@ -11,6 +11,7 @@ pub(crate) mod cost;
 pub(crate) mod density;
 pub(crate) mod frontier;
 pub(crate) mod heat;
+pub(crate) mod labels;
 pub(crate) mod mark;
 pub(crate) mod neighbours;
 pub(crate) mod prices;

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::reference::RecordSetting;
 
 /// An estimate.
 #[derive(Debug, Clone, Deserialize)]
@@ -113,6 +114,10 @@ pub(super) struct StoredRecord {
     pub(super) coverage_90: Option<f64>,
     /// Whether a reading is better than the prior.
     pub(super) beats_prior: Option<bool>,
+    /// The sheets that the scored estimates are from; a reading has none.
+    pub(super) setting: Option<RecordSetting>,
+    /// Independent pricing decisions in each pool; none for all that a model has.
+    pub(super) decisions: Option<usize>,
 }
 
 /// Change of a quantity by a clue.
@@ -148,6 +153,8 @@ pub(super) struct StoredTiers {
     pub(super) provider: String,
     /// Name of the offer.
     pub(super) name: String,
+    /// Time to live of a write; an implicit cache has none.
+    pub(super) ttl_seconds: Option<f64>,
     /// Probability of each tier, by its id.
     pub(super) probabilities: BTreeMap<String, f64>,
     /// The same without the documented medium.

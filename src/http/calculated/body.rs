@@ -51,7 +51,8 @@ fn defaults(calculator: Calculator, has_offer: bool) -> Value {
         Calculator::Layout => json!({}),
         Calculator::Training => json!({"cluster": {"accelerator": "gb200-nvl72"}}),
         Calculator::Cost => {
-            let usage = json!({"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800});
+            let usage =
+                json!({"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800});
             if has_offer {
                 json!({"usage": usage})
             } else {
@@ -136,4 +137,3 @@ fn complete(model: &mut Value) {
         model["experts"] = json!({"routed": 256, "active": 8});
     }
 }
-

@@ -164,10 +164,7 @@ fn inputs_of(body: &Value, question: &Question) -> Vec<InputUsed> {
             },
         })
     };
-    Calculator::Cost
-        .parameters()
-        .filter_map(input)
-        .collect()
+    Calculator::Cost.parameters().filter_map(input).collect()
 }
 
 #[cfg(test)]
@@ -229,8 +226,16 @@ mod tests {
         for calculator in Calculator::ALL {
             for parameter in calculator.parameters() {
                 // Of a wrong kind for every field.
-                let own = if parameter.group == Group::Own { "own" } else { "" };
-                let query = format!("view={}&model={own}&{}=%01", calculator.name(), parameter.name);
+                let own = if parameter.group == Group::Own {
+                    "own"
+                } else {
+                    ""
+                };
+                let query = format!(
+                    "view={}&model={own}&{}=%01",
+                    calculator.name(),
+                    parameter.name
+                );
                 let text = body_of(&query).to_string().into_bytes();
                 let error = match calculator {
                     Calculator::Machine => read_simulation(&text).err(),
@@ -242,9 +247,14 @@ mod tests {
                 let Some(RequestError::Wrong(faults)) = error else {
                     panic!("{query}: {error:?}");
                 };
-                let is_named = faults.iter().any(|fault| fault.pointer == parameter.pointer);
+                let is_named = faults
+                    .iter()
+                    .any(|fault| fault.pointer == parameter.pointer);
                 assert!(is_named, "{query}: {faults:?}");
-                assert!(faults.iter().all(|fault| !fault.detail.contains("unknown")), "{query}: {faults:?}");
+                assert!(
+                    faults.iter().all(|fault| !fault.detail.contains("unknown")),
+                    "{query}: {faults:?}"
+                );
             }
         }
     }
@@ -252,7 +262,10 @@ mod tests {
     #[test]
     fn an_offer_takes_the_place_of_stated_prices() {
         let body = body_of("view=cost&provider=openai&offer=gpt-5.4&input_price=7&written=5");
-        assert_eq!(body["offer"], json!({"provider": "openai", "model": "gpt-5.4"}));
+        assert_eq!(
+            body["offer"],
+            json!({"provider": "openai", "model": "gpt-5.4"})
+        );
         assert_eq!(body.get("price_sheet"), None);
         assert_eq!(body["usage"]["cache_writes"], json!([{"tokens": 5.0}]));
         let body = body_of("view=cost&input_price=7.10");

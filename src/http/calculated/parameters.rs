@@ -243,8 +243,8 @@ tables! {
         PHASES Main "accelerator" "trained on" "/cluster/accelerator".one_of(Choices::Accelerators);
         PHASES Main "accelerators" "accelerators" "/cluster/accelerators".count("", 100.0, 1e6);
         PHASES More "served" "chance that it is served at all" "/demand/served_probability".number("", 0.1, 1.0);
-        PHASES More "pretraining" "tokens of pretraining" "/tokens/pretraining".number("tokens", 1e12, 1e15).unstated("as costly as inference");
-        PHASES More "reinforcement" "tokens of reinforcement learning" "/tokens/reinforcement".number("tokens", 1e11, 1e15).unstated("as costly as inference");
+        PHASES More "pretraining" "tokens of pretraining" "/tokens/pretraining".number("", 1e12, 1e15).unstated("as costly as inference");
+        PHASES More "reinforcement" "tokens of reinforcement learning" "/tokens/reinforcement".number("", 1e11, 1e15).unstated("as costly as inference");
         PHASES More "reinforcement_flops" "arithmetic of reinforcement learning" "/costs/reinforcement_flops_per_parameter".number("FLOP/(parameter·token)", 2.0, 6.0);
         PHASES More "decode_utilisation" "utilisation of decoding over that of pretraining" "/costs/relative_decode_utilisation".number("", 0.05, 1.0);
         PHASES More "utilisation" "utilisation in pretraining" "/cluster/utilisation".number("", 0.05, 0.8);
@@ -263,11 +263,11 @@ tables! {
     COST {
         USAGE Main "provider" "provider" "/offer/provider".unstated("none: the prices below count");
         USAGE Main "offer" "model, as the provider spells it" "/offer/model".unstated("none");
-        USAGE Main "prompt" "tokens of the prompt, cached ones included" "/usage/prompt_tokens".count("tokens", 1.0, 1e6);
-        USAGE Main "cached" "of these, read from a cache" "/usage/cache_read_tokens".count("tokens", 0.0, 1e5);
-        USAGE Main "output" "tokens of the answer, reasoning included" "/usage/output_tokens".count("tokens", 1.0, 1e5);
-        USAGE More "reasoning" "of these, reasoning" "/usage/reasoning_tokens".count("tokens", 0.0, 1e5).unstated("0");
-        USAGE More "written" "tokens of the prompt written to a cache" "/usage/cache_writes/0/tokens".count("tokens", 0.0, 1e5).unstated("0");
+        USAGE Main "prompt" "tokens of the prompt, cached ones included" "/usage/prompt_tokens".count("", 1.0, 1e6);
+        USAGE Main "cached" "of these, read from a cache" "/usage/cache_read_tokens".count("", 0.0, 1e5);
+        USAGE Main "output" "tokens of the answer, reasoning included" "/usage/output_tokens".count("", 1.0, 1e5);
+        USAGE More "reasoning" "of these, reasoning" "/usage/reasoning_tokens".count("", 0.0, 1e5).unstated("0");
+        USAGE More "written" "tokens of the prompt written to a cache" "/usage/cache_writes/0/tokens".count("", 0.0, 1e5).unstated("0");
         USAGE More "lifetime" "lifetime of the written tokens" "/usage/cache_writes/0/ttl_seconds".count("s", 60.0, 86_400.0).unstated("the shortest that is priced");
         USAGE More "service_tier" "service tier" "/usage/service_tier".unstated("standard");
         USAGE More "region" "region" "/offer/region".unstated("global, or the only one");

@@ -3,12 +3,23 @@
 use unroof_core::catalog::is_sold_by_author;
 use unroof_core::estimate::Joint;
 use unroof_core::estimate::headline::{self, Figure};
+use unroof_core::reference::RecordSetting;
 use unroof_core::sheet::PriceSheet;
 use unroof_core::units::readable;
 
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0}\u{a0}%", 100.0 * share)
+}
+
+/// The sheets of a setting in words.
+pub(super) fn sheets_of(setting: RecordSetting) -> &'static str {
+    match setting {
+        RecordSetting::PooledHosts => "the sheets of several hosts together",
+        RecordSetting::AuthorAlone => "the author’s own sheet alone",
+        RecordSetting::OtherHostAlone => "the sheet of one host that is not the author",
+        RecordSetting::AllPeriods => "the sheets of several hosts and periods together",
+    }
 }
 
 /// The model, and its seller where that is another.

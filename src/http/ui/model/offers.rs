@@ -99,8 +99,8 @@ fn row(offer: &ModelOffer) -> Markup {
 pub(super) fn events(shown: &Shown) -> Markup {
     let Some(newest) = shown.events.first() else {
         let words = html! {
-            p { "Nothing has changed since the first look. Follow the model: " code { "POST /webhooks" } ", or the "
-                a href="/changes.atom" { "Atom feed" } "." }
+            p { "Nothing has changed since the first look. This page shows a change as soon as it is stored. Follow the model by the "
+                a href="/changes.atom" { "Atom feed" } ", or by a webhook as the page " a href="/ui/changes" { "Changes" } " says." }
         };
         return section("events", "Nothing has happened yet", &empty(&words));
     };

@@ -77,9 +77,11 @@ fn history(cost: &Cost) -> String {
 
 fn dearest(cost: &Cost) -> Option<&CostLine> {
     let amount = |line: &&CostLine| line.amount.as_ref().map(number);
-    cost.lines
-        .iter()
-        .max_by(|one, other| amount(one).unwrap_or_default().total_cmp(&amount(other).unwrap_or_default()))
+    cost.lines.iter().max_by(|one, other| {
+        amount(one)
+            .unwrap_or_default()
+            .total_cmp(&amount(other).unwrap_or_default())
+    })
 }
 
 /// Lines, tariff, sources and notes.
@@ -93,7 +95,12 @@ pub(super) fn details(cost: &Cost) -> Markup {
 }
 
 fn lines(cost: &Cost) -> Markup {
-    let largest = cost.lines.iter().filter_map(|line| line.amount.as_ref()).map(number).fold(0.0, f64::max);
+    let largest = cost
+        .lines
+        .iter()
+        .filter_map(|line| line.amount.as_ref())
+        .map(number)
+        .fold(0.0, f64::max);
     html! {
         (scrolling("Lines", &html! {
             table {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::http::calculated::{Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW};
 use crate::http::charts::Question;
 use crate::http::problem::Problem;
+use crate::http::ui::hint::linked;
 use unroof_core::calculator::inputs::InputUsed;
 use unroof_core::input::cursor::Fault;
 use unroof_core::reference::names::RACKS;
@@ -86,7 +87,8 @@ impl Form<'_> {
     fn is_open(&self, group: Group) -> bool {
         self.of(group).any(|parameter| {
             let stated = self.question.last(parameter.name);
-            stated.is_some_and(|text| !text.is_empty()) || self.faults_of(parameter).next().is_some()
+            stated.is_some_and(|text| !text.is_empty())
+                || self.faults_of(parameter).next().is_some()
         })
     }
 
@@ -112,7 +114,7 @@ impl Form<'_> {
         let is_wrong = self.faults_of(parameter).next().map(|_| "true");
         html! {
             div.control {
-                label for=(id) { (parameter.label) @if !parameter.unit.is_empty() { " " small { (parameter.unit) } } }
+                label for=(id) { (parameter.label) @if !parameter.unit.is_empty() { " (" (parameter.unit) ")" } }
                 @if let Kind::Choice(choices) = parameter.kind {
                     select id=(id) name=(parameter.name) data-field aria-describedby=(of_faults) aria-invalid=[is_wrong] {
                         option value="" { (used) @if used != parameter.unstated { " (default)" } }
@@ -125,7 +127,7 @@ impl Form<'_> {
                     (slider(&id, parameter))
                 }
                 p.fault id=(of_faults) data-follows {
-                    @for fault in self.faults_of(parameter) { strong.bad { (fault.detail) } " – " (fault.hint) }
+                    @for fault in self.faults_of(parameter) { strong.bad { (fault.detail) } " – " (linked(&fault.hint)) }
                 }
             }
         }
@@ -185,6 +187,20 @@ fn named(calculator: Calculator, pointer: &str) -> Option<&'static Parameter> {
         .or_else(|| calculator.parameters().find(is_near))
 }
 
+/// The question with the wrong fields empty.
+pub(super) fn without_faults(
+    question: &Question,
+    calculator: Calculator,
+    faults: &[Fault],
+) -> Question {
+    let wrong = faults
+        .iter()
+        .filter_map(|fault| named(calculator, &fault.pointer));
+    wrong.fold(question.clone(), |question, parameter| {
+        question.with(parameter.name, "")
+    })
+}
+
 fn slider(id: &str, parameter: &Parameter) -> Markup {
     let (least, most) = match parameter.kind {
         Kind::Number(least, most) | Kind::Count(least, most) | Kind::Price(least, most) => {
@@ -224,7 +240,10 @@ fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
             let racks = RACKS.into_iter().map(|(name, _)| name);
             racks.chain(ids()).map(twice).collect()
         }
-        Choices::Routings => routed_laws().iter().map(|law| twice(&law.routing)).collect(),
+        Choices::Routings => routed_laws()
+            .iter()
+            .map(|law| twice(&law.routing))
+            .collect(),
     }
 }
 
@@ -239,7 +258,7 @@ pub(super) fn refused(calculator: Calculator, problem: &Problem) -> Markup {
                         Some(parameter) => a href={ "#" (id(parameter)) } { (parameter.label) },
                         None => (fault.pointer),
                     }
-                    ": " strong.bad { (fault.detail) } " – " (fault.hint)
+                    ": " strong.bad { (fault.detail) } " – " (linked(&fault.hint))
                 }
             }
             @if problem.errors.is_empty() { li { strong.bad { (problem.detail) } } }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bars, input, missing, or_dash, scrolling, time};
+use super::parts::{bars, bytes, input, missing, or_dash, scrolling, time};
 use crate::http::ui::words::percent;
 use unroof_core::calculator::layout::{LayoutAnswer, StagesItem};
 use unroof_core::units::{compact, readable};
@@ -25,7 +25,7 @@ pub(super) fn summary(answer: &LayoutAnswer) -> Markup {
         }
         @if !memory.fits {
             p.warning {
-                strong { "Does not fit. " } (compact(memory.missing_bytes_per_gpu.0)) "B per chip are missing: use more stages, more chips per \
+                strong { "Does not fit. " } (bytes(memory.missing_bytes_per_gpu.0)) " per chip are missing: use more stages, more chips per \
                  stage, fewer sequences or fewer bytes per weight."
             }
         }
@@ -60,20 +60,22 @@ fn memory(answer: &LayoutAnswer) -> Markup {
     html! {
         div {
             h3 { "Memory of a chip" }
-            (bars(&parts, largest, |bytes| format!("{}B", compact(bytes))))
+            (bars(&parts, largest, bytes))
         }
     }
 }
 
 fn traffic(answer: &LayoutAnswer) -> Markup {
     let traffic = &answer.all_to_all;
-    let seconds = |seconds: Option<unroof_core::units::Seconds>| or_dash(seconds.map(|seconds| seconds.0), time);
+    let seconds = |seconds: Option<unroof_core::units::Seconds>| {
+        or_dash(seconds.map(|seconds| seconds.0), time)
+    };
     html! {
         div {
             h3 { "Traffic between chips and experts, per step" }
             dl {
-                dt { "Bytes of a chip" } dd { (compact(traffic.bytes_per_gpu_and_step.0)) "B" }
-                dt { "Leaving the rack" } dd { (compact(traffic.bytes_leaving_domain.0)) "B" }
+                dt { "Bytes of a chip" } dd { (bytes(traffic.bytes_per_gpu_and_step.0)) }
+                dt { "Leaving the rack" } dd { (bytes(traffic.bytes_leaving_domain.0)) }
                 dt { "Time as laid out" } dd { (seconds(traffic.seconds)) }
                 dt { "All inside a rack" } dd { (seconds(traffic.seconds_at_scale_up)) }
                 dt { "All between racks" } dd { (seconds(traffic.seconds_at_scale_out)) }
@@ -108,7 +110,7 @@ fn largest(answer: &LayoutAnswer) -> Markup {
         div {
             h3 { "The largest expert layer of a rack" }
             dl {
-                dt { "Memory of a rack" } dd { (compact(largest.domain_hbm_bytes.0)) "B" }
+                dt { "Memory of a rack" } dd { (bytes(largest.domain_hbm_bytes.0)) }
                 dt { "Parameters of an expert" } dd { (or_dash(largest.parameters_per_expert, compact)) }
                 dt { "Experts of a layer, the whole model in a rack" } dd { (or_dash(largest.experts, readable)) }
                 dt { "With a stage per rack" } dd { (or_dash(largest.experts_with_a_stage_per_domain, readable)) }
@@ -139,9 +141,9 @@ fn stage(row: &StagesItem) -> Markup {
         tr {
             th.number scope="row" { (row.pipeline_stages) }
             td.number { (readable_count(row.gpus)) }
-            td.number { (compact(row.weights_bytes_per_gpu.0)) "B" }
-            td.number { (compact(row.kv_bytes_per_gpu.0)) "B" }
-            td { @if row.fits { "yes" } @else { "no: " (compact(row.missing_bytes_per_gpu.0)) "B missing" } }
+            td.number { (bytes(row.weights_bytes_per_gpu.0)) }
+            td.number { (bytes(row.kv_bytes_per_gpu.0)) }
+            td { @if row.fits { "yes" } @else { "no: " (bytes(row.missing_bytes_per_gpu.0)) " missing" } }
             td.number { (time(row.seconds_per_token_with_hops.0)) }
             td.number { (percent(row.training_bubble_share)) }
         }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bars, input, number, or_dash, time, usd};
+use super::parts::{bars, bytes, input, number, or_dash, time, usd};
 use crate::http::ui::words::percent;
 use unroof_core::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
 use unroof_core::sheet::RateCell;
@@ -46,9 +46,9 @@ pub(super) fn details(answer: &SimulationAnswer) -> Markup {
             div {
                 h3 { "Memory" }
                 dl {
-                    dt { "Weights" } dd { (compact(memory.weights_bytes.0)) "B" }
-                    dt { "KV cache" } dd { (compact(memory.kv_bytes.0)) "B" }
-                    dt { "Capacity" } dd { (compact(memory.capacity_bytes.0)) "B" }
+                    dt { "Weights" } dd { (bytes(memory.weights_bytes.0)) }
+                    dt { "KV cache" } dd { (bytes(memory.kv_bytes.0)) }
+                    dt { "Capacity" } dd { (bytes(memory.capacity_bytes.0)) }
                     @if let Some(batch) = memory.largest_batch { dt { "Largest batch" } dd { (readable(batch)) } }
                 }
             }

@@ -13,9 +13,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
 
+use self::form::Form;
 use super::answer;
 use super::figure::figure;
-use self::form::Form;
 use super::layout::{Page, Tab};
 use crate::http::app::App;
 use crate::http::calculated::{Calculated, Calculator, body, calculate, calculator};
@@ -52,7 +52,16 @@ pub(super) async fn show(
             Err(problem) if matches!(problem.status, 400 | 422) => {
                 let faults = &problem.errors;
                 let answer = form::refused(calculator, &problem);
-                Ok(page(&Form { faults, ..form }, &answer))
+                // What an empty field means is known without the wrong ones.
+                let others = form::without_faults(&question, calculator, faults);
+                let others = calculate(&app, &others).await.ok();
+                let used = others.as_ref().map_or(&[][..], Calculated::inputs);
+                let form = Form {
+                    used,
+                    faults,
+                    ..form
+                };
+                Ok(page(&form, &answer))
             }
             Err(problem) => Err(problem),
         }

@@ -35,6 +35,14 @@ pub(super) fn usd(amount: f64) -> String {
     format!("${}", compact(amount))
 }
 
+/// An amount of bytes.
+pub(super) fn bytes(amount: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let fitting = UNITS.into_iter().find(|(unit, _)| amount >= *unit);
+    let (unit, name) = fitting.unwrap_or((1.0, "B"));
+    format!("{} {name}", compact(amount / unit))
+}
+
 /// A value that an answer may lack.
 pub(super) fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), write)
@@ -96,6 +104,12 @@ pub(super) fn missing(values: &[NoValue]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_have_a_unit_that_fits() {
+        let written = [12.0, 2.6e9, 1.34e13].map(bytes);
+        assert_eq!(written, ["12.0 B", "2.60 GB", "13.4 TB"]);
+    }
 
     #[test]
     fn a_time_has_a_unit_that_fits() {

@@ -2,9 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::parts::{input, missing, number, or_dash, part, scrolling, usd};
+use super::parts::{bytes, input, missing, number, or_dash, part, scrolling, usd};
 use crate::http::ui::words::percent;
-use unroof_core::calculator::training::{TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem};
+use unroof_core::calculator::training::{
+    TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
+};
 use unroof_core::units::{compact, readable};
 
 /// The answer in words.
@@ -110,7 +112,7 @@ fn activations(answer: &TrainingAnswer) -> Markup {
                     @for item in &answer.activations {
                         tr {
                             th scope="row" { (item.scheme.in_words()) }
-                            td.number { (compact(item.bytes.0)) "B" }
+                            td.number { (bytes(item.bytes.0)) }
                             td.number { "× " (compact(item.compute_over_all_kept)) }
                         }
                     }
@@ -122,7 +124,11 @@ fn activations(answer: &TrainingAnswer) -> Markup {
 
 fn sparsity(answer: &TrainingAnswer) -> Markup {
     let at = &answer.quality.at;
-    let largest = answer.series.iter().map(|row| row.dense_equivalent_over_active).fold(0.0, f64::max);
+    let largest = answer
+        .series
+        .iter()
+        .map(|row| row.dense_equivalent_over_active)
+        .fold(0.0, f64::max);
     html! {
         div {
             h3 { "As good as a dense model of " (compact(at.dense_equivalent_parameters)) " parameters" }
