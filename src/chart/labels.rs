@@ -11,6 +11,8 @@ const LINE: f64 = 16.0;
 const BESIDE: f64 = 8.0;
 /// Half of a dot, with the space around it.
 const DOT: f64 = 6.0;
+/// Letters of a name that is cut.
+const LONGEST: usize = 12;
 /// From the base line of a text to the middle of its letters.
 const RISE: f64 = 4.0;
 
@@ -51,16 +53,19 @@ impl Area {
     }
 }
 
-/// The place of a name.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A name in its place.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Label {
-    /// Where the text is.
+    /// Place of the text.
     pub(crate) at: (f64, f64),
-    /// On which side of the place.
+    /// Side of the place on which it is.
     pub(crate) anchor: Anchor,
+    /// The name, or its beginning.
+    pub(crate) words: String,
 }
 
-/// Places for the names of dots, in their order, inside a part of the drawing and outside what is taken.
+/// Places for the names of dots, in their order, inside a part of the drawing and outside what is taken. A long name for which
+/// there is no place is cut.
 pub(crate) fn beside(
     dots: &[((f64, f64), &str)],
     taken: &[Area],
@@ -71,8 +76,9 @@ pub(crate) fn beside(
     let place = |(dot, name): &((f64, f64), &str)| {
         let is_free =
             |area: &Area| within.contains(area) && !taken.iter().any(|other| other.overlaps(area));
-        let (label, area) = around(*dot, name)
-            .into_iter()
+        let names = [Some((*name).to_owned()), cut(name)].into_iter().flatten();
+        let (label, area) = names
+            .flat_map(|name| around(*dot, &name))
             .find(|(_, area)| is_free(area))?;
         taken.push(area);
         Some(label)
@@ -80,11 +86,17 @@ pub(crate) fn beside(
     dots.iter().map(place).collect()
 }
 
-/// The places around a dot: right and left, above and below, then farther above and below.
+/// The beginning of a long name.
+fn cut(name: &str) -> Option<String> {
+    let start: String = name.chars().take(LONGEST).collect();
+    (name.chars().count() > LONGEST + 2).then(|| format!("{start}…"))
+}
+
+/// The places around a dot: right and left, above and below.
 fn around((x, y): (f64, f64), name: &str) -> Vec<(Label, Area)> {
     #[expect(clippy::cast_precision_loss, reason = "a name has few letters")]
     let width = LETTER * name.chars().count() as f64;
-    let place = |anchor: Anchor, distance: f64| {
+    let place = |(anchor, distance): (Anchor, f64)| {
         let middle = y + distance;
         let (start, across) = match anchor {
             Anchor::Start => (x + BESIDE, (x + BESIDE, x + BESIDE + width)),
@@ -94,22 +106,22 @@ fn around((x, y): (f64, f64), name: &str) -> Vec<(Label, Area)> {
         let label = Label {
             at: (start, middle + RISE),
             anchor,
+            words: name.to_owned(),
         };
         let down = (middle - LINE / 2.0, middle + LINE / 2.0);
         (label, Area { across, down })
     };
-    let near = [0.0, -LINE, LINE];
-    let sides = near.into_iter().flat_map(|distance| {
-        let middle = (distance != 0.0).then_some(Anchor::Middle);
-        let sides = [Some(Anchor::Start), Some(Anchor::End), middle];
-        sides
-            .into_iter()
-            .flatten()
-            .map(move |side| (side, distance))
-    });
-    sides
-        .map(|(side, distance)| place(side, distance))
-        .collect()
+    let sides = [
+        (Anchor::Start, 0.0),
+        (Anchor::End, 0.0),
+        (Anchor::Start, -LINE),
+        (Anchor::End, -LINE),
+        (Anchor::Middle, -LINE),
+        (Anchor::Start, LINE),
+        (Anchor::End, LINE),
+        (Anchor::Middle, LINE),
+    ];
+    sides.into_iter().map(place).collect()
 }
 
 #[cfg(test)]
@@ -135,9 +147,23 @@ mod tests {
     fn a_name_keeps_out_of_lines_and_inside_the_drawing() {
         let line = Area::of_line((0.0, 100.0), (400.0, 100.0));
         let placed = beside(&[((390.0, 100.0), "name")], &[line], WITHIN);
-        let label = placed[0].unwrap();
+        let label = placed[0].clone().unwrap();
         assert_eq!(label.anchor, Anchor::End);
         assert!((label.at.1 - 100.0).abs() > LINE / 2.0, "{label:?}");
         assert_eq!(beside(&[((10.0, 10.0), "name")], &[WITHIN], WITHIN), [None]);
+    }
+
+    #[test]
+    fn a_long_name_is_cut_where_the_whole_has_no_place() {
+        let narrow = Area {
+            across: (0.0, 150.0),
+            ..WITHIN
+        };
+        let placed = beside(
+            &[((10.0, 100.0), "a-very-long-name-of-a-model")],
+            &[],
+            narrow,
+        );
+        assert_eq!(placed[0].clone().unwrap().words, "a-very-long-…");
     }
 }

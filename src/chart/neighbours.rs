@@ -106,7 +106,7 @@ impl Neighbours {
             @for ((place, name), label) in dots.iter().zip(&labels) {
                 (labelled(name, &html! {
                     (dot(Tone::Truth, *place, 4.0, 1.0))
-                    @if let Some(label) = label { (text(Tone::Ink, label.at, label.anchor, name)) }
+                    @if let Some(label) = label { (text(Tone::Ink, label.at, label.anchor, &label.words)) }
                 }))
             }
         }

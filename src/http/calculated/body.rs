@@ -93,14 +93,13 @@ fn value(parameter: &Parameter, text: &str) -> Value {
 fn put(body: &mut Value, pointer: &str, value: Value) {
     let mut place = body;
     for step in pointer.split('/').skip(1) {
-        place = match step.parse::<usize>() {
-            Ok(index) => item(place, index),
-            Err(_) => {
-                if !place.is_object() {
-                    *place = Value::Object(Map::new());
-                }
-                &mut place[step]
+        place = if let Ok(index) = step.parse::<usize>() {
+            item(place, index)
+        } else {
+            if !place.is_object() {
+                *place = Value::Object(Map::new());
             }
+            &mut place[step]
         };
     }
     *place = value;

@@ -54,7 +54,7 @@ impl Calculator {
     }
 }
 
-/// What a field takes.
+/// Kind of a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::http) enum Kind {
     /// A number; a slider has these ends.
@@ -103,11 +103,11 @@ pub(in crate::http) struct Parameter {
     pub(in crate::http) label: &'static str,
     /// Unit, empty for a name or a ratio.
     pub(in crate::http) unit: &'static str,
-    /// What it takes.
+    /// Kind of its field.
     pub(in crate::http) kind: Kind,
     /// The part of the form that it is in.
     pub(in crate::http) group: Group,
-    /// What an empty field means where the answer does not name the value used.
+    /// Meaning of an empty field where the answer does not name the value used.
     pub(in crate::http) unstated: &'static str,
     /// JSON pointer in the body.
     pub(in crate::http) pointer: &'static str,
@@ -168,7 +168,7 @@ const RACKS: &[Calculator] = &[Calculator::Layout];
 const PHASES: &[Calculator] = &[Calculator::Training];
 const USAGE: &[Calculator] = &[Calculator::Cost];
 
-/// Declares tables of parameters, a row each: calculators, part of the form, name, label and place, then what it takes.
+/// Declares tables of parameters, a row each: calculators, part of the form, name, label and place, then the kind.
 macro_rules! tables {
     ($(#[$about:meta] $table:ident {
         $($of:ident $group:ident $name:literal $label:literal $pointer:literal $(.$method:ident($($argument:expr),*))*;)*

@@ -54,12 +54,12 @@ fn number(amount: &Amount) -> f64 {
     amount.to_string().parse().unwrap_or_default()
 }
 
-/// Whose prices.
+/// The source of the prices.
 fn prices(cost: &Cost) -> Markup {
     html! {
         @match &cost.sheet.source {
             Some(source) => {
-                "at the prices of " a href=(history(cost)) { (cost.sheet.provider) " for " (cost.sheet.model) } " as " (source) " states them"
+                "at the prices of " a href=(history(cost)) { (cost.sheet.provider) " for " (cost.sheet.model) } " as " @if source == "official" { "its own page" } @else { (source) } " states them"
             }
             None => "at the prices stated here",
         }
@@ -106,7 +106,7 @@ fn lines(cost: &Cost) -> Markup {
             table {
                 thead { tr {
                     th scope="col" { "Tokens" } th.number scope="col" { "Number" } th.number scope="col" { "Price per million" }
-                    th scope="col" { "Factors" } th.number scope="col" { "Amount" } th scope="col" { span.hidden { "Share" } }
+                    th scope="col" { "Factors" } th.number scope="col" { "Amount" } th scope="col" { "Share" }
                 } }
                 tbody { @for line in &cost.lines { (row(line, largest)) } }
             }

@@ -42,7 +42,7 @@ fn address(calculator: Calculator) -> String {
 
 /// A question that a form shows.
 pub(super) struct Form<'a> {
-    /// What is stated.
+    /// The stated values.
     pub(super) question: &'a Question,
     /// The calculator.
     pub(super) calculator: Calculator,

@@ -137,7 +137,7 @@ struct Line {
     cost: f64,
     /// That length.
     tokens: f64,
-    /// What costs more at a greater length.
+    /// Reason that a greater length costs more.
     because: &'static str,
     price: fn(&RateCell) -> Option<&Decimal>,
 }
@@ -165,7 +165,7 @@ impl Line {
         })
     }
 
-    /// How the price follows from a cost and the margin. It is not the cost that was asked about: a tier has one price, which
+    /// Derivation of the price from a cost and the margin. It is not the cost that was asked about: a tier has one price, which
     /// no prompt in it may undercut.
     fn words(&self, implied: &ImpliedSheet) -> Option<String> {
         let sheet = &implied.infer_request.price_sheet;
@@ -181,9 +181,9 @@ impl Line {
         let price = (self.price)(first)?.to_f64();
         let covered = price * (1.0 - self.margin);
         Some(format!(
-            "Price of {name} = cost ÷ (1 − margin) = {covered} ÷ (1 − {margin}) = {price} per million tokens. The cost is that of the longest \
-             prompt of the tier, {longest} tokens, at the same batch and with all that the equations leave out; the {cost} above is that at \
-             {tokens} tokens. The longer, the dearer: {because}.",
+            "Price of {name} = cost ÷ (1 − margin) = {covered} ÷ (1 − {margin}) = {price} per million tokens. One price covers every \
+             prompt of a tier, so the cost is that of the longest, {longest} tokens, in the fast tier too; the {cost} above is that at \
+             {tokens} tokens. A longer prompt costs more: {because}.",
             name = self.name,
             covered = usd(covered),
             margin = readable(self.margin),

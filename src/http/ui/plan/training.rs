@@ -81,23 +81,25 @@ fn optimum(answer: &TrainingAnswer) -> Markup {
         div {
             h3 { "The best size for the same compute" }
             p.note { "Pretraining and inference together, by published laws of loss." }
-            table {
-                thead { tr {
-                    th scope="col" { "Law" } th.number scope="col" { "Parameters" } th.number scope="col" { "Tokens" }
-                    th.number scope="col" { "Loss" } th.number scope="col" { "Loss as asked" }
-                } }
-                tbody {
-                    @for item in &answer.optimum {
-                        tr {
-                            th scope="row" { (item.law.name) }
-                            td.number { (compact(item.parameters)) }
-                            td.number { (compact(item.pretraining_tokens)) }
-                            td.number { (format!("{:.3}", item.loss)) }
-                            td.number { (format!("{:.3}", item.loss_of_request)) }
+            (scrolling("Best sizes", &html! {
+                table {
+                    thead { tr {
+                        th scope="col" { "Law" } th.number scope="col" { "Parameters" } th.number scope="col" { "Tokens" }
+                        th.number scope="col" { "Loss" } th.number scope="col" { "Loss as asked" }
+                    } }
+                    tbody {
+                        @for item in &answer.optimum {
+                            tr {
+                                th scope="row" { (item.law.name) }
+                                td.number { (compact(item.parameters)) }
+                                td.number { (compact(item.pretraining_tokens)) }
+                                td.number { (format!("{:.3}", item.loss)) }
+                                td.number { (format!("{:.3}", item.loss_of_request)) }
+                            }
                         }
                     }
                 }
-            }
+            }))
         }
     }
 }
