@@ -12,6 +12,7 @@ pub(crate) mod density;
 pub(crate) mod frame;
 pub(crate) mod frontier;
 pub(crate) mod heat;
+pub(crate) mod labels;
 pub(crate) mod mark;
 pub(crate) mod neighbours;
 pub(crate) mod prices;

@@ -13,6 +13,7 @@ use url::form_urlencoded;
 
 use super::answer;
 use super::figure::figure;
+use super::hint::linked;
 use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
@@ -200,7 +201,7 @@ fn too_few_or_many(names: &[String], known: &[&str]) -> Markup {
 
 fn not_compared(problem: &Problem) -> Markup {
     html! {
-        p.warning { strong { (problem.detail) "." } @if let Some(hint) = &problem.hint { " " (hint) "." } }
+        p.warning { strong { (problem.detail) "." } @if let Some(hint) = &problem.hint { " " (linked(hint)) "." } }
         p { a href="/ui/" { "The market" } " lists the models by their names." }
     }
 }

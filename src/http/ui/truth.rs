@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::words::percent;
+use super::words::{percent, sheets_of};
 use crate::http::app::App;
 use crate::http::charts::Question;
 use crate::http::charts::record::{asked, calibration_of, setting_name, truth_of};
@@ -45,6 +45,10 @@ fn page(tracked: &'static TrackedQuantity) -> Page {
         p.hidden id="said" aria-live="polite" {}
         section id="answer" aria-label="The record" {
             p.lead data-finding { (finding(tracked)) }
+            p {
+                "This is the record of estimates from " strong { (sheets_of(tracked.record.setting)) } ". The intervals of a model rest on it \
+                 where that model’s estimate is from such sheets; the page of the model says which of the four records counts."
+            }
             div.columns {
                 (figure(&truth_of(tracked), "truth", &query))
                 (figure(&calibration_of(tracked), "calibration", &query))

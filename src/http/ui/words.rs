@@ -4,10 +4,21 @@ use maud::{Markup, html};
 
 use crate::http::charts::drawn::capital;
 use unroof_core::estimate::{StoredEstimate, warnings};
+use unroof_core::reference::RecordSetting;
 
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0}\u{a0}%", 100.0 * share)
+}
+
+/// The sheets of a setting in words.
+pub(super) fn sheets_of(setting: RecordSetting) -> &'static str {
+    match setting {
+        RecordSetting::PooledHosts => "the sheets of several hosts together",
+        RecordSetting::AuthorAlone => "the author’s own sheet alone",
+        RecordSetting::OtherHostAlone => "the sheet of one host that is not the author",
+        RecordSetting::AllPeriods => "the sheets of several hosts and periods together",
+    }
 }
 
 /// Reasons to doubt an estimate; `currency` is that of the sheet by which it is shown.

@@ -10,6 +10,7 @@ use super::answer::Answer;
 use super::posterior::Interval;
 use super::quantities::JointQuantity;
 use super::quantity_estimate::Regime;
+use crate::reference::RecordSetting;
 
 /// An estimate.
 #[derive(Debug, Clone, Deserialize)]
@@ -154,6 +155,10 @@ pub struct StoredRecord {
     pub coverage_90: Option<f64>,
     /// Whether a reading is better than the prior.
     pub beats_prior: Option<bool>,
+    /// The sheets that the scored estimates are from; a reading has none.
+    pub setting: Option<RecordSetting>,
+    /// Independent pricing decisions in each pool; none for all that a model has.
+    pub decisions: Option<usize>,
 }
 
 /// Change of a quantity by a clue.
@@ -189,6 +194,8 @@ pub struct StoredTiers {
     pub provider: String,
     /// Name of the offer.
     pub name: String,
+    /// Time to live of a write; an implicit cache has none.
+    pub ttl_seconds: Option<f64>,
     /// Probability of each tier, by its id.
     pub probabilities: BTreeMap<String, f64>,
     /// The same without the documented medium.

@@ -199,7 +199,10 @@ impl View<'_> {
                 }
                 td data-name="Lowest" { (price(model.lowest())) }
                 td data-name="Median" { (price(model.median(self.question.copies))) }
-                td data-name="90 days" { (row.steps.svg()) }
+                td data-name="90 days" {
+                    @if row.steps.has_changed() { (row.steps.svg()) }
+                    @else { small.faint { @if row.steps.points.is_empty() { "no price" } @else { "no change" } } }
+                }
                 (self.estimate(model, scale))
             }
         }

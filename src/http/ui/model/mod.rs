@@ -1,6 +1,7 @@
 //! `/ui/models/{author}/{model}`: all that is known about one model; and `/ui/offers/{provider}/{model}` for an offer
 //! without a canonical name.
 
+mod conflicts;
 mod drawn;
 mod head;
 mod offers;
@@ -29,7 +30,7 @@ use crate::http::extract::Path;
 use crate::http::models::ModelPath;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
-use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
+use crate::storage::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 use unroof_core::estimate::StoredEstimate;
 use unroof_core::sheet::PriceSheet;
 
@@ -126,10 +127,41 @@ impl Shown {
     }
 }
 
+/// The changes after which the page is read again: those of the model, or of the offer. A state of the past stays as it is.
+#[derive(Default)]
+struct Live {
+    /// Names of kinds.
+    kinds: Option<String>,
+    /// Filter of the stream.
+    about: Option<String>,
+}
+
+impl Live {
+    fn of(shown: &Shown) -> Self {
+        let question = &shown.question;
+        if question.last("as_of").is_some() {
+            return Self::default();
+        }
+        let filter = match (question.last("provider"), question.last("offer")) {
+            (Some(provider), Some(offer)) => Question::default()
+                .with("provider", provider)
+                .with("model", offer),
+            _ => Question::default().with("canonical_model", &shown.subject.name),
+        };
+        let kinds = ChangeKind::ALL.iter().map(|kind| kind.name());
+        Self {
+            kinds: Some(kinds.collect::<Vec<_>>().join(" ")),
+            about: Some(filter.query()),
+        }
+    }
+}
+
 async fn page(app: &App, question: Question) -> Result<Page, Problem> {
     let shown = Shown::read(app, question).await?;
+    let live = Live::of(&shown);
     let content = html! {
-        article.model {
+        p.news id="news" role="status" data-news="The prices or the estimate changed. This is the new state." {}
+        article.model id="model" data-live=[live.kinds] data-about=[live.about] {
             (head::head(&shown))
             (quantities::table(&shown))
             (drawn::densities(&shown)?)
@@ -142,7 +174,7 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
             (stored::over_time(&shown, app.now()))
             (stored::neighbours(&shown)?)
             @if shown.series.is_some() { (offers::offers(&shown)) }
-            (readings::conflicts(&shown))
+            (conflicts::conflicts(&shown))
             (readings::readings(&shown))
             @if shown.series.is_some() { (offers::events(&shown)) }
         }

@@ -13,6 +13,7 @@ use crate::http::ui::names::segment;
 use unroof_core::estimate::headline::listed;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::stored_estimate::StoredTiers;
+use unroof_core::reference::address_of_document;
 
 /// The quantities whose moves are shown first.
 const FIRST: [JointQuantity; 2] = [
@@ -98,13 +99,23 @@ fn why(tiers: &StoredTiers) -> Markup {
     html! {
         strong { (tiers.provider) ": " (tiers.name) } ": " (tier_name(&tiers.most_likely)) ". It rests on: " (listed(&rests_on)) "."
         @if let Some(document) = &tiers.document {
-            " The vendor writes: “" (document.medium.as_deref().unwrap_or(&document.lifetime)) "” (" (document.source) ")."
+            " The vendor writes: “" (document.medium.as_deref().unwrap_or(&document.lifetime)) "” (" (source(&document.source)) ")."
         }
         @if let Some(without) = &tiers.probability_without_document {
             @let most = without.iter().max_by(|one, other| one.1.total_cmp(other.1));
             @if let Some((tier, share)) = most {
                 " Without this document: " (tier_name(tier)) " with " (format!("{:.0}\u{a0}%", 100.0 * share)) "."
             }
+        }
+    }
+}
+
+/// The source of a document, with a link to it.
+fn source(name: &str) -> Markup {
+    html! {
+        @match address_of_document(name) {
+            Some(address) => a href=(address) rel="external" { (name) },
+            None => (name),
         }
     }
 }

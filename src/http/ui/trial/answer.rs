@@ -7,6 +7,7 @@ use super::question::{Open, Placed};
 use super::source;
 use crate::http::app::Answered;
 use crate::http::problem::Problem;
+use crate::http::ui::hint::linked;
 use crate::http::ui::{quantities, words};
 use unroof_core::estimate::headline::{finding, listed, margin_in_words, subject};
 use unroof_core::estimate::joint::{RatioEstimate, Regime};
@@ -135,7 +136,7 @@ fn readable_count(number: usize) -> String {
 fn failed(problem: &Problem) -> Markup {
     html! {
         h2 id="answer-heading" { (problem.title) }
-        p.warning { (problem.detail) "." @if let Some(hint) = &problem.hint { " " (hint) "." } }
+        p.warning { (problem.detail) "." @if let Some(hint) = &problem.hint { " " (linked(hint)) "." } }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::question::Placed;
+use crate::http::ui::hint::linked;
 
 /// Lines shown before and after one with a fault.
 const AROUND: usize = 2;
@@ -37,7 +38,7 @@ pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
 fn words(fault: &Placed) -> Markup {
     html! {
         strong.bad { (fault.detail) }
-        @if !fault.hint.is_empty() { " – " (fault.hint) }
+        @if !fault.hint.is_empty() { " – " (linked(&fault.hint)) }
     }
 }
 
