@@ -210,6 +210,8 @@ struct Count {
     day: Option<String>,
     kind: String,
     changes: u64,
+    /// Offers that they are about, of a window.
+    offers: Option<u64>,
 }
 
 /// A price that moved.
@@ -224,10 +226,7 @@ struct Move {
 }
 
 fn write_summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let counts = summary
-        .kinds
-        .iter()
-        .map(|count| format!("{} {}", readable_count(count.changes), count.kind));
+    let counts = summary.kinds.iter().map(count_in_words);
     let counts: Vec<String> = counts.collect();
     if counts.is_empty() {
         return paragraph(
@@ -261,6 +260,16 @@ fn write_summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
         &["day", "kind", "changes"],
         summary.days.iter().map(row),
     )
+}
+
+/// `12 price.changed of 3 offers`, where an offer has several.
+fn count_in_words(count: &Count) -> String {
+    let words = format!("{} {}", readable_count(count.changes), count.kind);
+    match count.offers.filter(|offers| *offers < count.changes) {
+        Some(1) => format!("{words} of 1 offer"),
+        Some(offers) => format!("{words} of {} offers", readable_count(offers)),
+        None => words,
+    }
 }
 
 fn move_row(row: &Move) -> Vec<String> {

@@ -14,7 +14,8 @@ use super::recording::Listing;
 use super::work::Work;
 use unroof_core::history::{Event, News, UNKNOWN_START};
 use unroof_core::sheet::compare::difference::{
-    PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
+    PriceDifference, contradiction_words, contradictions, first_words, in_words,
+    new_source_in_words, price_differences,
 };
 use unroof_core::sheet::{PriceSheet, SheetId};
 use unroof_core::units::Decimal;
@@ -334,6 +335,7 @@ fn rows_of(
     let kind = match news.event {
         Event::Added => ChangeKind::OfferAdded,
         Event::Changed => ChangeKind::PriceChanged,
+        Event::SourceAdded => ChangeKind::SourceAdded,
         Event::Scheduled => ChangeKind::PriceScheduled,
         Event::Delisted => ChangeKind::OfferDelisted,
         Event::Relisted => ChangeKind::OfferRelisted,
@@ -351,6 +353,7 @@ fn rows_of(
         (_, Event::Backfilled) if same_tariff.is_none() => {
             format!("a price of the past is known: {}", first_words(&sheet))
         }
+        (Some(previous), Event::SourceAdded) => new_source_in_words(previous, &sheet),
         (Some(previous), _) => in_words(previous, &sheet),
         (None, _) => first_words(&sheet),
     };

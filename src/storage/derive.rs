@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
 use unroof_core::history::{
-    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
-    timeline,
+    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, name_new_sources, news,
+    price_at, stated_at, timeline,
 };
 
 /// A stored period and its place in the table.
@@ -97,7 +97,12 @@ impl Derived {
         let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
         let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
         let periods = timeline(&sightings, &withdrawals);
-        announced.extend(news(&old, &periods, now));
+        let mut found = news(&old, &periods, now);
+        if found.iter().any(|one| one.event == Event::Changed) {
+            let known = without_new_sources(before, &sightings);
+            name_new_sources(&mut found, &old, &timeline(&known, &withdrawals), now);
+        }
+        announced.extend(found);
         let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
         // A price that is listed still is seen all the time: that alone is not written.
         let is_listed = |row: &StoredPeriod| {
@@ -158,6 +163,12 @@ impl Derived {
         }
         self.gone = left.into_iter().map(|one| one.key).collect();
     }
+}
+
+/// The sightings of the sources that had stated the offer before.
+fn without_new_sources(before: &Offer, sightings: &[Sighting]) -> Vec<Sighting> {
+    let is_known = |one: &&Sighting| before.seen.iter().any(|seen| seen.source == one.source);
+    sightings.iter().filter(is_known).cloned().collect()
 }
 
 /// News of prices that began or ended since their offer was last written.

@@ -16,6 +16,8 @@ pub enum StartBasis {
     Stated,
     /// The price was first seen then.
     Observed,
+    /// A source stated the offer for the first time then: its price is not known to have changed.
+    SourceAdded,
 }
 
 /// Reason for which a period ended.

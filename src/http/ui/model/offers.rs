@@ -7,7 +7,7 @@ use super::{Shown, empty, section};
 use crate::http::models::ModelOffer;
 use crate::http::ui::changes::folded;
 use crate::http::ui::names::segment;
-use crate::storage::ChangeRow;
+use crate::storage::{ChangeKind, ChangeRow};
 use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::margins::ImpliedMargin;
 use unroof_core::units::readable;
@@ -97,14 +97,19 @@ fn row(offer: &ModelOffer) -> Markup {
 
 /// Changes of the model, newest first.
 pub(super) fn events(shown: &Shown) -> Markup {
-    let Some(newest) = shown.events.first() else {
+    if shown.events.is_empty() {
         let words = html! {
             p { "Nothing has changed since the first look. Follow the model: " code { "POST /webhooks" } ", or the "
                 a href="/changes.atom" { "Atom feed" } "." }
         };
         return section("events", "Nothing has happened yet", &empty(&words));
-    };
-    let finding = format!("Last change on {}: {}", day(newest), newest.kind.name());
+    }
+    let mut changes = shown.events.iter();
+    let newest = changes.find(|event| event.kind != ChangeKind::SourceAdded);
+    let finding = newest.map_or_else(
+        || "Nothing has changed since the first look".to_owned(),
+        |newest| format!("Last change on {}: {}", day(newest), newest.kind.name()),
+    );
     let content = html! {
         div.scroll tabindex="0" role="region" aria-label="Changes" {
             table {

@@ -124,8 +124,13 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     );
     if changed.len() > MOST_NAMED {
         parts.push(format!(
-            "{} more prices changed",
-            changed.len() - MOST_NAMED
+            "{} more price{} changed",
+            changed.len() - MOST_NAMED,
+            if changed.len() == MOST_NAMED + 1 {
+                ""
+            } else {
+                "s"
+            }
         ));
     }
     let unchanged: Vec<&str> = differences
@@ -141,6 +146,60 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     }
     parts.extend(limit_changes(&before.limits, &after.limits));
     parts.join(", ")
+}
+
+/// What a source that states an offer for the first time states otherwise than another one:
+/// `first look by litellm: states input 3 $/Mtok where models.dev states 2.5; adds batch input 1 $/Mtok`.
+#[must_use]
+pub fn new_source_in_words(known: &PriceSheet, new: &PriceSheet) -> String {
+    let (source, other) = (source_name(new), source_name(known));
+    let differences = price_differences(known, new);
+    let stated = |price: &Decimal, unit: &str| format!("{} {unit}", price.normalized());
+    let (old_unit, new_unit) = (unit(known), unit(new));
+    let (mut contradicted, mut added, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for difference in differences.iter().filter(|one| !one.is_unchanged()) {
+        let name = &difference.price;
+        match (&difference.before, &difference.after) {
+            (Some(before), Some(after)) if old_unit == new_unit => {
+                let (after, before) = (stated(after, &new_unit), before.normalized());
+                contradicted.push(format!("{name} {after} where {other} states {before}"));
+            }
+            (Some(before), Some(after)) => {
+                let (after, before) = (stated(after, &new_unit), stated(before, &old_unit));
+                contradicted.push(format!("{name} {after} where {other} states {before}"));
+            }
+            (None, Some(after)) => added.push(format!("{name} {}", stated(after, &new_unit))),
+            _ => left_out.push(name.clone()),
+        }
+    }
+    let lists = [
+        ("states", contradicted),
+        ("adds", added),
+        ("leaves out", left_out),
+    ];
+    let lists = lists.iter().filter(|(_, prices)| !prices.is_empty());
+    let parts: Vec<String> = lists
+        .map(|(verb, prices)| format!("{verb} {}", named(prices)))
+        .collect();
+    if parts.is_empty() {
+        return format!("first look by {source}: the same prices as {other}, with other limits");
+    }
+    format!("first look by {source}: {}", parts.join("; "))
+}
+
+/// The name of the catalog that states a sheet.
+fn source_name(sheet: &PriceSheet) -> &str {
+    let source = sheet.sources.first();
+    source.map_or("a posted sheet", |source| source.format.name())
+}
+
+/// A few prices by name, and the number of the others.
+fn named(prices: &[String]) -> String {
+    let mut words = prices[..prices.len().min(MOST_NAMED)].join(", ");
+    if prices.len() > MOST_NAMED {
+        let _ = write!(words, " and {} more", prices.len() - MOST_NAMED);
+    }
+    words
 }
 
 /// The base prices of a first sheet: `input 1.25, output 10 $/Mtok`.
@@ -220,11 +279,10 @@ fn limit_changes(before: &Limits, after: &Limits) -> Vec<String> {
         .into_iter()
         .filter(|(_, before, after)| before != after);
     changed
-        .map(|(name, before, after)| {
-            let tokens = |limit: Option<u32>| {
-                limit.map_or("not stated".to_owned(), |limit| limit.to_string())
-            };
-            format!("{name} {} → {} tokens", tokens(before), tokens(after))
+        .map(|(name, before, after)| match (before, after) {
+            (Some(before), Some(after)) => format!("{name} {before} → {after} tokens"),
+            (None, Some(after)) => format!("{name} {after} tokens new"),
+            (_, None) => format!("{name} no longer stated"),
         })
         .collect()
 }
@@ -362,7 +420,7 @@ mod tests {
         after.limits.context = Some(200_000);
         assert_eq!(
             in_words(&before, &after),
-            "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context not stated → 200000 tokens"
+            "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context 200000 tokens new"
         );
         assert_eq!(in_words(&before, &before), "prices unchanged");
     }
