@@ -225,7 +225,7 @@ impl Entry {
         let Some(before) = before else {
             return first_words(&self.sheet);
         };
-        let prices = if self.start_basis.as_deref() == Some("source_added") {
+        let prices = if self.row.start_basis.as_deref() == Some("source_added") {
             new_source_in_words(&before.sheet, &self.sheet)
         } else {
             in_words(&before.sheet, &self.sheet)

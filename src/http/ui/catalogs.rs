@@ -235,21 +235,22 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
 fn disagreements_table(rows: &[DisagreementRow]) -> Markup {
     html! {
         @if rows.is_empty() {
-            p.empty { "None: of every offer, all catalogs that list it state the same prices." }
+            p.empty { "All catalogs that list an offer state the same prices of it." }
         } @else {
             div.scroll tabindex="0" role="region" aria-label="Disagreements" {
                 table {
                     thead { tr {
-                        th scope="col" { "Offer" } th scope="col" { "In force" } th scope="col" { "Another price" }
-                        th scope="col" { "Prices, in force first" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
+                        th scope="col" { "Offer" } th scope="col" { "Disagreement" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
                     } }
                     tbody {
                         @for row in rows {
                             tr {
                                 th scope="row" { a href=(offer_address(&row.provider, &row.model)) { (row.model) } " " small { (row.provider) } }
-                                td { (row.catalog) }
-                                td { (row.other_catalog) @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } } }
-                                td { (row.differences) }
+                                td {
+                                    (row.catalog) ", whose prices are in force, and " (row.other_catalog) " state different prices: "
+                                    (row.differences) "."
+                                    @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } }
+                                }
                                 td.number { (row.largest_factor.map_or_else(|| "–".to_owned(), readable)) }
                                 td { (time(row.observed_at)) }
                             }
