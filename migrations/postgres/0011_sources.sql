@@ -8,9 +8,11 @@ ALTER TABLE changes ADD CONSTRAINT changes_kind_check CHECK (kind IN (
 -- What was recorded as a change of price at the first sighting of a source: one row for each offer, without a price. The last
 -- one stays: no number of a change is given out again.
 UPDATE changes
-SET kind = 'source.added', summary = 'first look by another source: ' || summary, cell = NULL, old_value = NULL,
-    new_value = NULL, factor = NULL, meter = NULL, service_tier = NULL, min_prompt_tokens = NULL, ttl_seconds = NULL,
-    schedule = NULL
+SET kind = 'source.added', cell = NULL, old_value = NULL, new_value = NULL, factor = NULL, meter = NULL,
+    service_tier = NULL, min_prompt_tokens = NULL, ttl_seconds = NULL, schedule = NULL,
+    summary = 'first look by ' || (
+        SELECT min(seen.source) FROM sightings AS seen
+        WHERE seen.sheet_id = changes.sheet_id AND seen.first_at = changes.observed_at) || ': ' || summary
 WHERE kind = 'price.changed' AND in_force AND previous_sheet_id IS NOT NULL
   AND EXISTS (
     SELECT 1 FROM sightings AS seen

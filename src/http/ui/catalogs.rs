@@ -215,15 +215,15 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
     let kept = usize::try_from(whole.refused).is_ok_and(|refused| refused > known.len());
     html! {
         @if whole.refused == 0 {
-            p { (last.name()) ": none." }
+            p { (last.name()) ": no entry is refused." }
         } @else {
             details {
-                summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries" }
-                @if known.is_empty() { p.note { "Their reasons are not stored. The next import stores them." } }
+                summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries are refused" }
+                @if known.is_empty() { p.note { "The reasons are not stored. The next import stores them." } }
                 @else if kept { p.note { "The first " (known.len()) " are stored. The report of an import lists them all." } }
                 dl.reasons {
                     @for (reason, entries) in &by_reason {
-                        dt { (entries.len()) " × " (reason) }
+                        dt { (entries.len()) @if entries.len() == 1 { " entry: " } @else { " entries: " } (reason) "." }
                         dd { (entries.iter().take(8).copied().collect::<Vec<_>>().join(", ")) @if entries.len() > 8 { ", …" } }
                     }
                 }
