@@ -21,7 +21,7 @@ Examples:
   unroof changes --since 1200 --limit 500 --json
   unroof changes --kind price.changed --provider openai")]
 pub(super) struct ChangesArguments {
-    /// A window such as 7d or 24h, of which the summary is shown; or a position, after which the list begins
+    /// A window such as 7d or 24h, whose summary is shown; or a position after which the list begins
     ///
     /// The newest changes if left out.
     #[arg(long, value_name = "WINDOW|POSITION", value_parser = read_since)]

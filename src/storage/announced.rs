@@ -31,7 +31,7 @@ pub(super) struct Subject {
     pub(super) estimate_id: Option<Uuid>,
 }
 
-/// A row of the change feed, but for its number.
+/// A row of the change feed without its number.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) kind: ChangeKind,
@@ -231,7 +231,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of models. Another estimate of a sheet is no news: that of its model is.
+    /// Other estimates of models. Another estimate of a sheet is not news; that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
             let is_pool = matches!(recording.listing, Listing::Pooled { .. });
@@ -347,7 +347,7 @@ fn rows_of(
         }),
     };
     let mut summary = match (&previous, news.event) {
-        (_, Event::Delisted) => "no catalog lists it any more".to_owned(),
+        (_, Event::Delisted) => "no longer listed by any catalog".to_owned(),
         (_, Event::Expired) => "the stated end of the price has come".to_owned(),
         (_, Event::Withdrawn) => "withdrawn".to_owned(),
         (_, Event::Backfilled) if same_tariff.is_none() => {
@@ -400,8 +400,8 @@ fn words_of_retirement(news: &RetirementNews) -> String {
     match (news.before, news.after) {
         (_, Some(Retirement(Some(at)))) => format!("is no longer sold from {at}"),
         (_, Some(Retirement(None))) => "is deprecated, without a date".to_owned(),
-        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is called off"),
-        (_, None) => "is deprecated no more".to_owned(),
+        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is cancelled"),
+        (_, None) => "is no longer deprecated".to_owned(),
     }
 }
 

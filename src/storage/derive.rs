@@ -53,7 +53,7 @@ pub(super) struct Stated {
 pub(super) struct RetirementNews {
     /// Announcement of the source before.
     pub(super) before: Option<Retirement>,
-    /// Announcement now; none where it is called off.
+    /// Announcement now; none where it is cancelled.
     pub(super) after: Option<Retirement>,
     /// The sheet in force.
     pub(super) sheet_id: Uuid,
@@ -85,7 +85,7 @@ impl Derived {
             && self.stated.is_none()
     }
 
-    /// Derives the periods of an offer whose facts were others before, as far as they matter at a time.
+    /// Derives the periods of an offer whose facts have changed, as far as they matter at a time.
     pub(super) fn new(
         stored: &[StoredPeriod],
         before: &Offer,
@@ -226,7 +226,7 @@ fn announced_by(offer: &Offer, at: Timestamp) -> Announced<'_> {
         .collect()
 }
 
-/// Retirements that no source announced before, and those that a source called off which lists the offer still.
+/// Retirements that no source announced before, and those that a source cancelled which still lists the offer.
 fn retirements(
     before: &Announced<'_>,
     after: &Announced<'_>,

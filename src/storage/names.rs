@@ -60,7 +60,7 @@ stored_names! {
         SourceAdded = "source.added",
         /// An offer has its first price.
         OfferAdded = "offer.added",
-        /// No catalog lists an offer any more.
+        /// An offer is no longer listed by any catalog.
         OfferDelisted = "offer.delisted",
         /// An offer is listed again.
         OfferRelisted = "offer.relisted",

@@ -11,7 +11,7 @@
 //!    preferred so stays it where the other is seen again unchanged.
 //! 4. A stated start is preferred to one that was merely seen, then the later start. Only cells count that the statements
 //!    price differently: one that states more or less than before has not changed its price. A source's first statement of an
-//!    offer is no news; among such statements the earliest is preferred.
+//!    offer is not news; among such statements the earliest is preferred.
 //!
 //! A statement that agrees on every cell that both state is a confirmation, also where it is old. Of the best statement and
 //! those that confirm it and each other, the better first, the one with the most cells is the sheet in force: a catalog that

@@ -18,7 +18,7 @@ pub enum Event {
     SourceAdded,
     /// A price will come into force.
     Scheduled,
-    /// No catalog lists the offer any more.
+    /// The offer is no longer listed by any catalog.
     Delisted,
     /// The offer is listed again.
     Relisted,

@@ -27,7 +27,7 @@ pub enum Ending {
     Replaced,
     /// Its stated end came.
     Expired,
-    /// No catalog lists the offer any more.
+    /// The offer is no longer listed by any catalog.
     Delisted,
     /// It was withdrawn.
     Withdrawn,

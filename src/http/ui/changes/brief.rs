@@ -41,7 +41,7 @@ pub(in crate::http::ui) fn folded(rows: &[ChangeRow]) -> Vec<&ChangeRow> {
     shown
 }
 
-/// How many prices changed, of how many offers: `12 prices of 3 offers have changed`. That another source lists an offer for
+/// Numbers of prices that changed and of their offers: `12 prices of 3 offers have changed`. That another source lists an offer for
 /// the first time is not a change of price.
 pub(in crate::http::ui) fn changed_prices(counts: &[KindCount]) -> String {
     let of_prices = counts

@@ -22,7 +22,7 @@ fn a_source_that_states_an_offer_for_the_first_time_changes_no_price() {
         name_new_sources(&mut found, &before, &before, day(20));
         (found.last().unwrap().event, after)
     };
-    // The same price, with another one beside it.
+    // The same price, with another one next to it.
     let both = cells(&[("standard", 0, [1, 0, 0]), ("batch", 0, [1, 0, 0])]);
     let fuller = with_cells(listed("b", 2, 10, 20), both);
     let (found, periods) = event(&[known.clone(), fuller.clone()]);

@@ -28,7 +28,7 @@ pub struct PricePlace {
 pub struct PriceDifference {
     /// Name of the price: `output`, `batch cache read above 200000 tokens`.
     pub price: String,
-    /// Its place; none for what is no price.
+    /// Its place; none for what is not a price.
     pub place: Option<PricePlace>,
     /// Price on the first sheet, if stated.
     pub before: Option<Decimal>,
@@ -148,7 +148,7 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     parts.join(", ")
 }
 
-/// What a source that states an offer for the first time states otherwise than another one:
+/// Differences of a source that states an offer for the first time from another one:
 /// `first look by litellm: states input 3 $/Mtok where models.dev states 2.5; adds batch input 1 $/Mtok`.
 #[must_use]
 pub fn new_source_in_words(known: &PriceSheet, new: &PriceSheet) -> String {
