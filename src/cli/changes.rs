@@ -303,6 +303,23 @@ mod tests {
     }
 
     #[test]
+    fn changes_of_several_prices_are_counted_with_their_offers() {
+        let count = |changes, offers| {
+            let (day, kind) = (None, "price.changed".to_owned());
+            count_in_words(&Count {
+                day,
+                kind,
+                changes,
+                offers,
+            })
+        };
+        assert_eq!(count(1200, Some(30)), "1,200 price.changed of 30 offers");
+        assert_eq!(count(2, Some(1)), "2 price.changed of 1 offer");
+        assert_eq!(count(2, Some(2)), "2 price.changed");
+        assert_eq!(count(2, None), "2 price.changed");
+    }
+
+    #[test]
     fn the_position_is_read_from_the_link_to_older_changes() {
         let link = "</changes.atom?limit=20&before=1731>; rel=\"next\"";
         assert_eq!(position_of(link), Some(1731));

@@ -22,7 +22,8 @@ use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::schema::one_of_texts;
-use unroof_core::sheet::compare::difference::{first_words, in_words, new_source_in_words};
+use unroof_core::sheet::compare::difference::{first_words, in_words};
+use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 

@@ -14,9 +14,9 @@ use super::recording::Listing;
 use super::work::Work;
 use unroof_core::history::{Event, News, UNKNOWN_START};
 use unroof_core::sheet::compare::difference::{
-    PriceDifference, contradiction_words, contradictions, first_words, in_words,
-    new_source_in_words, price_differences,
+    PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
 };
+use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{PriceSheet, SheetId};
 use unroof_core::units::Decimal;
 

@@ -101,7 +101,7 @@ pub fn contradictions(left: &PriceSheet, right: &PriceSheet) -> Vec<PriceDiffere
 }
 
 /// Most prices listed individually.
-const MOST_NAMED: usize = 8;
+pub(super) const MOST_NAMED: usize = 8;
 
 /// Changes from one sheet to the next: `output 12 → 10 $/Mtok, input and cache read unchanged`.
 #[must_use]
@@ -148,60 +148,6 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     parts.join(", ")
 }
 
-/// Differences of a source that states an offer for the first time from another one:
-/// `first look by litellm: states input 3 $/Mtok where models.dev states 2.5; adds batch input 1 $/Mtok`.
-#[must_use]
-pub fn new_source_in_words(known: &PriceSheet, new: &PriceSheet) -> String {
-    let (source, other) = (source_name(new), source_name(known));
-    let differences = price_differences(known, new);
-    let stated = |price: &Decimal, unit: &str| format!("{} {unit}", price.normalized());
-    let (old_unit, new_unit) = (unit(known), unit(new));
-    let (mut contradicted, mut added, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    for difference in differences.iter().filter(|one| !one.is_unchanged()) {
-        let name = &difference.price;
-        match (&difference.before, &difference.after) {
-            (Some(before), Some(after)) if old_unit == new_unit => {
-                let (after, before) = (stated(after, &new_unit), before.normalized());
-                contradicted.push(format!("{name} {after} where {other} states {before}"));
-            }
-            (Some(before), Some(after)) => {
-                let (after, before) = (stated(after, &new_unit), stated(before, &old_unit));
-                contradicted.push(format!("{name} {after} where {other} states {before}"));
-            }
-            (None, Some(after)) => added.push(format!("{name} {}", stated(after, &new_unit))),
-            _ => left_out.push(name.clone()),
-        }
-    }
-    let lists = [
-        ("states", contradicted),
-        ("adds", added),
-        ("leaves out", left_out),
-    ];
-    let lists = lists.iter().filter(|(_, prices)| !prices.is_empty());
-    let parts: Vec<String> = lists
-        .map(|(verb, prices)| format!("{verb} {}", named(prices)))
-        .collect();
-    if parts.is_empty() {
-        return format!("first look by {source}: the same prices as {other}, with other limits");
-    }
-    format!("first look by {source}: {}", parts.join("; "))
-}
-
-/// The name of the catalog that states a sheet.
-fn source_name(sheet: &PriceSheet) -> &str {
-    let source = sheet.sources.first();
-    source.map_or("a posted sheet", |source| source.format.name())
-}
-
-/// A few prices by name, and the number of the others.
-fn named(prices: &[String]) -> String {
-    let mut words = prices[..prices.len().min(MOST_NAMED)].join(", ");
-    if prices.len() > MOST_NAMED {
-        let _ = write!(words, " and {} more", prices.len() - MOST_NAMED);
-    }
-    words
-}
-
 /// The base prices of a first sheet: `input 1.25, output 10 $/Mtok`.
 #[must_use]
 pub fn first_words(sheet: &PriceSheet) -> String {
@@ -242,7 +188,8 @@ pub fn contradiction_words(contradictions: &[PriceDifference], sheet: &PriceShee
     words
 }
 
-fn unit(sheet: &PriceSheet) -> String {
+/// The unit of the prices of a sheet.
+pub(super) fn unit(sheet: &PriceSheet) -> String {
     match sheet.currency.as_str() {
         "USD" => "$/Mtok".to_owned(),
         currency => format!("{currency}/Mtok"),
