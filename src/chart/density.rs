@@ -110,7 +110,7 @@ impl Densities {
     }
 }
 
-/// Words above a value; near an end of the drawing they are beside it.
+/// Words above a value; near an end of the drawing they are next to it.
 fn named(scale: &Scale, value: f64, y: f64, tone: Tone, words: &str) -> Markup {
     let x = scale.at(value);
     let anchor = if x < 70.0 {

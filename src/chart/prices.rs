@@ -33,6 +33,8 @@ pub(crate) struct PriceSpan {
     pub(crate) to: Option<Timestamp>,
     /// Time at which the price before was last seen.
     pub(crate) not_before: Option<Timestamp>,
+    /// Whether another source stated the offer for the first time at its start, so that no price is known to have changed.
+    pub(crate) is_new_source: bool,
 }
 
 /// Prices over time.
@@ -157,7 +159,14 @@ fn words(span: &PriceSpan) -> String {
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
     let from = span.from.map_or_else(
         || "since before the first look".to_owned(),
-        |time| format!("from {}", day(time)),
+        |time| {
+            let from = if span.is_new_source {
+                "by another source, from its first look on"
+            } else {
+                "from"
+            };
+            format!("{from} {}", day(time))
+        },
     );
     let to = span
         .to
@@ -282,6 +291,7 @@ mod tests {
             from: Some(time(from)),
             to: None,
             not_before: not_before.map(time),
+            is_new_source: false,
         };
         let prices = Prices {
             title: "t".to_owned(),

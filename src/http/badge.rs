@@ -29,7 +29,7 @@ const UNKNOWN_COLOUR: &str = "#6b6b6b";
 const HEIGHT: usize = 20;
 /// Mean width of a letter of 11 pixels.
 const LETTER: usize = 7;
-/// Room beside a text.
+/// Room next to a text.
 const MARGIN: usize = 6;
 
 /// The quantity to show.

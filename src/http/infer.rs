@@ -40,7 +40,7 @@ pub(super) struct InferQuery {
     #[param(nullable = false, default = true)]
     store: Option<bool>,
     /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
-    /// that is stored and listed, but is no price, no history and no news. With assumptions, or `store=false`, `true` is refused.
+    /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
     #[param(nullable = false)]
     observe: Option<bool>,
     /// Time of observation of the price; now if left out.
@@ -108,13 +108,13 @@ pub(super) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
 
 /// Estimate from a price sheet
 ///
-/// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
+/// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior next to it and
 /// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and
 /// what it assumes, or with the reason why it is not defined; and with the conflicts between them. Several hosts' sheets
 /// of one model are sent as `price_sheets` and answered together. The answer is stored under an id made of the pricing
 /// content, the assumptions, the engine version and the calibration: the same question has the same id everywhere, so sending
 /// it again is safe and answers 200 instead of 201. `model_estimate` and the header `Link` lead to the estimate from all
-/// sheets of the model, and say where the two differ; they are no part of what is stored.
+/// sheets of the model, and say where the two differ; they are not part of what is stored.
 #[utoipa::path(
     post,
     path = "/infer",

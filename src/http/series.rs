@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
-use super::history::PriceEnd;
+use super::history::{PriceEnd, PriceStart};
 use super::models::{ModelPath, no_model};
 use super::page::AsOfQuery;
 use super::problem::Problem;
@@ -60,6 +60,9 @@ pub(in crate::http) struct PriceStep {
     /// Exclusive end; null until further notice.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(in crate::http) to: Option<DbTime>,
+    /// Source of the start: of `source_added`, the price is not known to have changed.
+    #[schema(value_type = Option<PriceStart>)]
+    pub(in crate::http) start_basis: Option<String>,
     /// Time at which the price before was last seen: the price changed between then and `from`. Null where none was, or
     /// where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -176,6 +179,7 @@ impl PriceStep {
             cache_read_per_mtok: row.cache_read_price,
             from: Some(row.starts_at).filter(is_known),
             to: row.ends_at,
+            start_basis: row.start_basis.filter(|_| is_known(&row.starts_at)),
             not_before: row.not_before.filter(is_known),
             ending: row.ending,
         }
@@ -291,6 +295,7 @@ mod tests {
             cache_read_price: None,
             starts_at: at(from),
             ends_at: to.map(at),
+            start_basis: Some("observed".to_owned()),
             not_before: None,
             ending: to.map(|_| "replaced".to_owned()),
         }

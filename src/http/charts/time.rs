@@ -92,6 +92,7 @@ pub(in crate::http) fn prices_of(series: &Series, side: Side, now: Timestamp) ->
             from: time(step.from),
             to,
             not_before: time(step.not_before),
+            is_new_source: step.start_basis.as_deref() == Some("source_added"),
         })
     };
     let mut spans: Vec<PriceSpan> = series.prices.iter().filter_map(span).collect();

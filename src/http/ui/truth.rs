@@ -176,7 +176,7 @@ fn all_readings() -> Markup {
     html! {
         h2 { "Every reading alone: " (worse) " of " (readings.len()) " are worse than the prior" }
         p {
-            "A reading is a textbook formula applied to a price. It is shown beside the estimate with this record, and never averaged into it."
+            "A reading is a textbook formula applied to a price. It is shown next to the estimate with this record, and never averaged into it."
         }
         div.scroll tabindex="0" role="region" aria-label="Record of every reading" {
             table.record {
@@ -214,7 +214,7 @@ fn unknowable() -> Markup {
         h2 { "What unroof cannot know" }
         ul.prose {
             li { "No value is public of " (listed(&labels)) ". Their estimates follow from the model and are never called identified." }
-            li { "Margins: costs are not published. The one exception is a day of which DeepSeek published both." }
+            li { "Margins: costs are not published. The one exception is a day for which DeepSeek published both." }
             li {
                 "Closed models may differ from open ones: the record above is that of open-weight models, since only their sizes are public. \
                  What no open model does, such as a new kind of attention, no record covers."

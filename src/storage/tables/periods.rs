@@ -67,6 +67,7 @@ impl<'a> Writing<'a> {
                 let basis = match period.start_basis {
                     StartBasis::Stated => "stated",
                     StartBasis::Observed => "observed",
+                    StartBasis::SourceAdded => "source_added",
                 };
                 let withdrawn = stored.withdrawn.as_ref();
                 rows.push(vec![

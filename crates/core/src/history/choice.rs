@@ -39,6 +39,21 @@ impl Current {
         };
     }
 
+    /// The statements without those of the sources that state the offer for the first time at a time; none where there are no
+    /// such sources, or no others.
+    pub(super) fn without_new_sources(&self, claims: &[Claim<'_>], at: Timestamp) -> Option<Self> {
+        let is_new = |of_source: &BTreeSet<(Rank, usize)>| {
+            let last = of_source.last();
+            last.is_some_and(|(_, index)| claims[*index].offer_since >= at)
+        };
+        let known = self.active.iter().filter(|(_, own)| !is_new(own));
+        let known: BTreeMap<_, _> = known
+            .map(|(source, own)| (source.clone(), own.clone()))
+            .collect();
+        let is_apart = !known.is_empty() && known.len() < self.active.len();
+        is_apart.then_some(Self { active: known })
+    }
+
     /// Statement of each source.
     pub(super) fn stated(&self) -> impl Iterator<Item = usize> {
         self.active

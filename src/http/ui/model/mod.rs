@@ -30,8 +30,9 @@ use crate::http::extract::Path;
 use crate::http::models::ModelPath;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
-use crate::storage::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
+use crate::storage::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom, KindCount};
 use unroof_core::estimate::StoredEstimate;
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
@@ -90,6 +91,8 @@ struct Shown {
     series: Option<Series>,
     /// The newest changes first, of a model.
     events: Vec<ChangeRow>,
+    /// All changes of a model by kind.
+    changes: Vec<KindCount>,
 }
 
 impl Shown {
@@ -102,7 +105,7 @@ impl Shown {
             Err(problem) => return Err(problem),
         };
         let is_model = question.last("model").is_some();
-        let (mut series_of_model, mut events) = (None, Vec::new());
+        let (mut series_of_model, mut events, mut changes) = (None, Vec::new(), Vec::new());
         let answer = if is_model {
             series_of_model = Some(series(app, &question).await?);
             let filter = ChangeFilter {
@@ -111,6 +114,8 @@ impl Shown {
             };
             let newest = ChangesFrom::Before(i64::MAX);
             events = app.store.changes_from(&filter, newest, EVENTS).await?;
+            let begin = UNKNOWN_START.into();
+            changes = app.store.changes_by_kind(&filter, begin).await?;
             subject.answer(app, &question).await?
         } else {
             Some(subject.estimate.clone())
@@ -121,6 +126,7 @@ impl Shown {
             answer,
             series: series_of_model,
             events,
+            changes,
             subject,
             question,
         })

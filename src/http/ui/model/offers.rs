@@ -8,7 +8,7 @@ use crate::http::charts::Question;
 use crate::http::models::ModelOffer;
 use crate::http::ui::changes::folded;
 use crate::http::ui::names::segment;
-use crate::storage::{ChangeRow, ModelOfferRow};
+use crate::storage::{ChangeKind, ChangeRow, ModelOfferRow};
 use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::margins::ImpliedMargin;
 use unroof_core::units::readable;
@@ -108,14 +108,19 @@ fn cost_of(offer: &ModelOfferRow) -> String {
 
 /// Changes of the model, newest first.
 pub(super) fn events(shown: &Shown) -> Markup {
-    let Some(newest) = shown.events.first() else {
+    if shown.events.is_empty() {
         let words = html! {
             p { "Nothing has changed since the first look. This page shows a change as soon as it is stored. Follow the model by the "
                 a href="/changes.atom" { "Atom feed" } ", or by a webhook as the page " a href="/ui/changes" { "Changes" } " says." }
         };
         return section("events", "Nothing has happened yet", &empty(&words));
-    };
-    let finding = format!("Last change on {}: {}", day(newest), newest.kind.name());
+    }
+    let mut changes = shown.events.iter();
+    let newest = changes.find(|event| event.kind != ChangeKind::SourceAdded);
+    let finding = newest.map_or_else(
+        || "Nothing has changed since the first look".to_owned(),
+        |newest| format!("Last change on {}: {}", day(newest), newest.kind.name()),
+    );
     let content = html! {
         div.scroll tabindex="0" role="region" aria-label="Changes" {
             table {

@@ -8,6 +8,7 @@ use crate::http::charts::drawn::Side;
 use crate::http::charts::model::{cache_tiers_of, moves_of, neighbours_of, tier_name, tiers_shown};
 use crate::http::charts::time::{estimates_of, prices_of};
 use crate::http::problem::Problem;
+use crate::http::ui::changes::changed_prices;
 use crate::http::ui::figure::{figure, under_heading};
 use crate::http::ui::names::segment;
 use unroof_core::estimate::headline::listed;
@@ -156,17 +157,7 @@ fn history_of_offer(shown: &Shown) -> String {
 
 /// Prices that changed, in words.
 fn history(shown: &Shown) -> String {
-    let ended = shown
-        .series
-        .iter()
-        .flat_map(|series| &series.prices)
-        .filter(|step| step.to.is_some())
-        .count();
-    match ended {
-        0 => "No price has changed since the first look".to_owned(),
-        1 => "One price has ended or changed".to_owned(),
-        ended => format!("{ended} prices have ended or changed"),
-    }
+    format!("{} since the first look", changed_prices(&shown.changes))
 }
 
 /// The open-weight models near the estimate.

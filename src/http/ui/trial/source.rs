@@ -1,4 +1,4 @@
-//! Faults beside the lines that they are on.
+//! Faults next to their lines.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const MOST_LINES: usize = 200;
 /// Most characters of a line.
 const LONGEST_LINE: usize = 240;
 
-/// The faults: those of a line beside it, those of an assumption with its name, the others first.
+/// The faults: those of a line next to it, those of an assumption with its name, the others first.
 pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
     let elsewhere = faults.iter().filter(|fault| fault.line.is_none());
     html! {
