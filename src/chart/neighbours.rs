@@ -6,7 +6,7 @@ use super::Chart;
 use super::axis::short;
 use super::frame::{self, Axis, Frame};
 use super::labels::{Area, beside};
-use super::mark::{Anchor, dot, labelled, rule, text};
+use super::mark::{dot, labelled, rule, text};
 use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
 use super::tone::Tone;
