@@ -19,8 +19,8 @@ const NAME: f64 = 36.0;
 const ABOVE: f64 = 22.0;
 /// Space at the left, for the values of the vertical axis.
 const BEFORE: f64 = 52.0;
-/// Space at the right.
-const AFTER: f64 = 16.0;
+/// Space at the right, for half of the last value of the horizontal axis.
+const AFTER: f64 = 20.0;
 
 /// The places of the sides of a drawing.
 #[derive(Debug, Clone, Copy)]
