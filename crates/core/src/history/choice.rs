@@ -46,12 +46,15 @@ impl Current {
             let last = of_source.last();
             last.is_some_and(|(_, index)| claims[*index].offer_since >= at)
         };
+        let new_sources = self.active.values().filter(|own| is_new(own)).count();
+        if new_sources == 0 || new_sources == self.active.len() {
+            return None;
+        }
         let known = self.active.iter().filter(|(_, own)| !is_new(own));
-        let known: BTreeMap<_, _> = known
-            .map(|(source, own)| (source.clone(), own.clone()))
-            .collect();
-        let is_apart = !known.is_empty() && known.len() < self.active.len();
-        is_apart.then_some(Self { active: known })
+        let active = known.map(|(source, own)| (source.clone(), own.clone()));
+        Some(Self {
+            active: active.collect(),
+        })
     }
 
     /// Statement of each source.
