@@ -396,9 +396,9 @@ fn measure(time: Duration) {
     });
     println!("attackers: {}", seen["counts"]);
     for baseline in &baselines {
-        println!("normal client beside a bare server under attack: {baseline}");
+        println!("normal client next to a bare server under attack: {baseline}");
     }
-    println!("normal client beside the attack: {beside}");
+    println!("normal client during the attack: {beside}");
     let alone: f64 = baselines
         .iter()
         .map(|baseline| baseline.answers_a_second)

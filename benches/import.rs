@@ -1,5 +1,5 @@
 //! A whole catalog into a running service: how long it takes, the first time and when nothing changed, how much memory,
-//! and how long others wait meanwhile; beside it, the same entries sent one by one.
+//! and how long others wait meanwhile; and the same entries sent one by one.
 //!
 //! `UNROOF_TEST_CATALOGS=DIR ./scripts/with-postgres cargo bench --bench import`
 #![expect(

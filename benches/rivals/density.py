@@ -163,7 +163,7 @@ class Class:
 
     def _prices(self, calibration):
         law = calibration["price_law"]
-        # The provider is no host that the calibration knows: its markup is spread as hosts are.
+        # The calibration does not know the provider as a host: its markup is spread as hosts are.
         covariance = np.array(law["host"]) + np.array(law["noise"])
         scales = variance_scales(law["degrees_of_freedom"], PRICE_SCALES)
         spreads = covariance + scales[:, None, None] * np.array(law["deviation"])

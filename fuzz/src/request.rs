@@ -82,7 +82,7 @@ impl Service {
         })
     }
 
-    /// Sends a request without a body. `None` where the text is no head: a server never gets to see such a request.
+    /// Sends a request without a body. `None` where the text is not a head: a server never gets to see such a request.
     pub fn check_head(&self, text: &[u8]) -> Option<()> {
         let request = read_head(text)?;
         let (head, body) = request.into_parts();

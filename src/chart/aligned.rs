@@ -5,7 +5,7 @@ use maud::html;
 use super::Chart;
 use super::axis;
 use super::mark::{Anchor, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::strip::Strip;
 use super::table::Table;
 use super::tone::Tone;
@@ -38,9 +38,7 @@ impl Aligned {
             let (low, high) = strip.interval_90;
             [Some(low), Some(high), strip.truth].into_iter().flatten()
         });
-        let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) = extent(values);
         let scale = Scale::log((low * 0.85, high * 1.15), (SIDE, WIDTH - SIDE));
         #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
         let top = |number: usize| ROW * number as f64;

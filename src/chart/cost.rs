@@ -3,25 +3,16 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis::{self, short};
+use super::axis::short;
+use super::frame::{self, Axis, Frame};
 use super::mark::{Anchor, area, bar, labelled, line, rule, steps, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 use unroof_core::units::{compact, readable};
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
-/// Height of the lines.
-const HEIGHT: f64 = 220.0;
-/// Space above them, for words.
-const TOP: f64 = 22.0;
-/// Space at the left, for prices.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 16.0;
-/// Height of the axis below, with its name.
-const AXIS: f64 = 44.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 
 /// Cost of a token at a length of context.
 #[derive(Debug, Clone, Copy)]
@@ -60,25 +51,22 @@ impl TariffAndCost {
 
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let all = self
             .costs
             .iter()
             .flat_map(|cost| [cost.interval_90.0, cost.interval_90.1]);
         let all = all.chain(self.prices.iter().map(|(_, price)| *price));
-        let (least, greatest) = all.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
-            (least.min(value), greatest.max(value))
-        });
+        let (least, greatest) = extent(all);
         let tokens = |cost: Option<&Cost>| cost.map_or(1.0, |cost| cost.tokens);
         let ends = (tokens(self.costs.first()), tokens(self.costs.last()));
-        let horizontal = Scale::log(ends, (LEFT, WIDTH - RIGHT));
-        let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
+        let horizontal = Scale::log(ends, FRAME.across());
+        let vertical = Scale::log((least * 0.8, greatest * 1.25), FRAME.up());
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "tokens of context"))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
+            (FRAME.axes(
+                &Axis::new(&horizontal, 7, short, "tokens of context"),
+                &Axis::new(&vertical, 6, dollars, "USD per million tokens"),
+            ))
             (self.drawing(&horizontal, &vertical, ends))
         };
         Chart {
@@ -86,8 +74,8 @@ impl TariffAndCost {
             table: self.table(),
             title: self.title,
             description: self.description,
-            width: WIDTH,
-            height: bottom + AXIS,
+            width: FRAME.width,
+            height: FRAME.height(),
         }
     }
 
@@ -114,7 +102,7 @@ impl TariffAndCost {
             .map(|(from, price)| at(from.max(ends.0), *price));
         let end = self.prices.last().map(|(_, price)| at(ends.1, *price));
         let prices = steps(&held.chain(end).collect::<Vec<_>>());
-        let (top, bottom) = (TOP, TOP + HEIGHT);
+        let (bottom, top) = FRAME.up();
         html! {
             (area(Tone::Estimate, &ribbon, 0.25))
             (line(Tone::Estimate, &median, 2.0))
@@ -123,7 +111,7 @@ impl TariffAndCost {
                 @let x = horizontal.at(crossover);
                 @let words = format!("Crossover at {} tokens: from here on reading the cache takes longer than computing", compact(crossover));
                 (labelled(&words, &rule(Tone::Muted, (x, top), (x, bottom), 1.5)))
-                @let (beside, anchor) = if x > WIDTH / 2.0 { (-5.0, Anchor::End) } else { (5.0, Anchor::Start) };
+                @let (beside, anchor) = if x > FRAME.width / 2.0 { (-5.0, Anchor::End) } else { (5.0, Anchor::Start) };
                 (text(Tone::Muted, (x + beside, bottom - 7.0), anchor, "crossover"))
             }
             @for cost in &self.costs {

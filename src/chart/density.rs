@@ -4,22 +4,19 @@ use maud::{Markup, html};
 
 use super::Chart;
 use super::axis::{self, short};
+use super::frame::{AXIS, WIDTH};
 use super::mark::{Anchor, area, bar, labelled, line, rule, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::Table;
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
 /// Height of the curves.
 const HEIGHT: f64 = 130.0;
 /// Space above them, for words.
 const TOP: f64 = 34.0;
 /// Space at the left and at the right.
 const SIDE: f64 = 16.0;
-/// Height of the axis below.
-const AXIS: f64 = 26.0;
 
 /// Densities of a quantity.
 #[derive(Debug, Clone)]
@@ -44,10 +41,7 @@ impl Densities {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
         let ends = self.values.iter().chain(&self.truth);
-        let domain = ends.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        });
-        let horizontal = Scale::log(domain, (SIDE, WIDTH - SIDE));
+        let horizontal = Scale::log(extent(ends.copied()), (SIDE, WIDTH - SIDE));
         let highest = self
             .prior
             .iter()
@@ -116,7 +110,7 @@ impl Densities {
     }
 }
 
-/// Words above a value; near an end of the drawing they are beside it.
+/// Words above a value; near an end of the drawing they are next to it.
 fn named(scale: &Scale, value: f64, y: f64, tone: Tone, words: &str) -> Markup {
     let x = scale.at(value);
     let anchor = if x < 70.0 {

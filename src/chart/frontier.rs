@@ -3,23 +3,16 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis;
+use super::axis::short;
+use super::frame::{Axis, Frame};
 use super::mark::{Anchor, dot, labelled, line, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::Table;
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 420.0;
-/// Height of the drawing.
-const HEIGHT: f64 = 300.0;
-/// Space for the values of the vertical axis.
-const LEFT: f64 = 48.0;
-/// Place of the horizontal axis.
-const BOTTOM: f64 = HEIGHT - 40.0;
-/// Space above, for the name of the vertical axis.
-const TOP: f64 = 24.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(420.0, 236.0);
 
 /// A way of running.
 #[derive(Debug, Clone)]
@@ -54,19 +47,14 @@ pub(crate) struct Frontier {
 impl Frontier {
     /// Its chart.
     pub(crate) fn chart(self) -> Chart {
-        let ends = |value: fn(&Way) -> f64| {
-            let values = self.ways.iter().map(value);
-            values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-                (low.min(value), high.max(value))
-            })
-        };
+        let ends = |value: fn(&Way) -> f64| extent(self.ways.iter().map(value));
         let (speeds, costs) = (ends(|way| way.speed), ends(|way| way.cost));
-        let across = Scale::log((speeds.0 * 0.85, speeds.1 * 1.15), (LEFT, WIDTH - 12.0));
-        let up = Scale::log((costs.0 * 0.8, costs.1 * 1.25), (BOTTOM, TOP));
+        let across = Scale::log((speeds.0 * 0.85, speeds.1 * 1.15), FRAME.across());
+        let up = Scale::log((costs.0 * 0.8, costs.1 * 1.25), FRAME.up());
         let drawing = if self.ways.is_empty() {
             text(
                 Tone::Muted,
-                (WIDTH / 2.0, HEIGHT / 2.0),
+                (FRAME.width / 2.0, FRAME.height() / 2.0),
                 Anchor::Middle,
                 "No way of running fits",
             )
@@ -74,8 +62,8 @@ impl Frontier {
             self.drawing(&across, &up)
         };
         Chart {
-            width: WIDTH,
-            height: HEIGHT,
+            width: FRAME.width,
+            height: FRAME.height(),
             drawing,
             table: self.table(),
             title: self.title,
@@ -92,10 +80,10 @@ impl Frontier {
             .map(place)
             .collect();
         html! {
-            (axis::horizontal(across, (TOP, BOTTOM), &axis::named(across, 6, axis::short)))
-            (axis::vertical(up, (LEFT, WIDTH - 12.0), &axis::named(up, 6, axis::short)))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, self.cost_name))
-            (text(Tone::Muted, (WIDTH - 12.0, HEIGHT - 6.0), Anchor::End, "tokens per second for one user"))
+            (FRAME.axes(
+                &Axis::new(across, 6, short, "tokens per second for one user"),
+                &Axis::new(up, 6, short, self.cost_name),
+            ))
             (line(Tone::Estimate, &front, 1.5))
             @for way in &self.ways {
                 @let (tone, radius) = match (way.is_chosen, way.on_front) {

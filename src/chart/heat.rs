@@ -3,12 +3,11 @@
 use maud::{Markup, html};
 
 use super::Chart;
+use super::frame::WIDTH;
 use super::mark::{Anchor, bar, labelled, text};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
 /// Height of the names of the columns.
 const HEAD: f64 = 40.0;
 /// Height of a row: its name, and its cells below.

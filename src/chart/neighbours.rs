@@ -3,27 +3,17 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis::{self, short};
-use super::mark::{Anchor, dot, labelled, rule, text};
-use super::scale::Scale;
+use super::axis::short;
+use super::frame::{self, Axis, Frame};
+use super::labels::{Area, beside};
+use super::mark::{dot, labelled, rule, text};
+use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
-/// Height of the dots.
-const HEIGHT: f64 = 250.0;
-/// Space above them, for words.
-const TOP: f64 = 22.0;
-/// Space at the left.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 16.0;
-/// Height of the axis below, with its name.
-const AXIS: f64 = 44.0;
-/// Least distance between two names.
-const APART: f64 = 15.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(frame::WIDTH, 250.0);
 
 /// A point: horizontal and vertical value.
 pub(crate) type Point = (f64, f64);
@@ -48,24 +38,19 @@ pub(crate) struct Neighbours {
 impl Neighbours {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
             let models = self.models.iter().map(|(_, point)| of(point));
-            let (low, high) = models.fold(interval, |(low, high), value| {
-                (low.min(value), high.max(value))
-            });
+            let (low, high) = extent(models.chain([interval.0, interval.1]));
             (low * 0.6, high * 1.6)
         };
-        let horizontal = Scale::log(
-            ends(|point| point.0, self.intervals[0]),
-            (LEFT, WIDTH - RIGHT),
-        );
-        let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), (bottom, TOP));
+        let horizontal = Scale::log(ends(|point| point.0, self.intervals[0]), FRAME.across());
+        let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), FRAME.up());
+        let names = self.axes.map(|name| name.replace('_', " "));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, &self.axes[0].replace('_', " ")))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, &self.axes[1].replace('_', " ")))
+            (FRAME.axes(
+                &Axis::new(&horizontal, 7, short, &names[0]),
+                &Axis::new(&vertical, 6, short, &names[1]),
+            ))
             (self.drawing(&horizontal, &vertical))
         };
         Chart {
@@ -73,8 +58,8 @@ impl Neighbours {
             table: self.table(),
             title: self.title,
             description: self.description,
-            width: WIDTH,
-            height: bottom + AXIS,
+            width: FRAME.width,
+            height: FRAME.height(),
         }
     }
 
@@ -83,35 +68,34 @@ impl Neighbours {
         let [(left, right), (low, high)] = self.intervals;
         let (x, y) = self.estimate;
         let words = format!("The estimate: {} and {}", compact(x), compact(y));
+        let (level, upright) = (
+            [at((left, y)), at((right, y))],
+            [at((x, low)), at((x, high))],
+        );
+        let dots: Vec<(Point, &str)> = self
+            .models
+            .iter()
+            .map(|(name, point)| (at(*point), name.as_str()))
+            .collect();
+        let taken = [level, upright].map(|[from, to]| Area::of_line(from, to));
+        let within = Area {
+            across: (FRAME.left, FRAME.width),
+            down: (FRAME.top, FRAME.bottom),
+        };
+        let labels = beside(&dots, &taken, within);
         html! {
             (labelled(&words, &html! {
-                (rule(Tone::Estimate, at((left, y)), at((right, y)), 2.0))
-                (rule(Tone::Estimate, at((x, low)), at((x, high)), 2.0))
+                (rule(Tone::Estimate, level[0], level[1], 2.0))
+                (rule(Tone::Estimate, upright[0], upright[1], 2.0))
                 (dot(Tone::Estimate, at((x, y)), 5.0, 1.0))
             }))
-            @for (name, place, height) in self.places(horizontal, vertical) {
-                @let anchor = if place.0 > WIDTH / 2.0 { Anchor::End } else { Anchor::Start };
-                @let beside = if anchor == Anchor::End { -8.0 } else { 8.0 };
-                (labelled(name, &dot(Tone::Truth, place, 4.0, 1.0)))
-                (text(Tone::Ink, (place.0 + beside, height + 4.0), anchor, name))
+            @for ((place, name), label) in dots.iter().zip(&labels) {
+                (labelled(name, &html! {
+                    (dot(Tone::Truth, *place, 4.0, 1.0))
+                    @if let Some(label) = label { (text(Tone::Ink, label.at, label.anchor, &label.words)) }
+                }))
             }
         }
-    }
-
-    /// Names with the places of their dots and the heights of their words, which keep apart.
-    fn places(&self, horizontal: &Scale, vertical: &Scale) -> Vec<(&str, Point, f64)> {
-        let place = |(name, (x, y)): &'_ (String, Point)| {
-            (horizontal.at(*x), vertical.at(*y), name.clone())
-        };
-        let mut places: Vec<(usize, (f64, f64, String))> =
-            self.models.iter().map(place).enumerate().collect();
-        places.sort_by(|(_, one), (_, other)| one.1.total_cmp(&other.1));
-        let mut last = f64::NEG_INFINITY;
-        let apart = |(number, (x, y, _)): (usize, (f64, f64, String))| {
-            last = y.max(last + APART);
-            (self.models[number].0.as_str(), (x, y), last)
-        };
-        places.into_iter().map(apart).collect()
     }
 
     fn table(&self) -> Table {
@@ -131,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_models_of_one_size_keep_apart() {
+    fn every_model_is_read_out_and_named_where_there_is_a_place() {
         let neighbours = Neighbours {
             title: "t".to_owned(),
             description: "d".to_owned(),
@@ -139,13 +123,17 @@ mod tests {
             estimate: (1e10, 1e11),
             intervals: [(5e9, 2e10), (5e10, 2e11)],
             models: vec![
-                ("a".to_owned(), (1e10, 1e11)),
-                ("b".to_owned(), (1e10, 1e11)),
+                ("one".to_owned(), (8e9, 8e10)),
+                ("two".to_owned(), (2e10, 2e11)),
             ],
         };
-        let scale = Scale::log((1e9, 1e12), (0.0, 100.0));
-        let places = neighbours.places(&scale, &scale);
-        assert!((places[1].2 - places[0].2 - APART).abs() < 1e-9);
-        assert_eq!(neighbours.chart().table.rows.len(), 3);
+        let chart = neighbours.chart();
+        let drawing = chart.svg().into_string();
+        assert!(
+            drawing.contains(">one</text>") && drawing.contains(">two</text>"),
+            "{drawing}"
+        );
+        assert_eq!(drawing.matches("data-label").count(), 3);
+        assert_eq!(chart.table.rows.len(), 3);
     }
 }

@@ -5,25 +5,16 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis::{self, short};
+use super::axis::short;
+use super::frame::{self, AXIS, Axis, Frame};
 use super::mark::{Anchor, area, bar, dashed, labelled, line, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
 use super::tone::Tone;
 use unroof_core::units::{compact, readable};
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
-/// Height of the lines.
-const HEIGHT: f64 = 200.0;
-/// Space above them, for words.
-const TOP: f64 = 22.0;
-/// Space at the left.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 16.0;
-/// Height of the axis below.
-const AXIS: f64 = 26.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(frame::WIDTH, 200.0);
 /// Height of a line of the key below.
 const KEY: f64 = 18.0;
 
@@ -42,6 +33,8 @@ pub(crate) struct PriceSpan {
     pub(crate) to: Option<Timestamp>,
     /// Time at which the price before was last seen.
     pub(crate) not_before: Option<Timestamp>,
+    /// Whether another source stated the offer for the first time at its start, so that no price is known to have changed.
+    pub(crate) is_new_source: bool,
 }
 
 /// Prices over time.
@@ -63,28 +56,25 @@ impl Prices {
     /// Their chart.
     #[expect(clippy::cast_precision_loss, reason = "a handful of series")]
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let all = self.spans.iter().map(|span| span.price);
         let (least, greatest) = ends(all);
-        let horizontal = Scale::time(self.window, (LEFT, WIDTH - RIGHT));
-        let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
+        let horizontal = Scale::time(self.window, FRAME.across());
+        let vertical = Scale::log((least * 0.8, greatest * 1.25), FRAME.up());
         let dollars = |value: f64| format!("${}", short(value));
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, dollars)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "USD per million tokens"))
+            (FRAME.axes(&over_time(&horizontal), &Axis::new(&vertical, 5, dollars, "USD per million tokens")))
             (self.lines(&horizontal, &vertical))
             @for (number, name) in self.key.iter().enumerate() {
-                @let y = bottom + AXIS + KEY * (number as f64 + 0.5);
-                (bar(Tone::Series(number), (LEFT, y - 2.0), (LEFT + 20.0, y + 2.0), 1.0))
-                (text(Tone::Ink, (LEFT + 28.0, y + 4.0), Anchor::Start, name))
+                @let y = FRAME.bottom + AXIS + KEY * (number as f64 + 0.5);
+                (bar(Tone::Series(number), (FRAME.left, y - 2.0), (FRAME.left + 20.0, y + 2.0), 1.0))
+                (text(Tone::Ink, (FRAME.left + 28.0, y + 4.0), Anchor::Start, name))
             }
         };
         Chart {
             drawing,
             table: self.table(),
-            height: bottom + AXIS + KEY * self.key.len() as f64 + 4.0,
-            width: WIDTH,
+            height: FRAME.bottom + AXIS + KEY * self.key.len() as f64 + 4.0,
+            width: FRAME.width,
             title: self.title,
             description: self.description,
         }
@@ -132,6 +122,15 @@ impl Prices {
     }
 }
 
+/// The axis of a time.
+fn over_time(scale: &Scale) -> Axis<'_> {
+    Axis {
+        scale,
+        ticks: times(scale),
+        name: "",
+    }
+}
+
 /// Ticks of a time: months, or a few days or hours where it is short.
 fn times(scale: &Scale) -> Vec<(f64, String)> {
     const LEAST_MONTHS: usize = 2;
@@ -160,7 +159,14 @@ fn words(span: &PriceSpan) -> String {
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
     let from = span.from.map_or_else(
         || "since before the first look".to_owned(),
-        |time| format!("from {}", day(time)),
+        |time| {
+            let from = if span.is_new_source {
+                "by another source, from its first look on"
+            } else {
+                "from"
+            };
+            format!("{from} {}", day(time))
+        },
     );
     let to = span
         .to
@@ -170,9 +176,7 @@ fn words(span: &PriceSpan) -> String {
 
 /// The least and the greatest; some interval where there is none.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (least, greatest) = values.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
-        (least.min(value), greatest.max(value))
-    });
+    let (least, greatest) = extent(values);
     if greatest > 0.0 {
         (least, greatest)
     } else {
@@ -209,24 +213,22 @@ pub(crate) struct Estimates {
 impl Estimates {
     /// Their chart.
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let all = self
             .spans
             .iter()
             .flat_map(|span| [span.interval_90.0, span.interval_90.1]);
         let (least, greatest) = ends(all);
-        let horizontal = Scale::time(self.window, (LEFT, WIDTH - RIGHT));
-        let vertical = Scale::log((least * 0.8, greatest * 1.25), (bottom, TOP));
+        let horizontal = Scale::time(self.window, FRAME.across());
+        let vertical = Scale::log((least * 0.8, greatest * 1.25), FRAME.up());
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 5, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &times(&horizontal)))
+            (FRAME.axes(&over_time(&horizontal), &Axis::new(&vertical, 5, short, "")))
             @for span in &self.spans { (self.span(span, &horizontal, &vertical)) }
         };
         Chart {
             drawing,
             table: self.table(),
-            height: bottom + AXIS,
-            width: WIDTH,
+            height: FRAME.bottom + AXIS,
+            width: FRAME.width,
             title: self.title,
             description: self.description,
         }
@@ -289,6 +291,7 @@ mod tests {
             from: Some(time(from)),
             to: None,
             not_before: not_before.map(time),
+            is_new_source: false,
         };
         let prices = Prices {
             title: "t".to_owned(),

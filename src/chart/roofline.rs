@@ -4,25 +4,16 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis::{self, short};
+use super::axis::short;
+use super::frame::{self, Axis, Frame};
 use super::mark::{Anchor, dot, labelled, line, rule, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::Table;
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
-/// Height of the dots.
-const HEIGHT: f64 = 220.0;
-/// Space above them, for words.
-const TOP: f64 = 22.0;
-/// Space at the left.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 16.0;
-/// Height of the axis below, with its name.
-const AXIS: f64 = 44.0;
+/// Sides of the drawing.
+const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 
 /// A draw on the roofline of its machine.
 #[derive(Debug, Clone)]
@@ -53,23 +44,20 @@ pub(crate) struct Roofline {
 impl Roofline {
     /// Its chart.
     pub(crate) fn chart(self) -> Chart {
-        let bottom = TOP + HEIGHT;
         let (_, peak, bandwidth) = &self.roof;
         let ridge = peak / bandwidth;
-        let ends = |of: fn(&Draw) -> f64, first: (f64, f64)| {
-            self.draws.iter().map(of).fold(first, |(low, high), value| {
-                (low.min(value), high.max(value))
-            })
+        let ends = |of: fn(&Draw) -> f64, (low, high): (f64, f64)| {
+            extent(self.draws.iter().map(of).chain([low, high]))
         };
         let (low, high) = ends(|draw| draw.flop_per_byte, (ridge / 4.0, ridge * 4.0));
-        let horizontal = Scale::log((low * 0.8, high * 1.25), (LEFT, WIDTH - RIGHT));
+        let horizontal = Scale::log((low * 0.8, high * 1.25), FRAME.across());
         let (least, most) = ends(|draw| draw.flop_per_second, (peak / 10.0, *peak));
-        let vertical = Scale::log((least * 0.8, most * 1.5), (bottom, TOP));
+        let vertical = Scale::log((least * 0.8, most * 1.5), FRAME.up());
         let drawing = html! {
-            (axis::vertical(&vertical, (LEFT, WIDTH - RIGHT), &axis::named(&vertical, 6, short)))
-            (axis::horizontal(&horizontal, (TOP, bottom), &axis::named(&horizontal, 7, short)))
-            (text(Tone::Muted, (WIDTH - RIGHT, bottom + 36.0), Anchor::End, "FLOP per byte read"))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "FLOP per second and chip"))
+            (FRAME.axes(
+                &Axis::new(&horizontal, 7, short, "FLOP per byte read"),
+                &Axis::new(&vertical, 6, short, "FLOP per second and chip"),
+            ))
             (self.drawing(&horizontal, &vertical))
         };
         Chart {
@@ -77,8 +65,8 @@ impl Roofline {
             table: self.table(),
             title: self.title,
             description: self.description,
-            width: WIDTH,
-            height: bottom + AXIS,
+            width: FRAME.width,
+            height: FRAME.height(),
         }
     }
 
@@ -112,10 +100,10 @@ impl Roofline {
             (labelled(&words, &html! {
                 (line(Tone::Ink, &roof, 2.0))
                 @let x = horizontal.at(ridge);
-                (rule(Tone::Muted, (x, vertical.at(*peak)), (x, TOP + HEIGHT), 1.0))
+                (rule(Tone::Muted, (x, vertical.at(*peak)), (x, FRAME.bottom), 1.0))
             }))
-            (text(Tone::Muted, (horizontal.at(ridge) - 4.0, TOP + HEIGHT - 6.0), Anchor::End, "memory-bound"))
-            (text(Tone::Muted, (horizontal.at(ridge) + 4.0, TOP + HEIGHT - 6.0), Anchor::Start, "compute-bound"))
+            (text(Tone::Muted, (horizontal.at(ridge) - 4.0, FRAME.bottom - 6.0), Anchor::End, "memory-bound"))
+            (text(Tone::Muted, (horizontal.at(ridge) + 4.0, FRAME.bottom - 6.0), Anchor::Start, "compute-bound"))
         }
     }
 

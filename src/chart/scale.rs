@@ -169,6 +169,14 @@ pub(crate) fn seconds(time: Timestamp) -> f64 {
     time.as_second() as f64
 }
 
+/// The least and the greatest of positive values.
+pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let values = values.into_iter();
+    values.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
+        (least.min(value), greatest.max(value))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

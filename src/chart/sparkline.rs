@@ -36,6 +36,11 @@ impl Steps {
         }
     }
 
+    /// Whether there is something to draw: a price that changed.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.points.len() > 1
+    }
+
     /// The drawing, from zero up, so that a small change looks small.
     pub(crate) fn svg(&self) -> Markup {
         let highest = self

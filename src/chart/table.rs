@@ -95,7 +95,7 @@ impl Table {
     /// As CSV.
     ///
     /// # Errors
-    /// A row has not as many values as there are columns.
+    /// A row has fewer or more values than there are columns.
     pub(crate) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.columns)?;

@@ -4,23 +4,16 @@
 use maud::{Markup, html};
 
 use super::Chart;
-use super::axis;
-use super::mark::{Anchor, area, dashed, dot, labelled, rule, text};
-use super::scale::Scale;
+use super::axis::short;
+use super::frame::{Axis, Frame};
+use super::mark::{area, dashed, dot, labelled, rule};
+use super::scale::{Scale, extent};
 use super::table::Table;
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 400.0;
-/// Space for the values of the vertical axis.
-const LEFT: f64 = 52.0;
-/// Space at the right.
-const RIGHT: f64 = 20.0;
-/// Space above, for the name of the vertical axis.
-const TOP: f64 = 24.0;
-/// Place of the horizontal axis: the drawing is as high as it is wide.
-const BOTTOM: f64 = TOP + WIDTH - LEFT - RIGHT;
+/// Sides of the drawing, which is as high as it is wide.
+const FRAME: Frame = Frame::new(400.0, 332.0);
 /// Half of a diamond.
 const DIAMOND: f64 = 5.5;
 
@@ -53,32 +46,20 @@ pub(crate) struct Truth {
 impl Truth {
     /// Its chart.
     pub(crate) fn chart(self) -> Chart {
-        let ends = |values: &mut dyn Iterator<Item = f64>| {
-            values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-                (low.min(value), high.max(value))
-            })
-        };
         // Medians and truths have the same axis; intervals are cut at its ends.
-        let (low, high) = ends(
-            &mut self
-                .models
-                .iter()
-                .flat_map(|model| [model.truth, model.median]),
-        );
+        let models = self.models.iter();
+        let (low, high) = extent(models.flat_map(|model| [model.truth, model.median]));
         let (low, high) = (low / 3.0, high * 3.0);
-        let across = Scale::log((low, high), (LEFT, WIDTH - RIGHT));
-        let up = Scale::log((low, high), (BOTTOM, TOP));
+        let across = Scale::log((low, high), FRAME.across());
+        let up = Scale::log((low, high), FRAME.up());
         let drawing = html! {
-            (axis::horizontal(&across, (TOP, BOTTOM), &axis::named(&across, 8, axis::short)))
-            (axis::vertical(&up, (LEFT, WIDTH - RIGHT), &axis::named(&up, 8, axis::short)))
-            (text(Tone::Muted, (2.0, 12.0), Anchor::Start, "estimate"))
-            (text(Tone::Muted, (WIDTH - RIGHT, BOTTOM + 34.0), Anchor::End, "public value"))
+            (FRAME.axes(&Axis::new(&across, 8, short, "public value"), &Axis::new(&up, 8, short, "estimate")))
             (dashed(Tone::Truth, &[(across.at(low), up.at(low)), (across.at(high), up.at(high))], 1.5))
             @for model in &self.models { (model.marks(&across, &up)) }
         };
         Chart {
-            width: WIDTH,
-            height: BOTTOM + 40.0,
+            width: FRAME.width,
+            height: FRAME.height(),
             drawing,
             table: self.table(),
             title: self.title,

@@ -4,20 +4,17 @@ use maud::{Markup, html};
 
 use super::Chart;
 use super::axis::{self, short};
+use super::frame::{AXIS, WIDTH};
 use super::mark::{Anchor, bar, dot, labelled, text};
-use super::scale::Scale;
+use super::scale::{Scale, extent};
 use super::table::Table;
 use super::tone::Tone;
 use unroof_core::units::compact;
 
-/// Width of a drawing that a telephone shows without scrolling.
-const WIDTH: f64 = 480.0;
 /// Space at the left and at the right.
 const SIDE: f64 = 24.0;
 /// Height of a row: its words, and the bar below them.
 const ROW: f64 = 36.0;
-/// Height of the axis below.
-const AXIS: f64 = 26.0;
 
 /// A step of a waterfall.
 #[derive(Debug, Clone)]
@@ -50,9 +47,7 @@ impl Waterfall {
         let (median, (low, high)) = self.estimate;
         let all = places.iter().flat_map(|(from, to)| [*from, *to]);
         let all = all.chain([self.prior, median, low, high]);
-        let (least, greatest) = all.fold((f64::INFINITY, 0.0_f64), |(least, greatest), value| {
-            (least.min(value), greatest.max(value))
-        });
+        let (least, greatest) = extent(all);
         #[expect(clippy::cast_precision_loss, reason = "a handful of clues")]
         let bottom = ROW * (self.steps.len() + 2) as f64;
         let scale = Scale::log((least * 0.8, greatest * 1.25), (SIDE, WIDTH - SIDE));

@@ -21,7 +21,7 @@ Examples:
   unroof changes --since 1200 --limit 500 --json
   unroof changes --kind price.changed --provider openai")]
 pub(super) struct ChangesArguments {
-    /// A window such as 7d or 24h, of which the summary is shown; or a position, after which the list begins
+    /// A window such as 7d or 24h, whose summary is shown; or a position after which the list begins
     ///
     /// The newest changes if left out.
     #[arg(long, value_name = "WINDOW|POSITION", value_parser = read_since)]
@@ -210,6 +210,8 @@ struct Count {
     day: Option<String>,
     kind: String,
     changes: u64,
+    /// Offers that they are about, of a window.
+    offers: Option<u64>,
 }
 
 /// A price that moved.
@@ -224,10 +226,7 @@ struct Move {
 }
 
 fn write_summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let counts = summary
-        .kinds
-        .iter()
-        .map(|count| format!("{} {}", readable_count(count.changes), count.kind));
+    let counts = summary.kinds.iter().map(count_in_words);
     let counts: Vec<String> = counts.collect();
     if counts.is_empty() {
         return paragraph(
@@ -263,6 +262,16 @@ fn write_summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
     )
 }
 
+/// `12 price.changed of 3 offers`, where an offer has several.
+fn count_in_words(count: &Count) -> String {
+    let words = format!("{} {}", readable_count(count.changes), count.kind);
+    match count.offers.filter(|offers| *offers < count.changes) {
+        Some(1) => format!("{words} of 1 offer"),
+        Some(offers) => format!("{words} of {} offers", readable_count(offers)),
+        None => words,
+    }
+}
+
 fn move_row(row: &Move) -> Vec<String> {
     vec![
         terminal::quoted(&format!("{}/{}", row.provider, row.model)),
@@ -291,6 +300,23 @@ mod tests {
         for text in ["", "d", "-1", "0d", "2026-11-01", "7 d", "1w"] {
             assert!(read_since(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn changes_of_several_prices_are_counted_with_their_offers() {
+        let count = |changes, offers| {
+            let (day, kind) = (None, "price.changed".to_owned());
+            count_in_words(&Count {
+                day,
+                kind,
+                changes,
+                offers,
+            })
+        };
+        assert_eq!(count(1200, Some(30)), "1,200 price.changed of 30 offers");
+        assert_eq!(count(2, Some(1)), "2 price.changed of 1 offer");
+        assert_eq!(count(2, Some(2)), "2 price.changed");
+        assert_eq!(count(2, None), "2 price.changed");
     }
 
     #[test]

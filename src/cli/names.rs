@@ -56,7 +56,7 @@ fn split(name: &str) -> (String, String) {
     (first.to_owned(), rest.to_owned())
 }
 
-/// The failure for a name of which nothing is stored, with the names near to it.
+/// The failure for a name without stored rows, with similar names.
 ///
 /// # Errors
 /// These cannot be read.
@@ -82,7 +82,7 @@ pub(super) fn hint(source: &Source, name: &str) -> Result<String, Failure> {
     ))
 }
 
-/// Names near to one: those that begin as it does, as far as any does.
+/// Names similar to one: those with the longest common beginning.
 fn near(source: &Source, name: &str) -> Result<Vec<String>, Failure> {
     let model = name.rsplit('/').next().unwrap_or(name);
     for kind in ["canonical_model", "model"] {

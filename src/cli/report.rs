@@ -3,10 +3,8 @@
 
 mod headline;
 mod joint;
-mod view;
 
 pub(super) use joint::{interval, percent, percentages};
-pub(super) use view::{Estimated, Quantity};
 
 use std::io::{self, Write};
 
@@ -16,7 +14,7 @@ use textwrap::core::display_width;
 
 use super::label;
 use super::terminal::width;
-use unroof_core::estimate::Answer;
+use unroof_core::estimate::{Answer, StoredEstimate};
 use unroof_core::model::assumptions::Origin;
 use unroof_core::model::reading::{Detail, Input, Kind, Reading, Value, duration};
 use unroof_core::sheet::{Basis, PriceSheet, RateCell};
@@ -27,7 +25,7 @@ const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 pub(super) const NO_BREAK: &str = "\u{a0}";
 
-/// Parts of a report beside the estimates.
+/// Parts of a report in addition to the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounds {
     /// Nothing.
@@ -42,7 +40,7 @@ pub(super) fn write(
     answer: &Answer,
     grounds: Grounds,
 ) -> io::Result<()> {
-    let estimated = Estimated::of(answer)?;
+    let estimated = StoredEstimate::of(answer)?;
     write_estimated(out, &estimated, grounds)?;
     if grounds == Grounds::Shown {
         joint::write_grounds(out, answer, &estimated)?;
@@ -57,14 +55,14 @@ pub(super) fn write(
 }
 
 /// The report of a stored estimate.
-pub(super) fn write_stored(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+pub(super) fn write_stored(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     write_estimated(out, estimated, Grounds::LeftOut)?;
     write_id(out, estimated)
 }
 
 fn write_estimated(
     out: &mut impl Write,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
     grounds: Grounds,
 ) -> io::Result<()> {
     headline::write(out, estimated)?;
@@ -73,8 +71,8 @@ fn write_estimated(
     write_conflicts(out, estimated, grounds)
 }
 
-fn write_id(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
-    let Estimated {
+fn write_id(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
+    let StoredEstimate {
         id, engine_version, ..
     } = estimated;
     writeln!(out, "estimate {id} (engine {engine_version})\n")
@@ -152,7 +150,7 @@ impl Columns {
             (widths(longest_word, 2), false),
             (widths(longest_word, 1), true),
         ];
-        // Every two columns have a blank between them, beside their padding.
+        // Every two columns have a blank between them, in addition to their padding.
         let between = header.len().saturating_sub(1);
         let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
         let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();
@@ -401,7 +399,7 @@ fn equal_entries<'a>(entries: &[&'a Reading]) -> Vec<(&'a Reading, String)> {
     folded.into_iter().map(named).collect()
 }
 
-/// The value of a reading with its range and what is read beside it.
+/// The value of a reading with its range and what is read next to it.
 fn result(reading: &Reading) -> String {
     let details: Vec<String> = reading.details.iter().map(detail).collect();
     format!("{} {}", answer_of(reading), details.join(" "))
@@ -472,7 +470,7 @@ const MOST_CONFLICTS: usize = 2;
 
 fn write_conflicts(
     out: &mut impl Write,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
     grounds: Grounds,
 ) -> io::Result<()> {
     let conflicts = &estimated.conflicts;
@@ -485,7 +483,7 @@ fn write_conflicts(
     };
     writeln!(out, "{}", label("conflicts"))?;
     for conflict in &conflicts[..shown] {
-        paragraph(out, &conflict.sides(), 2)?;
+        paragraph(out, &conflict.sides().join(" against "), 2)?;
         paragraph(out, &conflict.why, 4)?;
     }
     if shown < conflicts.len() {

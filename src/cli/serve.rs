@@ -158,7 +158,7 @@ async fn run_service(
     }
 }
 
-/// Writes the address beside the file of an embedded database, for `unroof import`. The service runs without it too.
+/// Writes the address next to the file of an embedded database, for `unroof import`. The service runs without it too.
 fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<ServiceAddressFile> {
     ServiceAddressFile::write(url, address, app.instance()).unwrap_or_else(|error| {
         let error = error.with_causes();

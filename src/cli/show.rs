@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use clap::Args;
 use jiff::Timestamp;
 use serde::Deserialize;
+use unroof_core::estimate::StoredEstimate;
 use unroof_core::estimate::posterior::Interval;
 use uuid::Uuid;
 
-use super::report::{Estimated, paragraph, percent, percentages, write_rows, write_stored};
+use super::report::{paragraph, percent, percentages, write_rows, write_stored};
 use super::source::{Document, Source, SourceArguments};
 use super::{Failure, Verbosity, names, terminal};
 
@@ -134,8 +135,7 @@ impl Rows {
 #[derive(Deserialize)]
 struct Shown {
     #[serde(flatten)]
-    estimated: Estimated,
-    decisions: Option<usize>,
+    estimated: StoredEstimate,
     #[serde(default)]
     offers: Vec<Offer>,
 }
@@ -162,7 +162,7 @@ struct Implied {
 
 fn write_shown(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
     write_stored(out, &shown.estimated)?;
-    if let Some(decisions) = shown.decisions {
+    if let Some(decisions) = shown.estimated.decisions {
         let sheets = shown.estimated.price_sheets.len();
         let words = match (sheets, decisions) {
             (1, _) => "from one sheet".to_owned(),

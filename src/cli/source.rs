@@ -134,7 +134,7 @@ impl Source {
     /// The same, or it has none.
     pub(super) fn get(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Document, Failure> {
         let found = self.find(path, query)?;
-        let missing = || anyhow!("`/{}` is no route of this service", path.join("/"));
+        let missing = || anyhow!("`/{}` is not a route of this service", path.join("/"));
         Ok(found.ok_or_else(missing)?)
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
     Plain(anstream::stderr().lock())
 }
 
-/// Columns where standard output is no terminal.
+/// Columns where standard output is not a terminal.
 const USUAL_WIDTH: usize = 80;
 /// Fewest columns that reports are laid out for.
 const LEAST_WIDTH: usize = 40;
@@ -68,7 +68,7 @@ fn plain(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Escapes control characters, but for line ends and for escape sequences whose length `own` returns.
+/// Escapes control characters, except for line ends and escape sequences whose length `own` returns.
 fn keeping(text: &str, own: impl Fn(&str) -> usize) -> Cow<'_, str> {
     let is_escaped = |character: char| is_unprintable(character) && character != '\n';
     if !text.contains('\u{1b}') {

@@ -158,7 +158,7 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
     writeln!(out)
 }
 
-/// The rule of equal costs beside the best model that costs as much.
+/// The rule of equal costs next to the best model that costs as much.
 fn write_optimum(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
     writeln!(out, "{}", label("least loss for the same compute"))?;
     let row = |item: &OptimumItem| {

@@ -184,6 +184,7 @@ fn headline(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::PriceChanged => "new price",
         ChangeKind::PriceScheduled => "new price announced",
+        ChangeKind::SourceAdded => "listed by another source for the first time",
         ChangeKind::OfferAdded => "new offer",
         ChangeKind::OfferDelisted => "no longer listed",
         ChangeKind::OfferRelisted => "listed again",

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::app::App;
-use super::described::{StoreRefusals, Unchanged};
+use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
-use super::models::no_model;
+use super::models::{ModelPath, no_model};
 use super::names::FilterText;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
@@ -29,7 +29,7 @@ const UNKNOWN_COLOUR: &str = "#6b6b6b";
 const HEIGHT: usize = 20;
 /// Mean width of a letter of 11 pixels.
 const LETTER: usize = 7;
-/// Room beside a text.
+/// Room next to a text.
 const MARGIN: usize = 6;
 
 /// The quantity to show.
@@ -51,20 +51,18 @@ pub(super) struct BadgeQuery {
     path = "/models/{author}/{model}/badge.svg",
     tag = "estimates",
     params(
-        ("author" = String, Path, description = "Author of the model, the first part of the canonical name", example = "google"),
-        ("model" = String, Path, description = "The second part of the canonical name", example = "gemini-2.5-pro"),
+        ModelPath,
         BadgeQuery,
         ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
     ),
     responses(
         (status = 200, description = "The picture", body = String, content_type = "image/svg+xml", headers(("etag" = String))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn show_badge(
     State(app): State<App>,
-    Path((author, model)): Path<(String, String)>,
+    Path(path): Path<ModelPath>,
     Query(query): Query<BadgeQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
@@ -72,7 +70,7 @@ pub(super) async fn show_badge(
         Some(FilterText(name)) => require_quantity(name)?,
         None => JointQuantity::ActiveParameters,
     };
-    let name = format!("{author}/{model}");
+    let name = path.name();
     let body = async {
         let badge = read_badge(&app, &name, quantity).await?;
         let picture = badge.picture().into_string();

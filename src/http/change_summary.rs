@@ -14,7 +14,9 @@ use super::extract::Query;
 use super::names::Names;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
-use crate::storage::{ChangeCount, ChangeFilter, ChangeKind, DbTime, MoveRow, Summarised};
+use crate::storage::{
+    ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised,
+};
 
 /// A length of time: up to 999 hours, or up to 366 days.
 #[derive(Debug, Clone)]
@@ -109,17 +111,6 @@ pub(super) struct SummaryQuery {
     canonical_model: Option<Names>,
 }
 
-/// Changes of one kind in the window.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct KindCount {
-    /// Kind of the changes.
-    #[schema(inline, example = "price.changed")]
-    kind: ChangeKind,
-    /// Number of changes.
-    #[schema(minimum = 1, example = 12)]
-    changes: i64,
-}
-
 /// The feed of changes in numbers.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ChangeSummary {
@@ -141,15 +132,9 @@ pub(super) struct ChangeSummary {
 
 impl ChangeSummary {
     fn new(window: String, from: DbTime, summarised: Summarised) -> Self {
-        let count = |kind: &ChangeKind| {
-            let of_kind = summarised.counts.iter().filter(|count| count.kind == *kind);
-            KindCount {
-                kind: *kind,
-                changes: of_kind.map(|count| count.changes).sum(),
-            }
-        };
-        let kinds = ChangeKind::ALL.iter().map(count);
-        let kinds = kinds.filter(|count| count.changes > 0).collect();
+        let place = |count: &KindCount| ChangeKind::ALL.iter().position(|kind| *kind == count.kind);
+        let mut kinds = summarised.kinds;
+        kinds.sort_by_key(place);
         let (rises, falls) = summarised.moves.into_iter().partition(|row| row.is_rise);
         Self {
             window,

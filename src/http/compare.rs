@@ -1,4 +1,4 @@
-//! `/compare`: two to six models beside one another.
+//! `/compare`: two to six models side by side.
 
 mod drawn;
 mod pairs;
@@ -28,7 +28,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 /// Numbers of models that are compared.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// Models beside one another
+/// Models side by side
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Comparison {
     /// The models, in the order of the request.
@@ -86,7 +86,7 @@ pub(in crate::http) struct ComparedValue {
 
 /// Compare models
 ///
-/// Two to six models by their canonical names: every quantity beside the others, the probability that one model has more of
+/// Two to six models by their canonical names: every quantity next to the others, the probability that one model has more of
 /// it than another, and what they cost. Models of different authors are independent. Of two models that their common author
 /// sells itself, active and total parameters are compared by joint draws with one markup and one accelerator, so that what
 /// is common to both cancels. `draws` says which.
@@ -182,7 +182,7 @@ fn model(drawn: &Drawn) -> ComparedModel {
     }
 }
 
-/// Two to six models beside one another, by their canonical names.
+/// Two to six models side by side, by their canonical names.
 ///
 /// # Errors
 /// A model is not there, was estimated by another engine or calibration, or the service is busy.

@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 
 use self::lines::answer_lines;
 use super::app::App;
@@ -76,22 +77,19 @@ pub(super) async fn price_usage(
         return Ok(answer_lines(app, request.into_body()));
     }
     let Question(body) = Question::from_request(request, &app).await?;
-    let request = app.compute(move |_| Ok(read_cost(&body)?)).await?;
+    let mut request = app.compute(move |_| Ok(read_cost(&body)?)).await?;
     let at = request.at.unwrap_or_else(|| app.now());
-    let priced_by = match (request.price_sheet, &request.offer) {
-        (Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
-        (None, Some(offer)) => match app.store.price_in_force(offer, at).await? {
-            PriceInForce::Sheet(priced_by) => priced_by,
-            missing @ PriceInForce::Regions(_) => {
-                return Err(RequestError::Wrong(vec![missing.fault(offer, at)]).into());
-            }
-            missing @ PriceInForce::None => {
-                let fault = missing.fault(offer, at);
-                return Err(Problem::new(NOT_FOUND, fault.detail).hint(fault.hint));
-            }
-        },
-        // Refused when the body was read.
-        (None, None) => return Err(RequestError::Wrong(Vec::new()).into()),
+    let priced_by = match priced_by(&app, &mut request, at).await? {
+        PriceInForce::Sheet(priced_by) => priced_by,
+        missing => {
+            let fault = request.offer.map(|offer| missing.fault(&offer, at));
+            return Err(match (missing, fault) {
+                (PriceInForce::None, Some(fault)) => {
+                    Problem::new(NOT_FOUND, fault.detail).hint(fault.hint)
+                }
+                (_, fault) => RequestError::Wrong(fault.into_iter().collect()).into(),
+            });
+        }
     };
     let budget = app.budget.clone();
     let (id, usage) = (request.id, request.usage);
@@ -105,6 +103,23 @@ pub(super) async fn price_usage(
         .await?;
     let headers = [(header::CONTENT_TYPE, "application/json")];
     Ok((headers, Extension(Counted), text).into_response())
+}
+
+/// The sheet that prices a usage: that of the request, which is taken out of it, or that of the offer at a time.
+///
+/// # Errors
+/// A query fails.
+pub(super) async fn priced_by(
+    app: &App,
+    request: &mut CostRequest,
+    at: Timestamp,
+) -> Result<PriceInForce, Problem> {
+    Ok(match (request.price_sheet.take(), &request.offer) {
+        (Some(sheet), _) => PriceInForce::Sheet(Arc::new(SheetInForce::stated(sheet))),
+        (None, Some(offer)) => app.store.price_in_force(offer, at).await?,
+        // Refused when the body was read.
+        (None, None) => PriceInForce::None,
+    })
 }
 
 /// Whether the body is a list of usages.

@@ -31,6 +31,10 @@ refusals! {
         "400": "Invalid query",
         "503": "The database is unreachable",
     }
+    /// Of a route that shows a model.
+    NoModel {
+        "404": "No such model",
+    }
     /// Of a route that computes what a JSON body asks.
     BodyRefusals {
         "400": "The body is not JSON, or the query is wrong",

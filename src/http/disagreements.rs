@@ -1,4 +1,4 @@
-//! `/disagreements`: what sources state of a price beside the one that is in force.
+//! `/disagreements`: what sources state of a price other than the one that is in force.
 
 use axum::body::Body;
 use axum::extract::State;

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
-use super::described::{StoreRefusals, Unchanged};
+use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::page::{
     FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul,
@@ -23,6 +23,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::history::UNKNOWN_START;
 use unroof_core::input::schema::one_of_texts;
 use unroof_core::sheet::compare::difference::{first_words, in_words};
+use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
@@ -112,7 +113,8 @@ pub(super) struct HistoryItem {
     retires_at: Option<DbTime>,
     /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.
     status: Option<String>,
-    /// Source of the start: `stated` by a source, or `observed`, the time at which the price was first seen.
+    /// Source of the start: `stated` by a source, `observed`, the time at which the price was first seen, or `source_added`,
+    /// the time at which another source stated the offer for the first time.
     #[schema(value_type = Option<PriceStart>)]
     start_basis: Option<String>,
     /// Time at which the price before was last seen; null where none was, or where it is not known.
@@ -142,13 +144,14 @@ pub(super) struct HistoryItem {
 impl ListItem for HistoryItem {}
 
 /// The schema of the basis of a start.
-struct PriceStart;
+pub(super) struct PriceStart;
 
 impl PartialSchema for PriceStart {
     fn schema() -> RefOr<Schema> {
-        one_of_texts(["stated", "observed"])
+        one_of_texts(["stated", "observed", "source_added"])
             .description(Some(
-                "Whether a source states the start, or the price was first seen then.",
+                "Whether a source states the start, the price was first seen then, or another source stated the offer for the \
+                 first time then: a price that is not known to have changed.",
             ))
             .into()
     }
@@ -223,7 +226,11 @@ impl Entry {
         let Some(before) = before else {
             return first_words(&self.sheet);
         };
-        let prices = in_words(&before.sheet, &self.sheet);
+        let prices = if self.row.start_basis.as_deref() == Some("source_added") {
+            new_source_in_words(&before.sheet, &self.sheet)
+        } else {
+            in_words(&before.sheet, &self.sheet)
+        };
         let moves = estimate_moves(&before.numbers(), &self.numbers());
         [vec![prices], moves].concat().join("; ")
     }
@@ -268,8 +275,7 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn show_history(
@@ -293,8 +299,7 @@ pub(super) async fn show_history(
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn find_history(

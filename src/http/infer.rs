@@ -18,9 +18,9 @@ use super::described::BodyRefusals;
 use super::extract::{Query, Question};
 use super::model_link::ModelLink;
 use super::observation::Observation;
-use super::page::{FieldNames, Moment};
+use super::page::Moment;
 use super::problem::{INVALID, Problem, UNREADABLE};
-use super::some_of_answer::{InferReply, members, only};
+use super::some_of_answer::{InferReply, MemberNames, members, only};
 use crate::access::Scope;
 use crate::storage::SightedBy;
 use unroof_core::catalog::{CATALOGS, Catalog};
@@ -42,16 +42,17 @@ pub(super) struct InferQuery {
     #[param(nullable = false, default = true)]
     store: Option<bool>,
     /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
-    /// that is stored and listed, but is no price, no history and no news. With assumptions, or `store=false`, `true` is refused.
+    /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
     #[param(nullable = false)]
     observe: Option<bool>,
     /// Time of observation of the price; now if left out.
     /// RFC 3339, milliseconds since 1970, or `now`.
     #[param(nullable = false, inline, value_type = Option<Moment>)]
     observed_at: Option<Moment>,
-    /// Members of the answer to return, separated by commas, such as `quantities`; all if left out. The whole answer is
-    /// stored.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
+    /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
+    /// The whole answer is stored.
+    #[param(nullable = false, inline, value_type = Option<MemberNames>)]
     fields: Option<String>,
 }
 
@@ -109,13 +110,13 @@ pub(super) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
 
 /// Estimate from a price sheet
 ///
-/// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior beside it and
+/// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior next to it and
 /// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and
 /// what it assumes, or with the reason why it is not defined; and with the conflicts between them. Several hosts' sheets
 /// of one model are sent as `price_sheets` and answered together. The answer is stored under an id made of the pricing
 /// content, the assumptions, the engine version and the calibration: the same question has the same id everywhere, so sending
 /// it again is safe and answers 200 instead of 201. `model_estimate` and the header `Link` lead to the estimate from all
-/// sheets of the model, and say where the two differ; they are no part of what is stored.
+/// sheets of the model, and say where the two differ; they are not part of what is stored.
 #[utoipa::path(
     post,
     path = "/infer",

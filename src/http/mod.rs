@@ -58,7 +58,6 @@ mod series;
 mod server;
 mod since;
 mod some_of_answer;
-mod stored_estimate;
 mod track_record;
 mod ui;
 mod watchlist;

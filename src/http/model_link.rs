@@ -40,7 +40,7 @@ impl ModelLink {
     ) -> Option<Self> {
         let canonical_model = model_of(sheets.first()?, now)?;
         let path = path_of(&canonical_model)?;
-        // The answer is stored: that its link cannot be read is no reason to withhold it.
+        // The answer is stored: an unreadable link is not a reason to withhold it.
         let row = store.model(&canonical_model, None).await.ok()??;
         let stored = StoredRow::read(&row.row_values);
         Some(Self {

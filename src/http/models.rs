@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::budget::Text;
-use super::described::{StoreRefusals, Unchanged};
+use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::names::Names;
 use super::page::{
@@ -233,24 +233,22 @@ impl ModelOffer {
     path = "/models/{author}/{model}",
     tag = "estimates",
     params(
-        ("author" = String, Path, description = "Author of the model, the first part of the canonical name", example = "google"),
-        ("model" = String, Path, description = "The second part of the canonical name", example = "gemini-2.5-pro"),
+        ModelPath,
         AsOfQuery,
         ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
     ),
     responses(
         (status = 200, description = "The estimate with the offers in force", body = ModelDocument, headers(("etag" = String))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn show_model(
     State(app): State<App>,
-    Path((author, model)): Path<(String, String)>,
+    Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let name = format!("{author}/{model}");
+    let name = path.name();
     let as_of = query.as_of();
     let body = write_model(&app, &name, as_of);
     app.polled(format!("model {name} {as_of:?}"), &headers, Box::pin(body))
@@ -269,6 +267,25 @@ async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Cac
         Ok(CachedBody::new(text.finish()?, "application/json", None))
     };
     app.writing.run(write).await?
+}
+
+/// A model in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(super) struct ModelPath {
+    /// Author of the model, the first part of the canonical name.
+    #[param(example = "google")]
+    author: String,
+    /// The second part of the canonical name.
+    #[param(example = "gemini-2.5-pro")]
+    model: String,
+}
+
+impl ModelPath {
+    /// Its canonical name.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.author, self.model)
+    }
 }
 
 /// A stored estimate of a model, with the offers in force.

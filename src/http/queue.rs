@@ -2,7 +2,7 @@
 //!
 //! A refused client must wait a second (`Retry-After: 1`). A connection that sends another request sooner is *hasty*: the
 //! request is held until the second is over, and for a minute its requests use a lane of their own, with low-priority
-//! threads, and are refused first. So patient clients are served beside any number of hasty ones. During overload,
+//! threads, and are refused first. So patient clients are served despite any number of hasty ones. During overload,
 //! every connection not yet classified is refused once as a test.
 
 use std::collections::VecDeque;

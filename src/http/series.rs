@@ -9,10 +9,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::app::App;
-use super::described::{StoreRefusals, Unchanged};
+use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
-use super::history::PriceEnd;
-use super::models::no_model;
+use super::history::{PriceEnd, PriceStart};
+use super::models::{ModelPath, no_model};
 use super::page::AsOfQuery;
 use super::problem::Problem;
 use super::response_cache::CachedBody;
@@ -60,6 +60,9 @@ pub(in crate::http) struct PriceStep {
     /// Exclusive end; null until further notice.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(in crate::http) to: Option<DbTime>,
+    /// Source of the start: of `source_added`, the price is not known to have changed.
+    #[schema(value_type = Option<PriceStart>)]
+    pub(in crate::http) start_basis: Option<String>,
     /// Time at which the price before was last seen: the price changed between then and `from`. Null where none was, or
     /// where it is not known.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -114,29 +117,27 @@ pub(in crate::http) struct QuantityStep {
     path = "/models/{author}/{model}/series",
     tag = "estimates",
     params(
-        ("author" = String, Path, description = "Author of the model, the first part of the canonical name", example = "google"),
-        ("model" = String, Path, description = "The second part of the canonical name", example = "gemini-2.5-pro"),
+        ModelPath,
         AsOfQuery,
         ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
     ),
     responses(
         (status = 200, description = "The steps", body = Series, headers(("etag" = String))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        Unchanged, StoreRefusals, NoModel,
     )
 )]
 pub(super) async fn show_series(
     State(app): State<App>,
-    Path((author, model)): Path<(String, String)>,
+    Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let as_of = query.as_of();
+    let (name, as_of) = (path.name(), query.as_of());
     let body = async {
-        let series = read_series(&app, &author, &model, as_of).await?;
+        let series = read_series(&app, &name, as_of).await?;
         CachedBody::json(&app.budget, &series)
     };
-    let question = format!("series {author}/{model} {as_of:?}");
+    let question = format!("series {name} {as_of:?}");
     app.polled(question, &headers, Box::pin(body)).await
 }
 
@@ -146,24 +147,19 @@ pub(super) async fn show_series(
 /// There is neither a price nor an estimate of the model, or the database is unreachable.
 pub(in crate::http) async fn read_series(
     app: &App,
-    author: &str,
-    model: &str,
+    canonical_model: &str,
     as_of: Option<DbTime>,
 ) -> Result<Series, Problem> {
-    let canonical_model = format!("{author}/{model}");
     if canonical_model.contains('\0') {
-        return Err(no_model(&canonical_model, as_of));
+        return Err(no_model(canonical_model, as_of));
     }
-    let prices = app.store.price_steps(&canonical_model, as_of).await?;
-    let estimates = app
-        .store
-        .estimates_of_model(&canonical_model, as_of)
-        .await?;
+    let prices = app.store.price_steps(canonical_model, as_of).await?;
+    let estimates = app.store.estimates_of_model(canonical_model, as_of).await?;
     if prices.is_empty() && estimates.is_empty() {
-        return Err(no_model(&canonical_model, as_of));
+        return Err(no_model(canonical_model, as_of));
     }
     Ok(Series {
-        canonical_model,
+        canonical_model: canonical_model.to_owned(),
         prices: price_steps(prices),
         estimates: estimate_steps(estimates),
     })
@@ -183,6 +179,7 @@ impl PriceStep {
             cache_read_per_mtok: row.cache_read_price,
             from: Some(row.starts_at).filter(is_known),
             to: row.ends_at,
+            start_basis: row.start_basis.filter(|_| is_known(&row.starts_at)),
             not_before: row.not_before.filter(is_known),
             ending: row.ending,
         }
@@ -298,6 +295,7 @@ mod tests {
             cache_read_price: None,
             starts_at: at(from),
             ends_at: to.map(at),
+            start_basis: Some("observed".to_owned()),
             not_before: None,
             ending: to.map(|_| "replaced".to_owned()),
         }

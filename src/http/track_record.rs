@@ -82,7 +82,7 @@ pub(in crate::http) struct CalibrationPoint {
     pub(in crate::http) covered: f64,
 }
 
-/// The estimate of a model beside the published value
+/// The estimate of a model next to the published value
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::http) struct HeldOutModel {
     /// Name of the open-weight model.

@@ -41,7 +41,7 @@ impl Estimated {
     /// The stored estimate of this id.
     ///
     /// # Errors
-    /// It is not there any more, or damaged.
+    /// It no longer exists, or is damaged.
     pub(super) async fn read(store: &Store, id: Uuid) -> Result<Self, ImportError> {
         let damaged = || StoreError::Damaged(id);
         let stored = store.stored_answer(id).await?.ok_or_else(damaged)?;

@@ -1,4 +1,4 @@
-//! Findings of a look at a whole catalog, beside the earlier listings of the catalog.
+//! Findings of a look at a whole catalog, compared with the earlier listings of the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(super) async fn begin_look(
     }))
 }
 
-/// Findings of a look, beside the earlier listings of its catalog.
+/// Findings of a look, compared with the earlier listings of its catalog.
 pub(super) struct Found {
     look: LookAt,
     /// Whether each sighting is written: the look is not later than all others, or follows a pause.
@@ -128,7 +128,7 @@ impl Found {
         before
     }
 
-    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is no look.
+    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is not a look.
     pub(super) async fn record(self, store: &Store, now: Timestamp) -> Result<(), ImportError> {
         if self.listed.is_empty() {
             return Ok(());

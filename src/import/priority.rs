@@ -5,7 +5,7 @@
 pub(crate) enum Priority {
     /// For short interactive work.
     Normal,
-    /// For long interactive work: a third of the speed beside normal work.
+    /// For long interactive work: a third of the speed during normal work.
     Long,
     /// For imports: a tenth of the speed.
     Batch,

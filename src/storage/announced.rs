@@ -16,6 +16,7 @@ use unroof_core::history::{Event, News, UNKNOWN_START};
 use unroof_core::sheet::compare::difference::{
     PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
 };
+use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{PriceSheet, SheetId};
 use unroof_core::units::Decimal;
 
@@ -30,7 +31,7 @@ pub(super) struct Subject {
     pub(super) estimate_id: Option<Uuid>,
 }
 
-/// A row of the change feed, but for its number.
+/// A row of the change feed without its number.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) kind: ChangeKind,
@@ -230,7 +231,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of models. Another estimate of a sheet is no news: that of its model is.
+    /// Other estimates of models. Another estimate of a sheet is not news; that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
             let is_pool = matches!(recording.listing, Listing::Pooled { .. });
@@ -334,6 +335,7 @@ fn rows_of(
     let kind = match news.event {
         Event::Added => ChangeKind::OfferAdded,
         Event::Changed => ChangeKind::PriceChanged,
+        Event::SourceAdded => ChangeKind::SourceAdded,
         Event::Scheduled => ChangeKind::PriceScheduled,
         Event::Delisted => ChangeKind::OfferDelisted,
         Event::Relisted => ChangeKind::OfferRelisted,
@@ -345,12 +347,13 @@ fn rows_of(
         }),
     };
     let mut summary = match (&previous, news.event) {
-        (_, Event::Delisted) => "no catalog lists it any more".to_owned(),
+        (_, Event::Delisted) => "no longer listed by any catalog".to_owned(),
         (_, Event::Expired) => "the stated end of the price has come".to_owned(),
         (_, Event::Withdrawn) => "withdrawn".to_owned(),
         (_, Event::Backfilled) if same_tariff.is_none() => {
             format!("a price of the past is known: {}", first_words(&sheet))
         }
+        (Some(previous), Event::SourceAdded) => new_source_in_words(previous, &sheet),
         (Some(previous), _) => in_words(previous, &sheet),
         (None, _) => first_words(&sheet),
     };
@@ -397,8 +400,8 @@ fn words_of_retirement(news: &RetirementNews) -> String {
     match (news.before, news.after) {
         (_, Some(Retirement(Some(at)))) => format!("is no longer sold from {at}"),
         (_, Some(Retirement(None))) => "is deprecated, without a date".to_owned(),
-        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is called off"),
-        (_, None) => "is deprecated no more".to_owned(),
+        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is cancelled"),
+        (_, None) => "is no longer deprecated".to_owned(),
     }
 }
 

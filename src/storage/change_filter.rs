@@ -31,7 +31,7 @@ pub struct ChangeFilter {
     #[schema(required = false, nullable = false, example = true)]
     pub in_force: Option<bool>,
     /// Smallest factor between the old and the new price, in either direction. Other changes are left
-    /// out, but for prices that become free or stop being free.
+    /// out, except for prices that become free or stop being free.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(
         required = false,

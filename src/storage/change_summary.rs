@@ -26,6 +26,21 @@ pub struct ChangeCount {
     pub changes: i64,
 }
 
+/// Changes of one kind in a time.
+#[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
+pub struct KindCount {
+    /// Kind of the changes.
+    #[sqlx(try_from = "String")]
+    #[schema(inline, example = "price.changed")]
+    pub kind: ChangeKind,
+    /// Number of changes: of `price.changed` and `price.scheduled` that of prices, so that an offer has several.
+    #[schema(minimum = 1, example = 12)]
+    pub changes: i64,
+    /// Number of offers that they are about.
+    #[schema(minimum = 1, example = 3)]
+    pub offers: i64,
+}
+
 /// A price that moved, from its first value in the window to its last.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
 pub struct MoveRow {
@@ -70,6 +85,8 @@ pub struct MoveRow {
 /// The feed in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarised {
+    /// Changes by kind.
+    pub kinds: Vec<KindCount>,
     /// Changes by day and kind.
     pub counts: Vec<ChangeCount>,
     /// The prices that rose most, then those that fell most.
@@ -86,6 +103,15 @@ const COUNTS_OF_SQLITE: &str = "
     SELECT substr(observed_at, 1, 10) AS day, kind, count(*) AS changes
     FROM changes
     WHERE observed_at >= ";
+
+const KINDS: &str = "
+    SELECT kind, CAST(sum(changes) AS bigint) AS changes, count(*) AS offers
+    FROM (
+        SELECT kind, provider, model, region, count(*) AS changes
+        FROM changes
+        WHERE observed_at >= ";
+const BY_KIND: &str =
+    " GROUP BY kind, provider, model, region) AS by_offer GROUP BY kind ORDER BY kind";
 
 // Only rows of `price.changed` have a cell and are in force.
 const MOVES: &str = "
@@ -116,6 +142,19 @@ const LARGEST_MOVES: &str = "
     FROM ranked WHERE place_by_factor <= ";
 
 impl Store {
+    /// The changes since a time of observation that pass a filter, counted by kind.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn changes_by_kind(
+        &self,
+        filter: &ChangeFilter,
+        from: DbTime,
+    ) -> Result<Vec<KindCount>, StoreError> {
+        let kinds = Query::new(KINDS).value(from).of_changes(filter);
+        self.rows(kinds.text(BY_KIND)).await
+    }
+
     /// The feed in numbers since a time of observation, with this many rises and falls.
     ///
     /// # Errors
@@ -135,12 +174,17 @@ impl Store {
         let moves = Query::new(MOVES).value(from).of_changes(filter);
         let moves = moves.text(LARGEST_MOVES).value(i64::from(limit));
         let moves = moves.text(" ORDER BY is_rise DESC, place_by_factor");
+        let kinds = self.changes_by_kind(filter, from).await?;
         let counts = self.rows(counts).await?;
         let mut moves: Vec<MoveRow> = self.rows(moves).await?;
         for moved in &mut moves {
             // The database divides floating-point numbers: 1.9 / 1.6 is 1.1875.
             moved.factor = moved.factor.map(significant);
         }
-        Ok(Summarised { counts, moves })
+        Ok(Summarised {
+            kinds,
+            counts,
+            moves,
+        })
     }
 }

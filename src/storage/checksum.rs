@@ -11,7 +11,7 @@ pub(super) fn checksum(document: &str) -> Vec<u8> {
     Sha256::digest(document.as_bytes())[..16].to_vec()
 }
 
-/// A document with the checksum that was stored beside it.
+/// A document with the checksum that was stored next to it.
 #[derive(Debug, Clone, FromRow)]
 pub(super) struct StoredDocument {
     pub(super) document: String,

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
 use unroof_core::history::{
-    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, news, price_at, stated_at,
-    timeline,
+    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, name_new_sources, news,
+    price_at, stated_at, timeline,
 };
 
 /// A stored period and its place in the table.
@@ -53,7 +53,7 @@ pub(super) struct Stated {
 pub(super) struct RetirementNews {
     /// Announcement of the source before.
     pub(super) before: Option<Retirement>,
-    /// Announcement now; none where it is called off.
+    /// Announcement now; none where it is cancelled.
     pub(super) after: Option<Retirement>,
     /// The sheet in force.
     pub(super) sheet_id: Uuid,
@@ -85,7 +85,7 @@ impl Derived {
             && self.stated.is_none()
     }
 
-    /// Derives the periods of an offer whose facts were others before, as far as they matter at a time.
+    /// Derives the periods of an offer whose facts have changed, as far as they matter at a time.
     pub(super) fn new(
         stored: &[StoredPeriod],
         before: &Offer,
@@ -97,7 +97,12 @@ impl Derived {
         let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
         let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
         let periods = timeline(&sightings, &withdrawals);
-        announced.extend(news(&old, &periods, now));
+        let mut found = news(&old, &periods, now);
+        if found.iter().any(|one| one.event == Event::Changed) {
+            let known = without_new_sources(before, &sightings);
+            name_new_sources(&mut found, &old, &timeline(&known, &withdrawals), now);
+        }
+        announced.extend(found);
         let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
         // A price that is listed still is seen all the time: that alone is not written.
         let is_listed = |row: &StoredPeriod| {
@@ -160,6 +165,12 @@ impl Derived {
     }
 }
 
+/// The sightings of the sources that had stated the offer before.
+fn without_new_sources(before: &Offer, sightings: &[Sighting]) -> Vec<Sighting> {
+    let is_known = |one: &&Sighting| before.seen.iter().any(|seen| seen.source == one.source);
+    sightings.iter().filter(is_known).cloned().collect()
+}
+
 /// News of prices that began or ended since their offer was last written.
 fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
     let mut announced: Option<&StoredPeriod> = None;
@@ -215,7 +226,7 @@ fn announced_by(offer: &Offer, at: Timestamp) -> Announced<'_> {
         .collect()
 }
 
-/// Retirements that no source announced before, and those that a source called off which lists the offer still.
+/// Retirements that no source announced before, and those that a source cancelled which still lists the offer.
 fn retirements(
     before: &Announced<'_>,
     after: &Announced<'_>,

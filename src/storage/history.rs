@@ -33,7 +33,7 @@ pub struct HistoryRow {
     pub ends_at: Option<DbTime>,
     /// Time at which the price was seen.
     pub observed_at: DbTime,
-    /// Source of the start: `stated` or `observed`.
+    /// Source of the start: `stated`, `observed` or `source_added`.
     pub start_basis: Option<String>,
     /// Time at which the price before was last seen.
     pub not_before: Option<DbTime>,

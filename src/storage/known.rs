@@ -492,7 +492,11 @@ impl Known {
             None if row.withdrawn_at.is_some() => Ending::Withdrawn,
             _ => Ending::Replaced,
         };
-        let is_stated = row.start_basis.as_deref() == Some("stated");
+        let start_basis = match row.start_basis.as_deref() {
+            Some("stated") => StartBasis::Stated,
+            Some("source_added") => StartBasis::SourceAdded,
+            _ => StartBasis::Observed,
+        };
         let withdrawn_at = row.withdrawn_at.map(Into::into);
         let stored = StoredPeriod {
             key: (row.sequence, row.part),
@@ -501,11 +505,7 @@ impl Known {
                 tariff_id,
                 source: String::new(),
                 starts_at: row.starts_at.into(),
-                start_basis: if is_stated {
-                    StartBasis::Stated
-                } else {
-                    StartBasis::Observed
-                },
+                start_basis,
                 not_before: row.not_before.map(Into::into),
                 last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
                 end: row.ends_at.map(|end| (end.into(), ending)),

@@ -34,7 +34,7 @@ pub struct SourceImports {
 pub struct WebhookCounts {
     /// Webhooks that are sent changes.
     pub enabled: i64,
-    /// Webhooks whose receiver answered that it wants no more.
+    /// Webhooks whose receiver answered 410, so that it is sent nothing further.
     pub disabled: i64,
     /// Deliveries of which an attempt failed, and which are sent again.
     pub retrying: i64,

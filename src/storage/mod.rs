@@ -53,7 +53,7 @@ mod writing;
 
 pub use audit::{AuditAction, AuditRow, CallerKind};
 pub use change_filter::ChangeFilter;
-pub use change_summary::{ChangeCount, MoveRow, Summarised};
+pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};

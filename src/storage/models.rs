@@ -81,7 +81,7 @@ pub struct ModelRecord {
 pub enum ModelOutcome {
     /// Its sheets are those of its last estimate.
     Unchanged,
-    /// It has no sheet any more, and so no estimate.
+    /// It no longer has a sheet, and therefore no estimate.
     Gone,
     /// It has another estimate.
     Estimated(Box<NewModelEstimate>),

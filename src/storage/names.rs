@@ -56,9 +56,11 @@ stored_names! {
         PriceChanged = "price.changed",
         /// An offer will have another price.
         PriceScheduled = "price.scheduled",
+        /// A source states an offer for the first time, and its sheet takes the place of another source's. No price has changed.
+        SourceAdded = "source.added",
         /// An offer has its first price.
         OfferAdded = "offer.added",
-        /// No catalog lists an offer any more.
+        /// An offer is no longer listed by any catalog.
         OfferDelisted = "offer.delisted",
         /// An offer is listed again.
         OfferRelisted = "offer.relisted",

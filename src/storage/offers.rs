@@ -189,7 +189,7 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    /// The newest time that is recorded of it, be it that of a look that did not find it any more.
+    /// The newest time that is recorded of it, even that of a look that no longer found it.
     pub(super) fn newest(&self) -> Option<Timestamp> {
         let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
         let seen = self

@@ -127,7 +127,7 @@ impl OfferPlan {
 /// Outcome of a withdrawal, or of undoing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Acted {
-    /// It is withdrawn, now or since an earlier request; or not withdrawn any more.
+    /// It is withdrawn, now or since an earlier request; or no longer withdrawn.
     Done(Option<(Timestamp, String)>),
     /// The price is neither in force nor announced.
     Over,

@@ -95,7 +95,7 @@ impl Store {
                 }
                 let mut transaction = connection.begin_with(self.begin()).await?;
                 // The version is the lock of the writers: from here to the end there are two round trips. A look that
-                // found what was there before is no new version.
+                // found what was there before is not a new version.
                 let count = if is_empty { 0 } else { ready.count };
                 let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
                 let mut version: i64 = advance.fetch_one(&mut *transaction).await?;

@@ -30,6 +30,8 @@ pub struct PriceStepRow {
     pub starts_at: DbTime,
     /// Exclusive.
     pub ends_at: Option<DbTime>,
+    /// Source of the start: `stated`, `observed` or `source_added`.
+    pub start_basis: Option<String>,
     /// Time at which the price before was last seen.
     pub not_before: Option<DbTime>,
     /// Reason for the end: `replaced`, `expired` or `delisted`.
@@ -38,7 +40,7 @@ pub struct PriceStepRow {
 
 const PRICES: &str = "
     SELECT sheet.provider, sheet.model, sheet.region, sheet.currency, sheet.id AS sheet_id, input_price, output_price,
-           cache_read_price, starts_at, ends_at, not_before, ending
+           cache_read_price, starts_at, ends_at, start_basis, not_before, ending
     FROM price_sheets AS sheet CROSS JOIN price_periods AS period
     WHERE period.sheet_id = sheet.id AND withdrawn_at IS NULL AND is_flagged = FALSE AND sheet.canonical_model = ";
 const BY_OFFER: &str =

@@ -1,4 +1,4 @@
-//! Address of the service that runs on an SQLite file, written beside it, by which `unroof import` finds the service.
+//! Address of the service that runs on an SQLite file, written next to it, by which `unroof import` finds the service.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

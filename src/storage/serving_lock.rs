@@ -14,18 +14,18 @@ pub struct ServingLock {
 }
 
 impl ServingLock {
-    /// Takes the lock of a database: on a file beside that of an embedded one. PostgreSQL needs none.
+    /// Takes the lock of a database: on a file next to that of an embedded one. PostgreSQL needs none.
     ///
     /// # Errors
     /// Another process holds it, or the file cannot be created.
     pub fn take(url: &DatabaseUrl) -> Result<Option<Self>, StoreError> {
         match url {
             DatabaseUrl::Postgres(_) => Ok(None),
-            DatabaseUrl::Sqlite(path) => Self::beside(path).map(Some),
+            DatabaseUrl::Sqlite(path) => Self::next_to(path).map(Some),
         }
     }
 
-    fn beside(database: &Path) -> Result<Self, StoreError> {
+    fn next_to(database: &Path) -> Result<Self, StoreError> {
         make_private_file(database)?;
         // The same file by another name has the same lock.
         let database = database

@@ -50,7 +50,7 @@ async fn every_text_entry_of_a_real_catalog_is_read_and_gives_a_stored_estimate_
     };
     let catalog = std::fs::read(Path::new(&folder).join("litellm.json")).unwrap();
     let Json::Object(catalog) = json::parse(&catalog).unwrap() else {
-        panic!("the catalog is no object");
+        panic!("the catalog is not an object");
     };
     let questions: Vec<(String, String)> = catalog
         .iter()

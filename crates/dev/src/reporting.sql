@@ -217,7 +217,7 @@ BEGIN
             ('other_input_per_mtok', 'The same in the other catalog'),
             ('other_output_per_mtok', 'The same in the other catalog'),
             ('starts_at', 'Inclusive start; null where unknown'),
-            ('start_basis', 'stated where a source states the start, observed where it is the first sighting'),
+            ('start_basis', 'stated where a source states the start, observed where it is the first sighting, source_added where another source states the offer for the first time'),
             ('not_before', 'When the price before was last seen'),
             ('ends_at', 'Exclusive end; null while unknown'),
             ('ending', 'Why it ended: replaced, expired, delisted or withdrawn'),

@@ -3,11 +3,10 @@
 use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
-use unroof_core::estimate::{Format, read_file};
+use unroof_core::estimate::{Format, StoredEstimate, read_file};
 use unroof_core::sheet::PriceSheet;
 
 use crate::cli::Failure;
-use crate::cli::report::Estimated;
 use crate::cli::source::{Document, Source};
 
 /// One of what is compared.
@@ -17,7 +16,7 @@ pub(super) struct Compared {
     /// The estimate as HTTP gives it.
     pub(super) document: Value,
     /// The parts of it that a report shows.
-    pub(super) estimated: Estimated,
+    pub(super) estimated: StoredEstimate,
     /// The sheet whose terms are shown.
     pub(super) sheet: Option<PriceSheet>,
 }
@@ -32,7 +31,7 @@ impl Compared {
         document: Value,
         sheet: Option<PriceSheet>,
     ) -> Result<Self, Failure> {
-        let estimated = Estimated::deserialize(&document);
+        let estimated = StoredEstimate::deserialize(&document);
         let estimated = estimated.context("the estimate is not one that this version reads")?;
         Ok(Self {
             name: name.to_owned(),

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::EstimatedQuantity;
 use unroof_core::sheet::PriceSheet;
 
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::cli::report::{NO_BREAK, Quantity, interval, paragraph, percent, write_rows};
+use crate::cli::report::{NO_BREAK, interval, paragraph, percent, write_rows};
 use crate::cli::{label, terminal};
 use unroof_core::units::compact;
 
@@ -19,7 +20,7 @@ pub(super) struct Comparison<'a> {
 }
 
 /// One of what is compared, with one of its quantities.
-type Known<'a> = (&'a Compared, &'a Quantity);
+type Known<'a> = (&'a Compared, &'a EstimatedQuantity);
 
 impl Comparison<'_> {
     /// Writes the finding and the tables.

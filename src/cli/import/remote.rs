@@ -1,4 +1,4 @@
-//! A running service that imports catalogs: found by the address beside its SQLite file, or named by `--server`.
+//! A running service that imports catalogs: found by the address next to its SQLite file, or named by `--server`.
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -50,14 +50,14 @@ impl Service {
         Ok(Self::new(&url, authorization, client))
     }
 
-    /// The service that runs on the file of an embedded database, found by the address beside it.
+    /// The service that runs on the file of an embedded database, found by the address next to it.
     ///
     /// # Errors
     /// There is no address, or the service of this file does not answer there.
     pub(super) fn on(database: &DatabaseUrl) -> anyhow::Result<Self> {
         let read = ServiceAddress::read(database)?;
         let ServiceAddress { url, instance } =
-            read.context("it has written no address of this machine beside the file")?;
+            read.context("it has written no address of this machine next to the file")?;
         // The service is on this machine: the proxy variables of the environment are ignored.
         let config = || ureq::Agent::config_builder().proxy(None);
         let checking = config()
@@ -67,11 +67,11 @@ impl Service {
         let answer = checking.build().new_agent().get(health.as_str()).call();
         let answer = answer
             .map_err(|error| anyhow!(client_error(&error)))
-            .with_context(|| format!("the address beside the file, {url}, does not answer"))?;
+            .with_context(|| format!("the address next to the file, {url}, does not answer"))?;
         let stated = answer.headers().get(INSTANCE_HEADER);
         if stated.is_none_or(|stated| stated.as_bytes() != instance.to_string().as_bytes()) {
             return Err(anyhow!(
-                "the address beside the file, {url}, is that of another process"
+                "the address next to the file, {url}, is that of another process"
             ));
         }
         Ok(Self::new(&url, None, config()))

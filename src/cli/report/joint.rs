@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
-use super::view::{Estimated, Quantity};
 use super::{NO_BREAK, by_reason, paragraph, table, write_table};
 use crate::cli::label;
 use crate::cli::terminal::width;
+use unroof_core::estimate::headline::errors_in_words;
 use unroof_core::estimate::joint::{NotIdentified, Regime};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{Answer, Joint};
+use unroof_core::estimate::stored_estimate::EstimatedQuantity;
+use unroof_core::estimate::{Answer, Joint, StoredEstimate};
 use unroof_core::units::{compact, readable};
 
 /// Columns of a terminal from which bars have room.
@@ -18,7 +19,7 @@ const LEAST_WIDTH_OF_BARS: usize = 76;
 const BAR: usize = 17;
 
 /// The estimates as a table, and what follows from them in a line each.
-pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     write_quantities(out, estimated)?;
     paragraph(
         out,
@@ -32,9 +33,9 @@ pub(super) fn write(out: &mut impl Write, estimated: &Estimated) -> io::Result<(
     writeln!(out)
 }
 
-fn write_quantities(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+fn write_quantities(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     let has_bars = width() >= LEAST_WIDTH_OF_BARS;
-    let row = |(quantity, estimate): (JointQuantity, &Quantity)| {
+    let row = |(quantity, estimate): (JointQuantity, &EstimatedQuantity)| {
         let mut cells = vec![
             quantity.definition().label.to_owned(),
             compact(estimate.median),
@@ -51,17 +52,14 @@ fn write_quantities(out: &mut impl Write, estimated: &Estimated) -> io::Result<(
     let mut header = vec!["", "median", "90 %"];
     header.extend(has_bars.then_some("prior · 90 ─ 50 ━"));
     header.push("bits");
-    write_table(
-        out,
-        &table(&header, estimated.quantities().into_iter().map(row)),
-    )
+    write_table(out, &table(&header, estimated.in_order().map(row)))
 }
 
 /// Origin of the estimates: what moved them, why others are not identified, and how the draws were weighed.
 pub(super) fn write_grounds(
     out: &mut impl Write,
     answer: &Answer,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
 ) -> io::Result<()> {
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;
@@ -87,7 +85,7 @@ pub(in crate::cli) fn interval(of: Interval, number: impl Fn(f64) -> String) -> 
 }
 
 /// The intervals on a logarithmic scale that holds the prior's 90 % interval and the estimate's.
-fn bar(estimate: &Quantity) -> String {
+fn bar(estimate: &EstimatedQuantity) -> String {
     let (prior, own, half) = (
         estimate.prior.interval_90,
         estimate.interval_90,
@@ -132,8 +130,10 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
         let moves: Vec<String> = moves.collect();
         let record = estimate.track_record.map_or(String::new(), |record| {
             format!(
-                "; on {} open-weight models, {}, off by a factor of {:.1} in the median, {:.1} for one in ten",
-                record.models, record.label(), record.median_fold_error, record.fold_error_90
+                "; on {} open-weight models, {}, {}",
+                record.models,
+                record.label(),
+                errors_in_words(record.median_fold_error, record.fold_error_90)
             )
         });
         paragraph(
@@ -177,7 +177,7 @@ fn in_report(reason: &NotIdentified) -> String {
     }
 }
 
-fn write_regime(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+fn write_regime(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     let Some((regime, probability)) = estimated.regime() else {
         return Ok(());
     };
@@ -195,7 +195,7 @@ const MAIN_LINES: [&str; 3] = ["input", "output", "cached_input"];
 
 fn write_margins(
     out: &mut impl Write,
-    estimated: &Estimated,
+    estimated: &StoredEstimate,
     is_shown: impl Fn(&str) -> bool,
 ) -> io::Result<()> {
     let shown = estimated
@@ -235,7 +235,7 @@ pub(in crate::cli) fn percent(share: f64) -> String {
 /// Smallest probability of a tier that is shown: it would be 0 % else.
 const LEAST_SHOWN: f64 = 0.005;
 
-fn write_storage_tiers(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+fn write_storage_tiers(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     estimated.storage_tiers.iter().try_for_each(|offer| {
         let mut tiers: Vec<(&str, f64)> = offer
             .probabilities
@@ -260,7 +260,7 @@ fn write_grounds_of_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()>
     })
 }
 
-fn write_neighbours(out: &mut impl Write, estimated: &Estimated) -> io::Result<()> {
+fn write_neighbours(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     let models: Vec<&str> = estimated
         .nearest_open_models
         .iter()

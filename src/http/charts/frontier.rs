@@ -4,7 +4,7 @@ use crate::chart::Chart;
 use crate::chart::frontier::{Frontier, Way};
 use crate::http::app::App;
 use crate::http::calculated::{Calculated, calculate};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, UNREADABLE};
 use unroof_core::calculator::simulate::SimulationAnswer;
 use unroof_core::plan::PlanAnswer;
 use unroof_core::units::compact;
@@ -14,20 +14,20 @@ use super::Question;
 /// Cost over speed of a question to a calculator.
 ///
 /// # Errors
-/// The question is refused.
+/// The question is refused, or is one without a frontier.
 pub(super) async fn frontier(app: &App, question: &Question) -> Result<Chart, Problem> {
-    Ok(frontier_of(&calculate(app, question).await?))
-}
-
-/// Cost over speed of an answer.
-pub(in crate::http) fn frontier_of(answer: &Calculated) -> Chart {
-    match answer {
-        Calculated::Machine(answer) => of_machine(answer),
-        Calculated::Fleet(answer) => of_fleet(answer),
+    match calculate(app, question).await? {
+        Calculated::Machine(answer) => Ok(of_machine(&answer)),
+        Calculated::Fleet(answer) => Ok(of_fleet(&answer)),
+        Calculated::Layout(_) | Calculated::Training(_) | Calculated::Cost(_) => {
+            let detail = "invalid query string: this calculator has no cost over speed";
+            Err(Problem::new(UNREADABLE, detail).hint("write view=machine or view=fleet"))
+        }
     }
 }
 
-fn of_machine(answer: &SimulationAnswer) -> Chart {
+/// Cost over speed of one machine.
+pub(in crate::http) fn of_machine(answer: &SimulationAnswer) -> Chart {
     let fitting = answer.series.iter().filter(|point| point.fits);
     let mut ways: Vec<Way> = fitting
         .filter_map(|point| {
@@ -81,7 +81,8 @@ fn of_machine(answer: &SimulationAnswer) -> Chart {
     .chart()
 }
 
-fn of_fleet(answer: &PlanAnswer) -> Chart {
+/// Cost over speed of fleets.
+pub(in crate::http) fn of_fleet(answer: &PlanAnswer) -> Chart {
     let best = answer.plans.first();
     let speed = best.map(|plan| plan.time_per_output_token.tokens_per_second_per_user);
     let ways = answer.front.iter().filter_map(|item| {

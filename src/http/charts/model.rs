@@ -8,8 +8,10 @@ use crate::chart::neighbours::{Neighbours, Point};
 use crate::chart::waterfall::{Step, Waterfall};
 use crate::http::app::App;
 use crate::http::problem::{NOT_FOUND, Problem, UNREADABLE};
-use crate::http::stored_estimate::{StoredMove, StoredNeighbour, StoredQuantity, StoredTiers};
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::{
+    EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers,
+};
 use unroof_core::reference::storage_tiers;
 use unroof_core::units::compact;
 
@@ -76,7 +78,7 @@ pub(in crate::http) fn moves_of(
 pub(super) fn required(
     subject: &Subject,
     quantity: JointQuantity,
-) -> Result<&StoredQuantity, Problem> {
+) -> Result<&EstimatedQuantity, Problem> {
     subject.estimate.quantity(quantity).ok_or_else(|| {
         let label = quantity.definition().label;
         Problem::new(NOT_FOUND, format!("the stored estimate has no {label}"))

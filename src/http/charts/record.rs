@@ -7,8 +7,8 @@ use crate::chart::truth::{Scored, Truth};
 use crate::http::app::App;
 use crate::http::problem::{Problem, UNREADABLE};
 use crate::http::track_record::{HeldOutModel, TrackedQuantity, track_record};
+use unroof_core::estimate::headline::errors_in_words;
 use unroof_core::reference::RecordSetting;
-use unroof_core::units::compact;
 
 /// The record of a quantity in a setting: of active parameters from pooled hosts where nothing is asked for.
 ///
@@ -82,10 +82,9 @@ pub(in crate::http) fn truth_of(tracked: &'static TrackedQuantity) -> Chart {
         title: format!("{hits} of {all} intervals of 90 % hold the public value: {}", tracked.label),
         description: format!(
             "Each mark is an estimate by a calibration that has not seen the model's family, from {}. Dots: the interval holds \
-             the value. Diamonds: it does not. The median is off by a factor of {} as a rule, by {} for one in ten.",
+             the value. Diamonds: it does not. The estimates are {}.",
             tracked.sheets,
-            compact(record.median_fold_error),
-            compact(record.fold_error_90)
+            errors_in_words(record.median_fold_error, record.fold_error_90)
         ),
         models: counted().map(scored).collect(),
     }

@@ -30,8 +30,7 @@ const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
 /// There is no such model, or the query fails.
 pub(in crate::http) async fn series(app: &App, question: &Question) -> Result<Series, Problem> {
     let name = question.required("model")?;
-    let (author, model) = name.split_once('/').unwrap_or((name, ""));
-    read_series(app, author, model, question.as_of()?).await
+    read_series(app, name, question.as_of()?).await
 }
 
 /// Prices over time.
@@ -93,6 +92,7 @@ pub(in crate::http) fn prices_of(series: &Series, side: Side, now: Timestamp) ->
             from: time(step.from),
             to,
             not_before: time(step.not_before),
+            is_new_source: step.start_basis.as_deref() == Some("source_added"),
         })
     };
     let mut spans: Vec<PriceSpan> = series.prices.iter().filter_map(span).collect();

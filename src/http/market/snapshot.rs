@@ -147,9 +147,9 @@ impl Market {
             as_of,
             ..ModelSelection::default()
         };
-        let rows = store.models(&selection, None, MOST_MODELS).await?;
         let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
-        let offers = store.offers_of_all_models(at).await?;
+        let rows = store.models(&selection, None, MOST_MODELS);
+        let (rows, offers) = tokio::try_join!(rows, store.offers_of_all_models(at))?;
         let estimator = estimator.clone();
         let made = tokio::task::spawn_blocking(move || Self::new(rows, &offers, &estimator));
         made.await.map_err(|_| StoreError::Away)

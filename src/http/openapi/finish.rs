@@ -53,7 +53,7 @@ pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = &mut Valu
         .flat_map(Map::values_mut)
 }
 
-/// Puts the description of a property beside the schema it is about. utoipa adds it to an inline schema as an object of
+/// Puts the description of a property next to the schema it is about. utoipa adds it to an inline schema as an object of
 /// its own, which no text or number is, and to a nullable one inside `oneOf`.
 fn join_descriptions(value: &mut Value) {
     match value {

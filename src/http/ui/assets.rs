@@ -48,10 +48,10 @@ const STYLE: &str = concat!(
     include_str!("assets/model.css"),
 );
 
-/// One module, of parts that do not know one another.
+/// One module, of parts that do not know one another. The first keeps the page as it was served.
 const SCRIPT: &str = concat!(
-    include_str!("assets/cursor.js"),
     include_str!("assets/live.js"),
+    include_str!("assets/cursor.js"),
     include_str!("assets/suggest.js"),
     include_str!("assets/slider.js"),
     include_str!("assets/ask.js"),

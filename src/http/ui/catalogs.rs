@@ -215,15 +215,15 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
     let kept = usize::try_from(whole.refused).is_ok_and(|refused| refused > known.len());
     html! {
         @if whole.refused == 0 {
-            p { (last.name()) ": none." }
+            p { (last.name()) ": no entry is refused." }
         } @else {
             details {
-                summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries" }
-                @if known.is_empty() { p.note { "Their reasons are not stored. The next import stores them." } }
+                summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries are refused" }
+                @if known.is_empty() { p.note { "The reasons are not stored. The next import stores them." } }
                 @else if kept { p.note { "The first " (known.len()) " are stored. The report of an import lists them all." } }
                 dl.reasons {
                     @for (reason, entries) in &by_reason {
-                        dt { (entries.len()) " × " (reason) }
+                        dt { (entries.len()) @if entries.len() == 1 { " entry: " } @else { " entries: " } (reason) "." }
                         dd { (entries.iter().take(8).copied().collect::<Vec<_>>().join(", ")) @if entries.len() > 8 { ", …" } }
                     }
                 }
@@ -235,21 +235,22 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
 fn disagreements_table(rows: &[DisagreementRow]) -> Markup {
     html! {
         @if rows.is_empty() {
-            p.empty { "None: of every offer, all catalogs that list it state the same prices." }
+            p.empty { "All catalogs that list an offer state the same prices of it." }
         } @else {
             div.scroll tabindex="0" role="region" aria-label="Disagreements" {
                 table {
                     thead { tr {
-                        th scope="col" { "Offer" } th scope="col" { "In force" } th scope="col" { "Another price" }
-                        th scope="col" { "Prices, in force first" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
+                        th scope="col" { "Offer" } th scope="col" { "Disagreement" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
                     } }
                     tbody {
                         @for row in rows {
                             tr {
                                 th scope="row" { a href=(offer_address(&row.provider, &row.model)) { (row.model) } " " small { (row.provider) } }
-                                td { (row.catalog) }
-                                td { (row.other_catalog) @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } } }
-                                td { (row.differences) }
+                                td {
+                                    (row.catalog) ", whose prices are in force, and " (row.other_catalog) " state different prices: "
+                                    (row.differences) "."
+                                    @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } }
+                                }
                                 td.number { (row.largest_factor.map_or_else(|| "–".to_owned(), readable)) }
                                 td { (time(row.observed_at)) }
                             }

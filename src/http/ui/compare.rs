@@ -13,6 +13,7 @@ use url::form_urlencoded;
 
 use super::answer;
 use super::figure::figure;
+use super::hint::linked;
 use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
@@ -183,7 +184,7 @@ fn too_few_or_many(names: &[String], known: &[&str]) -> Markup {
     html! {
         div.empty {
             @if names.len() > MOST {
-                p { "At most " (MOST) " models fit beside one another: remove " (names.len() - MOST) "." }
+                p { "At most " (MOST) " models fit side by side: remove " (names.len() - MOST) "." }
             } @else if names.is_empty() {
                 p { "Name two to six models by author and name: which is larger, which costs less to serve, and how sure that is." }
                 p { a href="/ui/" { "The market" } " lists all models." }
@@ -200,7 +201,7 @@ fn too_few_or_many(names: &[String], known: &[&str]) -> Markup {
 
 fn not_compared(problem: &Problem) -> Markup {
     html! {
-        p.warning { strong { (problem.detail) "." } @if let Some(hint) = &problem.hint { " " (hint) "." } }
+        p.warning { strong { (problem.detail) "." } @if let Some(hint) = &problem.hint { " " (linked(hint)) "." } }
         p { a href="/ui/" { "The market" } " lists the models by their names." }
     }
 }
@@ -248,7 +249,7 @@ fn outside(comparison: &Comparison) -> Markup {
     html! {
         @if !missed.is_empty() {
             div.warning {
-                p { strong { "Published values outside the estimates." } " Ratios and costs below are those of the estimates, and are off with them." }
+                p { strong { "Published values outside the estimates." } " Ratios and costs below are computed from the estimates, and are wrong with them." }
                 ul { @for missed in missed { li { (missed) } } }
             }
         }

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, MODULE, STYLE_SHEET};
+use super::hint::linked;
 use crate::http::problem::{Problem, UNAUTHORIZED};
 
 /// A page.
@@ -126,7 +127,7 @@ pub(super) fn of_problem(problem: &Problem) -> Page {
     let content = html! {
         h1 { (problem.title) }
         p { (problem.detail) "." }
-        @if let Some(hint) = &problem.hint { p { (hint) "." } }
+        @if let Some(hint) = &problem.hint { p { (linked(hint)) "." } }
         @if problem.is_of(UNAUTHORIZED) { p { a.button href="/ui/sign-in" { "Sign in" } } }
         p { a href="/ui/" { "All models" } " · " a href="/docs/" { "The API" } }
     };

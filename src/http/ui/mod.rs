@@ -9,6 +9,7 @@ mod catalogs;
 mod changes;
 mod compare;
 mod figure;
+mod hint;
 mod layout;
 mod market;
 mod model;

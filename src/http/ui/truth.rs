@@ -8,13 +8,13 @@ use maud::{Markup, html};
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::words::percent;
+use super::words::{percent, sheets_of};
 use crate::http::app::App;
 use crate::http::charts::Question;
 use crate::http::charts::record::{asked, calibration_of, setting_name, truth_of};
 use crate::http::problem::Problem;
 use crate::http::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
-use unroof_core::estimate::headline::listed;
+use unroof_core::estimate::headline::{errors_in_words, listed};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::compact;
 
@@ -45,6 +45,10 @@ fn page(tracked: &'static TrackedQuantity) -> Page {
         p.hidden id="said" aria-live="polite" {}
         section id="answer" aria-label="The record" {
             p.lead data-finding { (finding(tracked)) }
+            p {
+                "This is the record of estimates from " strong { (sheets_of(tracked.record.setting)) } ". The intervals of a model rest on it \
+                 where that model’s estimate is from such sheets; the page of the model says which of the four records counts."
+            }
             div.columns {
                 (figure(&truth_of(tracked), "truth", &query))
                 (figure(&calibration_of(tracked), "calibration", &query))
@@ -65,8 +69,8 @@ fn page(tracked: &'static TrackedQuantity) -> Page {
 fn finding(tracked: &TrackedQuantity) -> Markup {
     let record = &tracked.record;
     html! {
-        "An estimate of " strong { (tracked.label) } " from " (tracked.sheets) " is off by a factor of "
-        strong { (factor(record.median_fold_error)) } " in the median, and by more than " (factor(record.fold_error_90)) " for one model in ten. "
+        "An estimate of " strong { (tracked.label) } " from " (tracked.sheets) " is "
+        strong { (errors_in_words(record.median_fold_error, record.fold_error_90)) } ". "
         "Of " (record.models) " open-weight models with public values, " strong { (percent(record.coverage_90)) }
         " lie inside the 90 % interval. Such estimates are " (verdict(tracked.verdict)) "."
     }
@@ -172,7 +176,7 @@ fn all_readings() -> Markup {
     html! {
         h2 { "Every reading alone: " (worse) " of " (readings.len()) " are worse than the prior" }
         p {
-            "A reading is a textbook formula applied to a price. It is shown beside the estimate with this record, and never averaged into it."
+            "A reading is a textbook formula applied to a price. It is shown next to the estimate with this record, and never averaged into it."
         }
         div.scroll tabindex="0" role="region" aria-label="Record of every reading" {
             table.record {
@@ -210,7 +214,7 @@ fn unknowable() -> Markup {
         h2 { "What unroof cannot know" }
         ul.prose {
             li { "No value is public of " (listed(&labels)) ". Their estimates follow from the model and are never called identified." }
-            li { "Margins: costs are not published. The one exception is a day of which DeepSeek published both." }
+            li { "Margins: costs are not published. The one exception is a day for which DeepSeek published both." }
             li {
                 "Closed models may differ from open ones: the record above is that of open-weight models, since only their sizes are public. \
                  What no open model does, such as a new kind of attention, no record covers."

@@ -125,7 +125,7 @@ async fn what_is_not_json_is_refused_with_line_and_column() {
         assert!(problem["hint"].is_string(), "{name}: {problem}");
         assert!(problem["errors"].is_null(), "{name}: {problem}");
     }
-    // 32 levels can be read; then `a` is no field of a sheet.
+    // 32 levels can be read; then `a` is not a field of a sheet.
     api.post("/infer", nested(32)).await.problem(422);
 }
 

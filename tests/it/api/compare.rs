@@ -1,4 +1,4 @@
-//! `/compare`: models beside one another.
+//! `/compare`: models side by side.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

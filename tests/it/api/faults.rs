@@ -53,7 +53,7 @@ async fn a_sheet_with_ten_faults_gets_ten_errors() {
 }
 
 #[tokio::test]
-async fn faults_of_the_assumptions_are_listed_beside_those_of_the_sheet() {
+async fn faults_of_the_assumptions_are_listed_with_those_of_the_sheet() {
     let api = TestDatabase::sqlite().api().await;
     let question = json!({
         "price_sheet": with(sheet(), "/rates/0/input", json!("free")),

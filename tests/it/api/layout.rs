@@ -50,7 +50,7 @@ async fn an_empty_request_is_the_rack_of_the_lecture() {
     assert_eq!(from(&answer, "hardware.name"), "default");
     assert_eq!(from(&answer, "hardware.hbm_bytes"), "reference");
     assert_eq!(from(&answer, "layout.expert_parallel_gpus"), "derived");
-    // A text that has defaults beside it is the same question.
+    // A text that has defaults next to it is the same question.
     let stated = json!({"hardware": "blackwell-72", "model": {"experts": 256}});
     let said = self::answer(&api, &stated).await;
     assert_eq!(said["series"], answer["series"]);

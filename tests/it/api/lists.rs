@@ -329,7 +329,7 @@ async fn latest_shows_one_row_per_offer_the_newest_without_assumptions() {
         api.store(&price(sheet(), "1")).await;
         let newest = api.store(&price(sheet(), "2")).await;
         api.store(&stating(price(sheet(), "2"))).await;
-        // A question about a price that is over is no news.
+        // A question about a price that is over is not news.
         api.store(&stating(price(sheet(), "1"))).await;
         let eu = api.store(&with(sheet(), "/region", json!("eu"))).await;
         // An offer of which there is only a question has no price in force.
@@ -380,7 +380,7 @@ async fn a_stored_sheet_is_served_with_the_sources_of_all_who_sent_it() {
         let expected = with(before.json(), "/sources/1", other_source[0].clone());
         assert_eq!(after.json(), expected);
         assert_ne!(after.header("etag"), before.header("etag"));
-        // The same source at another time is no new one.
+        // The same source at another time is not a new one.
         let read_again = with(again, "/sources/0/retrieved_at", json!("2026-11-22"));
         assert_eq!(api.infer(&read_again).await.status, StatusCode::OK);
         assert_eq!(api.get(&path).await.body, after.body);

@@ -102,7 +102,7 @@ fn addresses_localhost_and_allowed_names_are_served() {
         assert_eq!(status_for(&server.address, "/healthz", host), 200, "{host}");
     }
     assert_eq!(status_for(&server.address, "/healthz", "example"), 421);
-    // What names no host is no page's request: no browser sends it, and checks of load balancers do.
+    // What names no host is not the request of a page: no browser sends it, and checks of load balancers do.
     let of_old = exchange(&server.address, "GET /healthz HTTP/1.0\r\n\r\n");
     assert_eq!(of_old.status, 200);
 }

@@ -149,7 +149,7 @@ fn a_full_list_of_webhooks_is_full_before_any_name_is_looked_up() {
     let Some(muted) = Muted::start(&database, &[]) else {
         return;
     };
-    // An address is no name.
+    // An address is not a name.
     for _ in 0..64 {
         let added = answer(muted.add("93.184.216.34"));
         assert!(added.starts_with("HTTP/1.1 201"), "{added}");

@@ -141,7 +141,7 @@ const LISTINGS: &str = "
     FROM estimate_listings, numbers WHERE sequence < 1000000";
 
 #[test]
-fn large_pages_wait_their_turn_and_others_are_served_beside_them() {
+fn large_pages_wait_their_turn_and_others_are_served_meanwhile() {
     on_each_database_blocking(|database| {
         let server = serve(database, &[]);
         let client = client();
@@ -219,7 +219,7 @@ fn a_flood_of_refusals_leaves_the_admitted_requests_their_pace() {
             }
         }
         panic!(
-            "{}: {alone} alone, {beside} beside the flood",
+            "{}: {alone} alone, {beside} during the flood",
             database.name
         );
     });

@@ -1,4 +1,4 @@
-//! Work that no client waits for any more.
+//! Work that clients no longer wait for.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -116,6 +116,85 @@ async fn a_slider_of_the_plan_moves_by_the_arrow_keys_and_the_address_follows() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_form_of_the_plan_answers_by_the_keyboard_and_its_address_holds_the_question() {
+    in_browser(async |window| {
+        for (view, field, typed) in [
+            ("layout", "stages", "8"),
+            ("training", "active_parameters", "2e10"),
+            ("cost", "output", "12345"),
+        ] {
+            window.go(&format!("/ui/plan?view={view}")).await;
+            let before = window.text(ANSWER).await.unwrap();
+            window.tab_to(&format!("#plan-{field}")).await;
+            window.type_text(typed).await;
+            window
+                .until(&format!(
+                    "new URLSearchParams(location.search).get('{field}') === '{typed}' && {IS_ANSWERED}"
+                ))
+                .await;
+            let answer = window.text(ANSWER).await.unwrap();
+            assert_ne!(answer, before, "{view}");
+            assert!(answer.contains("The request"), "{view}: {answer}");
+            window.reload().await;
+            assert_eq!(window.text(ANSWER).await.unwrap(), answer, "{view}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_is_said_beside_the_field_while_one_types_and_goes_when_it_is_mended() {
+    in_browser(async |window| {
+        window.go("/ui/plan?view=layout").await;
+        window.tab_to("#plan-stages").await;
+        window.type_text("many").await;
+        let field = "document.getElementById('plan-stages')";
+        let fault = "document.getElementById('plan-stages-fault').textContent";
+        window
+            .until(&format!(
+                "{fault} !== '' && {field}.getAttribute('aria-invalid') === 'true'"
+            ))
+            .await;
+        assert_eq!(
+            window.text(&format!("{field}.value")).await.as_deref(),
+            Some("many")
+        );
+        for _ in 0.."many".len() {
+            window.press(Key::Backspace).await;
+        }
+        window.type_text("2").await;
+        window
+            .until(&format!(
+                "{fault} === '' && !{field}.hasAttribute('aria-invalid') && {IS_ANSWERED}"
+            ))
+            .await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slider_of_a_count_writes_whole_numbers() {
+    in_browser(async |window| {
+        window.go("/ui/plan?view=layout").await;
+        window.tab_to("[data-slides=plan-expert_gpus]").await;
+        for _ in 0..7 {
+            window.press(Key::Left).await;
+        }
+        let field = "document.getElementById('plan-expert_gpus').value";
+        let written = window.text(field).await.unwrap();
+        assert!(written.parse::<u32>().is_ok(), "{written}");
+        window
+            .until(&format!(
+                "new URLSearchParams(location.search).get('expert_gpus') === {field} && {IS_ANSWERED}"
+            ))
+            .await;
+        let fault = "document.getElementById('plan-expert_gpus-fault').textContent";
+        assert_eq!(window.text(fault).await.as_deref(), Some(""));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_arrow_keys_read_a_chart_out() {
     in_browser(async |window| {
         window.go("/ui/plan?view=fleet").await;

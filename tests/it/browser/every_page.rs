@@ -6,7 +6,7 @@ use super::window::{Theme, Window};
 use super::{accessibility, in_browser, pictures};
 
 /// Every page: the name of its pictures, and its address. A page that is added to the service belongs here.
-const PAGES: [(&str, &str); 17] = [
+const PAGES: [(&str, &str); 21] = [
     ("market", "/ui/"),
     (
         "market-filtered",
@@ -26,6 +26,16 @@ const PAGES: [(&str, &str); 17] = [
     ("try-empty", "/ui/try"),
     ("plan", "/ui/plan"),
     ("plan-fleet", "/ui/plan?view=fleet"),
+    ("plan-layout", "/ui/plan?view=layout&model=DeepSeek-V3"),
+    ("plan-training", "/ui/plan?view=training"),
+    (
+        "plan-cost",
+        "/ui/plan?view=cost&provider=openai&offer=gpt-5.4",
+    ),
+    (
+        "plan-fault",
+        "/ui/plan?view=layout&stages=many&model=DeepSeek-V3",
+    ),
     ("changes", "/ui/changes"),
     ("catalogs", "/ui/catalogs"),
     ("problem", "/ui/?hosts=many"),
@@ -45,6 +55,32 @@ async fn every_page_loads_is_legible_at_every_width_and_needs_no_other_host() {
             faults.extend(found.into_iter().map(|fault| format!("{path} {fault}")));
         }
         assert!(faults.is_empty(), "{}", faults.join("\n"));
+    })
+    .await;
+}
+
+/// Swagger's own page, under a policy of its own: what it looks like is not ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_the_api_loads_without_faults_and_needs_no_other_host() {
+    in_browser(async |window| {
+        window.choose(Theme::Light).await;
+        window.resize(1600, 1).await;
+        window.console_faults().await;
+        window.go("/docs/").await;
+        window
+            .until("document.querySelectorAll('.swagger-ui .opblock').length > 10")
+            .await;
+        for theme in [Theme::Dark, Theme::Light] {
+            window.choose(theme).await;
+            for width in WIDTHS {
+                window.resize(width, 1).await;
+                pictures::take(window, "docs", width, theme).await;
+            }
+        }
+        let said = window.console_faults().await;
+        assert!(said.is_empty(), "{said:?}");
+        let foreign = window.foreign_requests().await;
+        assert!(foreign.is_empty(), "{foreign:?}");
     })
     .await;
 }

@@ -209,7 +209,7 @@ async fn an_empty_atom_feed_and_names_with_markup_are_well_formed() {
 async fn the_summary_counts_by_day_and_kind_and_names_the_largest_moves() {
     on_each_database(async |database: &TestDatabase| {
         let api = filled(database).await;
-        // There and back is no move; a price that becomes free has no factor, and has moved most.
+        // A price that returns to its first value has not moved; a price that becomes free has no factor, and has moved most.
         for (model, price) in [("d", "1.00"), ("d", "9.00"), ("e", "1.00"), ("e", "0")] {
             let sheet = with(sheet_of(model), "/rates/0/input", json!(price));
             api.infer(&sheet).await;

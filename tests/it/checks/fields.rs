@@ -1,4 +1,4 @@
-//! Every field of every body: what else is written in its place, or beside it, is refused at its place.
+//! Every field of every body: what else is written in its place, or next to it, is refused at its place.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

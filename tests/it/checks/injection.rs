@@ -30,7 +30,7 @@ fn written_all_over(text: &str) -> Value {
             .map(|(_, entry)| (text.to_owned(), entry))
             .collect();
     }
-    // A retirement is a change of its own, and is no text.
+    // A retirement is a change of its own, and is not a text.
     sheet.as_object_mut().unwrap().remove("retires_at");
     sheet.as_object_mut().unwrap().remove("status");
     sheet["rates"][2]["service_tier"] = json!(text);

@@ -55,7 +55,7 @@ async fn routes(api: &Api) -> Vec<Route> {
     let document = committed();
     let mut routes: Vec<Route> = Vec::new();
     for (path, method, _) in operations(&document) {
-        // A stream has no end that one could wait for. Its own tests are beside those of the changes.
+        // A stream has no end that one could wait for. Its own tests are next to those of the changes.
         if path.ends_with("/stream") {
             continue;
         }

@@ -111,7 +111,7 @@ impl Figure for &str {
     }
 }
 
-/// Rows of `id, what: computed => expected;`, the expected number exact and the document's beside it.
+/// Rows of `id, what: computed => expected;`, the expected number exact and the document's next to it.
 macro_rules! golden {
     ($($id:literal, $what:literal: $computed:expr => $expected:expr;)*) => {
         vec![$(Golden {

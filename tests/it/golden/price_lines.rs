@@ -207,7 +207,7 @@ fn a_peak_that_costs_less_than_the_other_hours_is_a_conflict() {
 
 const CAPACITY: [&str; 2] = ["capacity_full_load_cost", "capacity_break_even_utilisation"];
 
-/// Token prices beside one unit sold by the hour.
+/// Token prices next to one unit sold by the hour.
 fn with_capacity(offer: &Json) -> Json {
     sheet(json!({"rates": [{"input": "1", "output": "4"}], "capacity_offers": [offer]}))
 }

@@ -1,4 +1,4 @@
-//! Speeds that are sold: what no listed machine reaches, and modes that are no points of one batch curve.
+//! Speeds that are sold: what no listed machine reaches, and modes that are not points of one batch curve.
 
 use super::sheets::*;
 use serde_json::{Value as Json, json};

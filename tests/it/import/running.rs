@@ -159,7 +159,7 @@ fn an_address_that_is_not_that_of_the_service_of_the_file_is_not_used() {
     let url: DatabaseUrl = database.url.parse().unwrap();
     let _lock = ServingLock::take(&url).unwrap();
     let file = address_file(&database);
-    fails_for(&database, "no address of this machine beside the file");
+    fails_for(&database, "no address of this machine next to the file");
 
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = free.local_addr().unwrap();
@@ -178,7 +178,7 @@ fn an_address_that_is_not_that_of_the_service_of_the_file_is_not_used() {
     let written = std::fs::read_to_string(address_file(&other)).unwrap();
     let elsewhere = written.replace("127.0.0.1", "localhost");
     std::fs::write(&file, elsewhere).unwrap();
-    fails_for(&database, "no address of this machine beside the file");
+    fails_for(&database, "no address of this machine next to the file");
     assert_eq!(sheets(&server), 0);
 }
 

@@ -44,7 +44,7 @@ struct Trial {
     sheet: PriceSheet,
 }
 
-/// Facts of a sheet beside its prices.
+/// Facts of a sheet next to its prices.
 #[derive(Clone, Copy)]
 struct Facts {
     /// Years from the mean release; 0 where no release is stated.

@@ -73,7 +73,7 @@ fn clues_of_infinite_noise_change_nothing() {
     ]);
     let request = read_request(bare.to_string().as_bytes(), &Format::Canonical).unwrap();
     let answer = infer_with(&request, &deaf);
-    // Another calibration gives another answer under another id, beside the one that is stored.
+    // Another calibration gives another answer under another id, in addition to the one that is stored.
     assert_ne!(answer.id, infer(&request).id);
     assert_ne!(answer.calibration_id, Calibration::shipped().id());
     for (known, estimate) in answer.joint.quantities.in_order() {

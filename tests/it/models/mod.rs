@@ -114,7 +114,7 @@ async fn a_model_is_estimated_when_a_sheet_arrives_and_then_no_more() {
         assert_eq!(estimate_models(database).await, 1);
         let first = model(&api).await;
         assert_eq!(estimate_models(database).await, 0);
-        // The same sheet again, and a question about another price, are no news for the model.
+        // The same sheet again, and a question about another price, are not news for the model.
         observe(&api, &hosted("acme", "0.15", "0.6"), MARCH).await;
         let question = json!({
             "price_sheet": hosted("beta", "9", "36"),

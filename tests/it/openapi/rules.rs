@@ -81,7 +81,7 @@ fn every_body_has_an_example_that_its_schema_allows() {
         }
     }
     assert_none(
-        "no example: a request states one beside its body, an answer is recorded by `just bless`",
+        "no example: a request states one next to its body, an answer is recorded by `just bless`",
         &without,
     );
 }

@@ -257,7 +257,7 @@ async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_ord
             was_refused.insert(database.texts(withdrawals).await);
             states.push(database.texts(PERIODS).await);
         }
-        // A withdrawal is refused where its price is not known yet, or no more; of copies, those that are known are withdrawn. The clock
+        // A withdrawal is refused where its price is not known yet, or no longer known; of copies, those that are known are withdrawn. The clock
         // of a test is fixed, so that their times differ.
         if was_refused.len() == 1 {
             assert_eq!(states[0], states[1], "seed {seed}: {events:#?}");

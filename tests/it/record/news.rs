@@ -79,7 +79,7 @@ async fn limits_that_only_one_of_two_catalogs_states_do_not_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
+async fn a_retirement_and_its_cancellation_are_news_once() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let silent = models_dev(&Prices::from([("m", 2)]));
@@ -127,7 +127,7 @@ async fn a_retirement_is_news_once_and_so_is_that_it_is_called_off() {
             at,
             null,
             null,
-            "the retirement at 2027-03-01T00:00:00Z is called off"
+            "the retirement at 2027-03-01T00:00:00Z is cancelled"
         ]);
         assert_eq!(reported().await, [announced, called_off]);
         let backfilled = api.get("/changes?kind=history.backfilled").await.rows();

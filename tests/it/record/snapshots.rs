@@ -1,4 +1,4 @@
-//! Published snapshots of several catalogs on top of each other, in several orders of arrival, beside what
+//! Published snapshots of several catalogs on top of each other, in several orders of arrival, compared with what
 //! `scripts/diff-catalogs` reads in them without this program. All of the snapshots are checked by `--check` of that script;
 //! here it is what some sellers list.
 

@@ -30,7 +30,7 @@ async fn latest_is_the_newest_without_stated_assumptions() {
         };
         assert_eq!(latest().await, [newer.answer.id]);
         older.save(&store).await;
-        assert_eq!(latest().await, [newer.answer.id], "a repeat is no news");
+        assert_eq!(latest().await, [newer.answer.id], "a repeat is not news");
         Question::new(&stating(16)).save(&store).await;
         assert_eq!(latest().await, [newer.answer.id]);
     })

@@ -125,7 +125,7 @@ async fn a_new_source_of_known_content_is_added_to_the_stored_sheet_and_nothing_
         assert_eq!(format!("{:?}", all_estimates(&store).await), format!("{row_before:?}"));
         assert_eq!(store.estimate(first.answer.id, None).await.unwrap(), Some(first.document.clone()));
         assert_eq!(second.save(&store).await, Saved { is_new: false, version: None, effects: vec![Effect::InForce] });
-        // What a question names is no source.
+        // What a question names is not a source.
         let third = with(sheet(), "/sources/0/url", json!("https://third.example"));
         let stated = Question::new(&json!({"price_sheet": third, "assumptions": {"chips": 8}}));
         assert!(stated.save(&store).await.is_new);

@@ -28,7 +28,7 @@ async fn the_largest_moves_are_first_and_new_offers_are_counted() {
         let reply = api.get("/ui/changes").await;
         let text = page(&reply, StatusCode::OK);
         assert!(
-            text.contains("2 prices changed and 2 offers were added in 7 days"),
+            text.contains("2 prices of 2 offers have changed and 2 offers were added in 7 days"),
             "{text}"
         );
         assert!(

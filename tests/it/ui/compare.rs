@@ -1,4 +1,4 @@
-//! `/ui/compare`: models beside one another.
+//! `/ui/compare`: models side by side.
 
 use axum::http::StatusCode;
 use unroof_core::units::compact;

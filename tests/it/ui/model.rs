@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::page;
 use crate::models::{estimate_models, hosted, observe};
-use crate::support::{Api, TestDatabase, on_each_database, with, without};
+use crate::support::{Api, TestDatabase, example, on_each_database, with, without};
 
 /// A model of three hosts with a price change, a context tier and a price of cached input.
 async fn with_model(database: &TestDatabase) -> Api {
@@ -96,6 +96,7 @@ async fn the_page_shows_what_the_api_answers() {
     on_each_database(async |database| {
         let api = with_model(database).await;
         let text = shown(&api, "/ui/models/acme/m-1").await;
+        assert!(text.contains("2 prices of 1 offer have changed since the first look"));
         let estimate = api.get("/models/acme/m-1").await.json();
         for (name, own) in estimate["quantities"].as_object().unwrap() {
             let median = unroof_core::units::compact(own["median"].as_f64().unwrap());
@@ -335,4 +336,51 @@ async fn a_page_that_has_not_changed_is_not_sent_again() {
             .await;
         assert_eq!(again.status, StatusCode::NOT_MODIFIED, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_cache_links_its_document_and_readings_of_another_tier_are_a_conflict() {
+    let database = TestDatabase::sqlite();
+    let api = database.api().await;
+    let sheet = without(example("anthropic_claude-opus-4-6.json"), "/valid_to");
+    observe(&api, &sheet, "2026-05-01T00:00:00Z").await;
+    estimate_models(&database).await;
+    let text = shown(&api, "/ui/models/anthropic/claude-opus-4-6").await;
+    let part = |id: &str| {
+        let rest = text
+            .split(&format!("<section id=\"{id}\">"))
+            .nth(1)
+            .unwrap();
+        rest.split("</section>").next().unwrap().to_owned()
+    };
+    let link = "<a href=\"https://platform.claude.com/docs/en/build-with-claude/prompt-caching\"";
+    assert!(part("caches").contains(link), "{}", part("caches"));
+    let conflicts = part("conflicts");
+    for words in [
+        "Storage tier of “cache write, 5 minutes” at anthropic",
+        "Verdict: ",
+    ] {
+        assert!(conflicts.contains(words), "{conflicts}");
+    }
+    assert!(part("quantities").contains("record of estimates from the author’s own sheet alone"));
+}
+
+#[tokio::test]
+async fn a_page_that_follows_changes_asks_for_those_of_its_model() {
+    let database = TestDatabase::sqlite();
+    let api = with_model(&database).await;
+    let text = shown(&api, "/ui/models/acme/m-1").await;
+    assert!(text.contains("data-about=\"canonical_model=acme%2Fm-1\""));
+    assert_eq!(
+        api.get("/changes?canonical_model=acme%2Fm-1").await.status,
+        StatusCode::OK
+    );
+    let past = shown(&api, "/ui/models/acme/m-1?as_of=2026-12-01T00:00:00Z").await;
+    assert!(
+        !past.contains("data-live"),
+        "a state of the past does not change"
+    );
+    let missing = api.get("/ui/models/acme/m-9").await;
+    let missing = page(&missing, StatusCode::NOT_FOUND);
+    assert!(!missing.contains("GET /") && missing.contains("<a href=\"/ui/\">the market</a>"));
 }

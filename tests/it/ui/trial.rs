@@ -143,7 +143,7 @@ async fn assumptions_are_those_of_the_api() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_are_beside_their_lines() {
+async fn faults_are_next_to_their_lines() {
     let api = TestDatabase::sqlite().api().await;
     let wrong = with(
         with(sheet(), "/rates/0/input", json!("-1")),
@@ -167,7 +167,7 @@ async fn faults_are_beside_their_lines() {
         page(&reply, StatusCode::UNPROCESSABLE_ENTITY)
             .contains(&format!("data-line=\"{}\"", line_of("\"unit\"")))
     );
-    // A text that is no JSON.
+    // A text that is not JSON.
     let reply = ask(&api, &[("sheet", "{\n\"a\": 1,\n}")]).await;
     let shown = page(&reply, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(

@@ -84,7 +84,7 @@ fn a_body_whose_end_is_doubtful_is_refused_and_nothing_after_it_read() {
             "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n{}\r\n0\r\n\r\n".to_owned(),
             400,
         ),
-        // Both: the chunks count, `{}` is no question, and the connection ends with its answer.
+        // Both: the chunks count, `{}` is not a question, and the connection ends with its answer.
         (
             format!("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"),
             422,

@@ -1,4 +1,4 @@
-//! Costs of models whose sizes are public, beside what their sellers charge.
+//! Costs of models whose sizes are public, next to what their sellers charge.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ const AUTHORS: [(&str, &[&str]); 8] = [
     ("nvidia", &["Nemotron", "Llama-3"]),
 ];
 
-/// Cost of one model's lines beside its prices, USD per million tokens; input, then output.
+/// Cost of one model's lines next to its prices, USD per million tokens; input, then output.
 #[derive(Debug, Clone)]
 pub struct ModelCosts {
     /// The model.

@@ -241,7 +241,7 @@ impl<'a> Reader<'_, 'a> {
         Some(())
     }
 
-    /// Keeps a reasoning price of 0 beside a priced output under `unmapped`: it is a missing value.
+    /// Keeps a reasoning price of 0 next to a priced output under `unmapped`: it is a missing value.
     fn set_free_reasoning_aside(&mut self, path: &str, rate: &mut RateCell, prices: &Json) {
         let is_priced = rate.output.as_ref().is_some_and(|output| !output.is_zero());
         if is_priced
@@ -328,7 +328,7 @@ impl<'a> Reader<'_, 'a> {
         (requested, tier)
     }
 
-    /// Keeps tiers with all prices 0 beside a priced base under `unmapped`: they are missing values rather than free.
+    /// Keeps tiers with all prices 0 next to a priced base under `unmapped`: they are missing values rather than free.
     fn set_zero_cells_aside(&mut self) {
         let is_priced = |cell: &Cell<'_>| prices(&cell.rate).any(|price| !price.is_zero());
         if !self.cells.first().is_some_and(is_priced) {

@@ -1,4 +1,4 @@
-//! The longest context on offer: the KV cache of a smallest batch of such requests must fit beside the weights.
+//! The longest context on offer: the KV cache of a smallest batch of such requests must fit in addition to the weights.
 
 use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 

@@ -286,7 +286,7 @@ mod tests {
             let mut models = open_models().iter();
             let model = models
                 .find(|model| model.name == row.model)
-                .unwrap_or_else(|| panic!("{} is no open model", row.model));
+                .unwrap_or_else(|| panic!("{} is not an open model", row.model));
             Point {
                 family: model.family.clone(),
                 known: Vector4::new(

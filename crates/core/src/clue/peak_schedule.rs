@@ -33,7 +33,7 @@ fn read(evidence: &Evidence<'_>) -> Readings {
     )
 }
 
-/// Each scheduled cell of a service tier beside the cell for the same prompts at the other hours: the one without a
+/// Each scheduled cell of a service tier with the cell for the same prompts at the other hours: the one without a
 /// schedule, else the first.
 fn of_offer(evidence: &Evidence<'_>, offer: &[Cell<'_>]) -> Vec<Reading> {
     let mut readings = Vec::new();

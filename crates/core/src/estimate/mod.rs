@@ -25,9 +25,11 @@ pub mod samples;
 pub mod serving;
 pub mod storage_tiers;
 mod stored;
+pub mod stored_estimate;
 #[cfg(test)]
 mod tests;
 pub mod vendor;
+mod warnings;
 
 use serde_json::json;
 use uuid::Uuid;
@@ -42,6 +44,8 @@ pub use quantity_estimate::LEAST_BITS;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
 pub use stored::{NotRepeatable, Question};
+pub use stored_estimate::StoredEstimate;
+pub use warnings::warnings;
 
 use crate::clue;
 use crate::model::assumptions::{Assumptions, Origin};

@@ -1,4 +1,4 @@
-//! The estimate of one quantity: its intervals beside those of the prior, and the clues that moved it.
+//! The estimate of one quantity: its intervals next to those of the prior, and the clues that moved it.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::units::{readable, significant};
 /// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
 pub const LEAST_BITS: f64 = 0.3;
 
-/// One quantity: its posterior beside its prior.
+/// One quantity: its posterior next to its prior.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct QuantityEstimate {
     /// Moments and quantiles of the logarithm.

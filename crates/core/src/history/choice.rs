@@ -39,6 +39,24 @@ impl Current {
         };
     }
 
+    /// The statements without those of the sources that state the offer for the first time at a time; none where there are no
+    /// such sources, or no others.
+    pub(super) fn without_new_sources(&self, claims: &[Claim<'_>], at: Timestamp) -> Option<Self> {
+        let is_new = |of_source: &BTreeSet<(Rank, usize)>| {
+            let last = of_source.last();
+            last.is_some_and(|(_, index)| claims[*index].offer_since >= at)
+        };
+        let new_sources = self.active.values().filter(|own| is_new(own)).count();
+        if new_sources == 0 || new_sources == self.active.len() {
+            return None;
+        }
+        let known = self.active.iter().filter(|(_, own)| !is_new(own));
+        let active = known.map(|(source, own)| (source.clone(), own.clone()));
+        Some(Self {
+            active: active.collect(),
+        })
+    }
+
     /// Statement of each source.
     pub(super) fn stated(&self) -> impl Iterator<Item = usize> {
         self.active

@@ -16,7 +16,7 @@ pub(super) struct Claim<'a> {
     pub(super) start: Timestamp,
     /// Its start, or that of a fresher statement of its source with a stated start before it.
     holds_from: Timestamp,
-    /// Time since which the source lists these prices, be it with other limits or names.
+    /// Time since which the source lists these prices, even with other limits or names.
     pub(super) since: Timestamp,
     /// First and last times at which it listed them in a row, each row without a pause of [`FRESH_FOR`].
     pub(super) seen: Vec<(Timestamp, Timestamp)>,

@@ -11,13 +11,17 @@
 //!    preferred so stays it where the other is seen again unchanged.
 //! 4. A stated start is preferred to one that was merely seen, then the later start. Only cells count that the statements
 //!    price differently: one that states more or less than before has not changed its price. A source's first statement of an
-//!    offer is no news; among such statements the earliest is preferred.
+//!    offer is not news; among such statements the earliest is preferred.
 //!
 //! A statement that agrees on every cell that both state is a confirmation, also where it is old. Of the best statement and
 //! those that confirm it and each other, the better first, the one with the most cells is the sheet in force: a catalog that
 //! is silent about a price takes it from no other, and begins no period. Of several such sheets the one that was shown
 //! before stays: until its source says otherwise, or is staler than another one with the same prices by [`FRESH_FOR`] and not
 //! alone in stating limits.
+//!
+//! A source that states an offer for the first time may be preferred at once, by its cells or by a stated start. That another
+//! sheet is in force then is not a change of the price: where the other sources alone would have kept the price, the period
+//! begins with [`StartBasis::SourceAdded`], and the news are [`Event::SourceAdded`].
 
 mod choice;
 mod claims;
@@ -29,7 +33,7 @@ mod sighting;
 mod timeline;
 
 pub use looks::{Look, Stretch};
-pub use news::{Event, News, news};
+pub use news::{Event, News, name_new_sources, news};
 pub use period::{Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at};
 pub use sighting::{Sighting, Standing, Withdrawal};
 pub use timeline::{Stated, stated_at, timeline};

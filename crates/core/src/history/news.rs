@@ -14,9 +14,11 @@ pub enum Event {
     Added,
     /// Another price is in force.
     Changed,
+    /// A source states the offer for the first time, and only therefore another sheet is in force. No price has changed.
+    SourceAdded,
     /// A price will come into force.
     Scheduled,
-    /// No catalog lists the offer any more.
+    /// The offer is no longer listed by any catalog.
     Delisted,
     /// The offer is listed again.
     Relisted,
@@ -61,6 +63,22 @@ pub fn news(before: &[Period], after: &[Period], now: Timestamp) -> Vec<News> {
     let last = new.map(|period| period.sheet_id);
     news.extend(scheduled.map(|period| piece(Event::Scheduled, period, last, false)));
     news
+}
+
+/// Separates changes of a price from new sources: a change that the history without the sources that state the offer for the
+/// first time does not have is not one of the price.
+pub fn name_new_sources(
+    news: &mut [News],
+    before: &[Period],
+    without_new_sources: &[Period],
+    now: Timestamp,
+) {
+    let tariff = |periods: &[Period]| price_at(periods, now).map(|period| period.tariff_id);
+    let stays = tariff(before).is_some() && tariff(before) == tariff(without_new_sources);
+    let changes = news.iter_mut().filter(|one| one.event == Event::Changed);
+    for change in changes.filter(|_| stays) {
+        change.event = Event::SourceAdded;
+    }
 }
 
 fn upcoming(periods: &[Period], now: Timestamp) -> impl Iterator<Item = &Period> {

@@ -16,6 +16,8 @@ pub enum StartBasis {
     Stated,
     /// The price was first seen then.
     Observed,
+    /// A source stated the offer for the first time then: its price is not known to have changed.
+    SourceAdded,
 }
 
 /// Reason for which a period ended.
@@ -25,7 +27,7 @@ pub enum Ending {
     Replaced,
     /// Its stated end came.
     Expired,
-    /// No catalog lists the offer any more.
+    /// The offer is no longer listed by any catalog.
     Delisted,
     /// It was withdrawn.
     Withdrawn,

@@ -39,10 +39,16 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
         }
         let until = times.peek().map(|(next, _)| *next);
         let best = current.best(&claims, at, &chosen);
+        let without = current.without_new_sources(&claims, at);
+        let kept = without.and_then(|without| without.best(&claims, at, &chosen));
         chosen = best
             .as_ref()
             .map_or_else(Vec::new, |best| best.chosen(&claims, &chosen, at));
-        periods.add(at, until, best.as_ref(), &current, &claims);
+        let found = Found {
+            best: best.as_ref(),
+            kept: kept.as_ref(),
+        };
+        periods.add((at, until), &found, &current, &claims);
     }
     periods.finish(withdrawals)
 }
@@ -88,6 +94,13 @@ pub fn stated_at<'a>(
     stated.iter().map(with_flag).collect()
 }
 
+/// The best statements at a time.
+struct Found<'a> {
+    best: Option<&'a Best>,
+    /// Those without the sources that state the offer for the first time; none where there are no such sources, or no others.
+    kept: Option<&'a Best>,
+}
+
 /// The periods so far.
 #[derive(Default)]
 struct Periods {
@@ -100,13 +113,12 @@ impl Periods {
     /// Adds the best statement from a time until another one.
     fn add(
         &mut self,
-        at: Timestamp,
-        until: Option<Timestamp>,
-        best: Option<&Best>,
+        (at, until): (Timestamp, Option<Timestamp>),
+        found: &Found<'_>,
         current: &Current,
         claims: &[Claim<'_>],
     ) {
-        let Some(best) = best else {
+        let Some(best) = found.best else {
             let ending = if self.valid_to == Some(at) {
                 Ending::Expired
             } else {
@@ -123,6 +135,9 @@ impl Periods {
             .map(|claim| until.map_or(claim.sighting.last_at, |until| claim.seen_by(until)))
             .max()
             .unwrap_or(sighting.last_at);
+        let kept = found.kept.map(|kept| kept.shown(claims, open));
+        let kept = kept.map(|index| claims[index].sighting.tariff_id);
+        let is_new_source = kept.is_some() && kept == open.map(|open| open.tariff_id);
         let open = self.done.last_mut().filter(|last| last.end.is_none());
         if let Some(last) = open
             && last.tariff_id == sighting.tariff_id
@@ -144,6 +159,8 @@ impl Periods {
                 starts_at: at,
                 start_basis: if is_stated {
                     StartBasis::Stated
+                } else if is_new_source {
+                    StartBasis::SourceAdded
                 } else {
                     StartBasis::Observed
                 },

@@ -141,7 +141,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// Adds a figure beside the value, where it is defined.
+    /// Adds a figure next to the value, where it is defined.
     #[must_use]
     pub(crate) fn detail(
         mut self,
@@ -167,7 +167,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// Adds a name beside the value.
+    /// Adds a name next to the value.
     #[must_use]
     pub(crate) fn named_detail(mut self, name: &str, value: &str) -> Self {
         self.reading.details.push(Detail {

@@ -19,7 +19,7 @@ pub const HEADROOM: f64 = 0.1;
 /// which 226.75 nodes served 608e9 prompt tokens at 73,700 per second and node; all of 4 nodes for prompts and 9 for
 /// answers (LMSYS, 96 H100). No source says which is usual, so each is as probable.
 const POOLED: [f64; 3] = [1.0, 226.75 * 73_700.0 * 86_400.0 / 608e9, 13.0 / 4.0];
-/// log of capacity beside an accelerator: servers are sold with half and with twice as much (1 to 4 TB of memory for
+/// log of capacity per accelerator: servers are sold with half and with twice as much (1 to 4 TB of memory for
 /// eight accelerators, drives of 3.84 to 15.36 TB), taken for a 90 % interval.
 const CAPACITY_SD: f64 = LN_2 / super::quantity::NINETY_PERCENT;
 /// log of the bandwidth from which an accelerator loads: from one drive for three accelerators to three for one, taken
@@ -76,7 +76,7 @@ pub struct CacheTier {
     pub kind: StorageKind,
     /// Share of servers that have it.
     fitted: f64,
-    /// Capacity beside each accelerator; none where it is bought as needed.
+    /// Capacity per accelerator; none where it is bought as needed.
     capacity: Option<Bytes>,
     bandwidth: BytesPerSecond,
     /// Copies that are kept.
@@ -196,7 +196,7 @@ impl Demand {
 }
 
 impl CacheTier {
-    /// Fill time of what is beside one accelerator; none where it is bought as needed.
+    /// Fill time of what is attached to one accelerator; none where it is bought as needed.
     #[must_use]
     pub fn fill_time(&self, demand: &Demand) -> Option<Seconds> {
         let capacity = if self.kind == StorageKind::Hbm {

@@ -1,4 +1,4 @@
-//! Evidence of a sheet for readings: stated cells, context tiers, and modes beside the standard tier.
+//! Evidence of a sheet for readings: stated cells, context tiers, and modes next to the standard tier.
 
 use super::assumptions::Assumptions;
 use super::reading::NotDefined;
@@ -160,7 +160,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Each cell of a service tier beside the standard cell for the same prompts and times.
+    /// Each cell of a service tier with the standard cell for the same prompts and times.
     #[must_use]
     pub(crate) fn beside_standard(&self, service_tier: &str) -> Vec<(Cell<'a>, Cell<'a>)> {
         let cells = self.cells();
@@ -204,7 +204,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A service tier's prices beside the standard ones, for the same prompts and times.
+/// A service tier's prices with the standard ones, for the same prompts and times.
 #[derive(Debug, Clone)]
 pub(crate) struct ModePrices<'a> {
     /// The cell that qualifies the comparison.

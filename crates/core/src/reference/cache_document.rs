@@ -55,6 +55,8 @@ pub struct CacheDocument {
     pub tiers: Vec<StorageKind>,
     /// Source of the document.
     pub source: String,
+    /// Its address.
+    pub address: String,
     /// Certainty of the row.
     pub confidence: String,
 }
@@ -80,6 +82,13 @@ impl CacheDocument {
         };
         sellers.iter().any(|seller| is_vendor(seller)) && author.is_none_or(is_vendor) && is_older
     }
+}
+
+/// The address of a document by its name as a source; none where no row has it.
+#[must_use]
+pub fn address_of_document(source: &str) -> Option<&'static str> {
+    let found = cache_documents().iter().find(|row| row.source == source);
+    found.map(|row| row.address.as_str())
 }
 
 /// The number in a model's name: (5, 4) of `gpt-5.4-mini`.
@@ -118,6 +127,7 @@ mod tests {
         assert_eq!(vendors, ["anthropic", "openai", "google", "deepseek"]);
         for row in cache_documents() {
             assert!(!row.source.is_empty() && !row.confidence.is_empty());
+            assert!(row.address.starts_with("https://"), "{}", row.address);
             assert_eq!(row.tiers.is_empty(), row.medium_documented.is_empty());
             assert!(row.at_least_seconds <= row.at_most_seconds, "{}", row.offer);
             let classes: Vec<_> = row.tiers.iter().map(|kind| kind.class()).collect();

@@ -41,7 +41,7 @@ pub use accelerator::{
 };
 pub use attainment::{Attainment, fitted_attainment};
 pub use attention_kind::AttentionKind;
-pub use cache_document::{CacheDocument, OfferedAs, cache_documents};
+pub use cache_document::{CacheDocument, OfferedAs, address_of_document, cache_documents};
 pub use compute_margin::{
     ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
 };

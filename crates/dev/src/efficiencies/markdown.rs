@@ -207,7 +207,7 @@ impl Report {
         writeln!(
             out,
             "Production prefill, averaged over a day: {} tok/s per node fresh. Predicted at full load {}: {}× the \
-             measured. The average is over the 226.75 nodes that ran; those of the peak's 278 that were given back are no idle \
+             measured. The average is over the 226.75 nodes that ran; those of the peak's 278 that were given back are not idle \
              time. It is reported and not fitted: a day's average has idle minutes, short batches and long prompts in it.\n",
             readable((row.measured.value * per_node).round()),
             readable((predicted * per_node).round()),

@@ -19,7 +19,7 @@ nats per model over the prior, which is the estimate of the same calibration wit
 
 A gain is exact: with a quantity held at its true value q, it is log p(sheets | q) − log p(sheets), both integrated over
 all other unknowns. The log score of the truth is that of the prior, which is a density in closed form, plus the gain;
-for `memory_time_over_compute_time`, which is no unknown, both come from kernels.
+for `memory_time_over_compute_time`, which is not an unknown, both come from kernels.
 
 Four settings are scored, since an error depends on whose sheets an estimate is from. An answer carries the record of
 its own setting.
@@ -137,7 +137,7 @@ fn write_periods(board: &Board, out: &mut String) -> std::fmt::Result {
 
 fn write_decisions(board: &Board, out: &mut String) -> std::fmt::Result {
     out.push_str(
-        "## Pools of few decisions\n\nAs (a), from pools of one to four hosts whose prices are no copies of one another, a pool of \
+        "## Pools of few decisions\n\nAs (a), from pools of one to four hosts whose prices are not copies of one another, a pool of \
          each model that has as many. A pool of fewer than five independent decisions shows this record.\n\n",
     );
     writeln!(

@@ -13,10 +13,25 @@
   const say = (words) => {
     document.getElementById("said").textContent = words;
   };
+  // Fields keep what was typed. What an empty one means, and what is wrong with one, is said by the answer.
+  const follow = (page) => {
+    for (const part of document.querySelectorAll("[data-follows][id]")) replace(page, part.id);
+    const isAnswered = page.querySelector("#answer [data-finding]") !== null;
+    for (const field of form.querySelectorAll("[data-field]")) {
+      const fresh = page.getElementById(field.id);
+      if (!fresh) continue;
+      if (fresh.hasAttribute("aria-invalid")) field.setAttribute("aria-invalid", "true");
+      else field.removeAttribute("aria-invalid");
+      if (!isAnswered) continue;
+      if (field.tagName === "SELECT") field.options[0].textContent = fresh.options[0].textContent;
+      else [field.placeholder, field.dataset.usual] = [fresh.placeholder, fresh.dataset.usual];
+    }
+  };
   const show = (text) => {
     const page = new DOMParser().parseFromString(text, "text/html");
     replace(page, "answer");
     replace(page, "speeds");
+    follow(page);
     document.dispatchEvent(new Event("answered"));
     const answer = document.getElementById("answer");
     say((answer?.querySelector("[data-finding]") ?? answer?.querySelector("h2"))?.textContent ?? "");

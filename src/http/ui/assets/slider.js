@@ -3,7 +3,8 @@
   const figure = (slider) => {
     const [least, most, at] = [Number(slider.dataset.least), Number(slider.dataset.most), slider.value / 1000];
     const value = slider.dataset.scale === "log" ? least * (most / least) ** at : least + (most - least) * at;
-    return Number(value.toPrecision(3)).toString();
+    const rounded = Number(value.toPrecision(3));
+    return String("whole" in slider.dataset ? Math.round(rounded) : rounded);
   };
   const place = (slider, text) => {
     const [least, most, value] = [Number(slider.dataset.least), Number(slider.dataset.most), Number(text)];
@@ -11,8 +12,11 @@
     if (text !== "" && Number.isFinite(at)) slider.value = 1000 * Math.min(1, Math.max(0, at));
   };
   const prepare = () => {
-    for (const slider of document.querySelectorAll("input[data-slides][hidden]")) {
+    for (const slider of document.querySelectorAll("input[data-slides]")) {
       const field = document.getElementById(slider.dataset.slides);
+      // The meaning of an empty field may be another since.
+      if (!slider.hidden && field.value === "" && slider !== document.activeElement) place(slider, field.dataset.usual ?? "");
+      if (!slider.hidden) continue;
       slider.hidden = false;
       place(slider, field.value || field.dataset.usual || "");
       slider.addEventListener("input", () => {

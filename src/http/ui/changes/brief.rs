@@ -6,7 +6,8 @@ use std::collections::hash_map::Entry;
 use maud::{Markup, html};
 
 use crate::http::ui::names::{model_address, offer_address};
-use crate::storage::ChangeRow;
+use crate::storage::{ChangeKind, ChangeRow, KindCount};
+use unroof_core::units::readable;
 
 /// The page of a model, or of an offer whose model is not known.
 pub(in crate::http::ui) fn address_of(
@@ -38,6 +39,29 @@ pub(in crate::http::ui) fn folded(rows: &[ChangeRow]) -> Vec<&ChangeRow> {
         }
     }
     shown
+}
+
+/// Numbers of prices that changed and of their offers: `12 prices of 3 offers have changed`. That another source lists an offer for
+/// the first time is not a change of price.
+pub(in crate::http::ui) fn changed_prices(counts: &[KindCount]) -> String {
+    let of_prices = counts
+        .iter()
+        .find(|count| count.kind == ChangeKind::PriceChanged);
+    match of_prices.map(|count| (count.changes, count.offers)) {
+        None => "No price has changed".to_owned(),
+        Some((1, _)) => "1 price has changed".to_owned(),
+        Some((prices, 1)) => format!("{} prices of 1 offer have changed", thousands(prices)),
+        Some((prices, offers)) => format!(
+            "{} prices of {} offers have changed",
+            thousands(prices),
+            thousands(offers)
+        ),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+pub(super) fn thousands(number: i64) -> String {
+    readable(number as f64)
 }
 
 /// The time, the offer and the words of a change.

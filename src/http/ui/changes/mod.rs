@@ -19,7 +19,8 @@ use crate::http::page::without_nul;
 use crate::http::problem::{Problem, UNREADABLE};
 use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom};
 
-pub(super) use brief::{address_of, brief, folded};
+use brief::thousands;
+pub(super) use brief::{address_of, brief, changed_prices, folded};
 
 /// The parameters as they are sent: a form sends empty ones too.
 #[derive(Debug, Default, Clone, Deserialize)]
@@ -45,8 +46,12 @@ struct Question {
 }
 
 /// Kinds of changes that come in large numbers: a day has their number, and a page of their own lists them.
-const COUNTED: [(ChangeKind, &str); 4] = [
+const COUNTED: [(ChangeKind, &str); 5] = [
     (ChangeKind::OfferAdded, "offers seen for the first time"),
+    (
+        ChangeKind::SourceAdded,
+        "first looks at an offer by another source",
+    ),
     (
         ChangeKind::HistoryBackfilled,
         "prices of the past that became known",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{COUNTED, Question, WINDOWS, address_of, brief, folded};
+use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folded, thousands};
 use crate::http::ui::layout::{Page, Tab};
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 use unroof_core::units::readable;
@@ -47,35 +47,22 @@ impl View<'_> {
 
     /// Numbers of changes in the window, with the largest move.
     fn finding(&self) -> String {
-        let in_window = |kind| {
-            let of_kind = self
-                .summarised
-                .counts
-                .iter()
-                .filter(|count| count.kind == kind);
-            of_kind.map(|count| count.changes).sum::<i64>()
+        let kinds = &self.summarised.kinds;
+        let added = kinds
+            .iter()
+            .find(|count| count.kind == ChangeKind::OfferAdded);
+        let added = match added.map(|count| count.offers) {
+            None => "no offer was added".to_owned(),
+            Some(1) => "1 offer was added".to_owned(),
+            Some(offers) => format!("{} offers were added", thousands(offers)),
         };
-        let (prices, offers) = (
-            in_window(ChangeKind::PriceChanged),
-            in_window(ChangeKind::OfferAdded),
-        );
         let days = days(self.question.days);
         let largest = self.summarised.moves.iter().max_by(|left, right| {
             left.factor
                 .unwrap_or(f64::MAX)
                 .total_cmp(&right.factor.unwrap_or(f64::MAX))
         });
-        let count = |number: i64, one: &str, many: &str| match number {
-            0 => format!("no {one}"),
-            1 => format!("1 {one}"),
-            number => format!("{} {many}", thousands(number)),
-        };
-        let mut finding = format!(
-            "{} and {} in {days}",
-            count(prices, "price changed", "prices changed"),
-            count(offers, "offer was added", "offers were added"),
-        );
-        finding[..1].make_ascii_uppercase();
+        let mut finding = format!("{} and {added} in {days}", changed_prices(kinds));
         if let Some(largest) = largest {
             let moved = format!("; {} moved most, {}", largest.model, ratio(largest));
             finding.push_str(&moved);
@@ -262,9 +249,4 @@ fn days(number: i64) -> String {
     } else {
         format!("{number} days")
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn thousands(number: i64) -> String {
-    readable(number as f64)
 }

@@ -20,9 +20,9 @@ use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 
 /// Days of a sparkline.
 const DAYS: i64 = 90;
-/// Changes beside the models.
+/// Changes next to the models.
 const CHANGES: u32 = 12;
-/// Kinds of changes beside the models: of prices and offers, but not those of an import that sees an offer for the first time.
+/// Kinds of changes next to the models: of prices and offers, without first looks.
 const KINDS: [ChangeKind; 4] = [
     ChangeKind::PriceChanged,
     ChangeKind::PriceScheduled,

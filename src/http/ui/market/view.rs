@@ -145,7 +145,7 @@ impl View<'_> {
                     thead {
                         tr {
                             (self.column(Sort::Name, "Model", "Author and model"))
-                            (self.column(Sort::Hosts, "Hosts", "Providers that sell it, and how many different prices they ask"))
+                            (self.column(Sort::Hosts, "Hosts", "Providers that sell it, and how many different prices they charge"))
                             (self.column(Sort::Lowest, "Lowest", "Cheapest host: input · output, US dollars per million tokens"))
                             (self.column(Sort::Median, "Median", "The host in the middle: input · output, US dollars per million tokens"))
                             th scope="col" { "90 days" }
@@ -199,7 +199,10 @@ impl View<'_> {
                 }
                 td data-name="Lowest" { (price(model.lowest())) }
                 td data-name="Median" { (price(model.median(self.question.copies))) }
-                td data-name="90 days" { (row.steps.svg()) }
+                td data-name="90 days" {
+                    @if row.steps.has_changed() { (row.steps.svg()) }
+                    @else { small.faint { @if row.steps.points.is_empty() { "no price" } @else { "no change" } } }
+                }
                 (self.estimate(model, scale))
             }
         }

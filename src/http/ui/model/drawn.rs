@@ -6,10 +6,10 @@ use super::{Shown, empty, section};
 use crate::chart::Chart;
 use crate::http::charts::drawn::{Side, cost_of, density_of, roofline_of};
 use crate::http::problem::Problem;
-use crate::http::stored_estimate::StoredMargin;
 use crate::http::ui::figure::{figure, under_heading};
 use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::StoredMargin;
 use unroof_core::units::{compact, readable};
 
 /// The quantities that are asked for most.

@@ -1,6 +1,7 @@
 //! `/ui/models/{author}/{model}`: all that is known about one model; and `/ui/offers/{provider}/{model}` for an offer
 //! without a canonical name.
 
+mod conflicts;
 mod drawn;
 mod head;
 mod offers;
@@ -26,10 +27,12 @@ use crate::http::charts::subject::Subject;
 use crate::http::charts::time::series;
 use crate::http::density::{EstimateDensity, read_density};
 use crate::http::extract::Path;
+use crate::http::models::ModelPath;
 use crate::http::problem::{CONFLICT, Problem};
 use crate::http::series::Series;
-use crate::http::stored_estimate::StoredEstimate;
-use crate::storage::{ChangeFilter, ChangeRow, ChangesFrom};
+use crate::storage::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom, KindCount};
+use unroof_core::estimate::StoredEstimate;
+use unroof_core::history::UNKNOWN_START;
 use unroof_core::sheet::PriceSheet;
 
 /// Changes that are shown.
@@ -38,11 +41,11 @@ const EVENTS: u32 = 40;
 /// Shows a model.
 pub(super) async fn show(
     State(app): State<App>,
-    Path((author, model)): Path<(String, String)>,
+    Path(path): Path<ModelPath>,
     question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let name = format!("{author}/{model}");
+    let name = path.name();
     let asked = format!("model {name} {question:?}");
     let page = async {
         question.require_known(&["as_of"])?;
@@ -88,6 +91,8 @@ struct Shown {
     series: Option<Series>,
     /// The newest changes first, of a model.
     events: Vec<ChangeRow>,
+    /// All changes of a model by kind.
+    changes: Vec<KindCount>,
 }
 
 impl Shown {
@@ -100,7 +105,7 @@ impl Shown {
             Err(problem) => return Err(problem),
         };
         let is_model = question.last("model").is_some();
-        let (mut series_of_model, mut events) = (None, Vec::new());
+        let (mut series_of_model, mut events, mut changes) = (None, Vec::new(), Vec::new());
         let answer = if is_model {
             series_of_model = Some(series(app, &question).await?);
             let filter = ChangeFilter {
@@ -109,6 +114,8 @@ impl Shown {
             };
             let newest = ChangesFrom::Before(i64::MAX);
             events = app.store.changes_from(&filter, newest, EVENTS).await?;
+            let begin = UNKNOWN_START.into();
+            changes = app.store.changes_by_kind(&filter, begin).await?;
             subject.answer(app, &question).await?
         } else {
             Some(subject.estimate.clone())
@@ -119,16 +126,48 @@ impl Shown {
             answer,
             series: series_of_model,
             events,
+            changes,
             subject,
             question,
         })
     }
 }
 
+/// The changes after which the page is read again: those of the model, or of the offer. A state of the past stays as it is.
+#[derive(Default)]
+struct Live {
+    /// Names of kinds.
+    kinds: Option<String>,
+    /// Filter of the stream.
+    about: Option<String>,
+}
+
+impl Live {
+    fn of(shown: &Shown) -> Self {
+        let question = &shown.question;
+        if question.last("as_of").is_some() {
+            return Self::default();
+        }
+        let filter = match (question.last("provider"), question.last("offer")) {
+            (Some(provider), Some(offer)) => Question::default()
+                .with("provider", provider)
+                .with("model", offer),
+            _ => Question::default().with("canonical_model", &shown.subject.name),
+        };
+        let kinds = ChangeKind::ALL.iter().map(|kind| kind.name());
+        Self {
+            kinds: Some(kinds.collect::<Vec<_>>().join(" ")),
+            about: Some(filter.query()),
+        }
+    }
+}
+
 async fn page(app: &App, question: Question) -> Result<Page, Problem> {
     let shown = Shown::read(app, question).await?;
+    let live = Live::of(&shown);
     let content = html! {
-        article.model {
+        p.news id="news" role="status" data-news="The prices or the estimate changed. This is the new state." {}
+        article.model id="model" data-live=[live.kinds] data-about=[live.about] {
             (head::head(&shown))
             (quantities::table(&shown))
             (drawn::densities(&shown)?)
@@ -141,7 +180,7 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
             (stored::over_time(&shown, app.now()))
             (stored::neighbours(&shown)?)
             @if shown.series.is_some() { (offers::offers(&shown)) }
-            (readings::conflicts(&shown))
+            (conflicts::conflicts(&shown))
             (readings::readings(&shown))
             @if shown.series.is_some() { (offers::events(&shown)) }
         }

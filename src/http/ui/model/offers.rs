@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{Shown, empty, section};
+use crate::http::charts::Question;
 use crate::http::models::ModelOffer;
 use crate::http::ui::changes::folded;
 use crate::http::ui::names::segment;
-use crate::storage::ChangeRow;
+use crate::storage::{ChangeKind, ChangeRow, ModelOfferRow};
 use unroof_core::estimate::headline::margin_in_words;
 use unroof_core::estimate::margins::ImpliedMargin;
 use unroof_core::units::readable;
@@ -86,7 +87,7 @@ fn row(offer: &ModelOffer) -> Markup {
     html! {
         tr {
             th scope="row" { (row.provider) }
-            td { a href=(history) { (row.model) } " " small { (row.region) } }
+            td { a href=(history) { (row.model) } " " small { (row.region) ", " a href=(cost_of(row)) { "price a request" } } }
             td.number { (price(row.input_per_mtok)) }
             td.number { (price(row.output_per_mtok)) }
             td.number { (margin(&offer.input_margin)) }
@@ -95,16 +96,31 @@ fn row(offer: &ModelOffer) -> Markup {
     }
 }
 
+/// The calculator of costs at the prices of an offer.
+fn cost_of(offer: &ModelOfferRow) -> String {
+    let question = Question::default()
+        .with("view", "cost")
+        .with("provider", &offer.provider)
+        .with("offer", &offer.model)
+        .with("region", &offer.region);
+    format!("/ui/plan?{}", question.query())
+}
+
 /// Changes of the model, newest first.
 pub(super) fn events(shown: &Shown) -> Markup {
-    let Some(newest) = shown.events.first() else {
+    if shown.events.is_empty() {
         let words = html! {
-            p { "Nothing has changed since the first look. Follow the model: " code { "POST /webhooks" } ", or the "
-                a href="/changes.atom" { "Atom feed" } "." }
+            p { "Nothing has changed since the first look. This page shows a change as soon as it is stored. Follow the model by the "
+                a href="/changes.atom" { "Atom feed" } ", or by a webhook as the page " a href="/ui/changes" { "Changes" } " says." }
         };
         return section("events", "Nothing has happened yet", &empty(&words));
-    };
-    let finding = format!("Last change on {}: {}", day(newest), newest.kind.name());
+    }
+    let mut changes = shown.events.iter();
+    let newest = changes.find(|event| event.kind != ChangeKind::SourceAdded);
+    let finding = newest.map_or_else(
+        || "Nothing has changed since the first look".to_owned(),
+        |newest| format!("Last change on {}: {}", day(newest), newest.kind.name()),
+    );
     let content = html! {
         div.scroll tabindex="0" role="region" aria-label="Changes" {
             table {

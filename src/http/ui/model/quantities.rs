@@ -5,8 +5,11 @@ use maud::{Markup, html};
 use super::{Shown, section};
 use crate::chart::strip::Strip;
 use crate::http::charts::drawn::capital;
-use crate::http::stored_estimate::StoredQuantity;
+use crate::http::charts::record::setting_name;
+use crate::http::ui::words::{percent, sheets_of};
+use unroof_core::estimate::headline::errors_in_words;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::EstimatedQuantity;
 use unroof_core::units::compact;
 
 /// All quantities, those that are identified first.
@@ -31,6 +34,7 @@ pub(super) fn table(shown: &Shown) -> Markup {
              upright line the public value. Identified means that the sheets add 0.3 bits or more, and that such estimates are \
              better than the prior on open-weight models."
         }
+        (rests_on(shown))
         div.scroll tabindex="0" role="region" aria-label="Quantities" {
             table.quantities {
                 thead { tr {
@@ -48,7 +52,7 @@ pub(super) fn table(shown: &Shown) -> Markup {
     section("quantities", &finding, &content)
 }
 
-fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
+fn row(shown: &Shown, quantity: JointQuantity, own: &EstimatedQuantity) -> Markup {
     let definition = quantity.definition();
     let truth = shown.subject.truth(quantity);
     html! {
@@ -70,14 +74,43 @@ fn row(shown: &Shown, quantity: JointQuantity, own: &StoredQuantity) -> Markup {
     }
 }
 
+/// The record on which the claim of the intervals rests. All quantities of an estimate are from the same sheets.
+fn rests_on(shown: &Shown) -> Markup {
+    let mut all = shown.subject.estimate.in_order();
+    let found = all.find_map(|(quantity, own)| {
+        let record = own.track_record.as_ref()?;
+        Some((quantity, record, record.setting?))
+    });
+    html! {
+        @if let Some((quantity, record, setting)) = found {
+            @let address = format!("/ui/truth?quantity={}&setting={}", quantity.name(), setting_name(setting));
+            p data-rests-on {
+                "That 90\u{a0}% hold rests on the " a href=(address) { "record of estimates from " (sheets_of(setting)) }
+                @match record.decisions {
+                    Some(1) => ", with one independent price",
+                    Some(number) => { ", with " (number) " independent prices" }
+                    None => {}
+                }
+                ": " (record.models) " open-weight models whose values are public, each estimated without having seen its family"
+                @if let Some(coverage) = record.coverage_90 {
+                    "; of their " (quantity.definition().label) ", " (percent(coverage)) " lie inside"
+                }
+                "."
+            }
+        }
+    }
+}
+
 /// Errors of such estimates.
-fn record(own: &StoredQuantity) -> Markup {
+fn record(own: &EstimatedQuantity) -> Markup {
     html! {
         @if let Some(record) = &own.track_record {
             small {
-                "× " (compact(record.median_fold_error)) " off in the middle, × " (compact(record.fold_error_90)) " in nine of ten; "
+                (capital(&errors_in_words(record.median_fold_error, record.fold_error_90))) "; "
                 @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90\u{a0}%; " }
-                (record.models) " models"
+                (record.models) " models, "
+                @if let Some(setting) = record.setting { (setting.label()) }
+                @match record.decisions { Some(1) => ", one price", Some(number) => { ", " (number) " prices" } None => {} }
             }
         } @else {
             small { "no public truth" }
@@ -86,7 +119,7 @@ fn record(own: &StoredQuantity) -> Markup {
 }
 
 /// The strip over its prior.
-fn strip(own: &StoredQuantity, truth: Option<f64>) -> Markup {
+fn strip(own: &EstimatedQuantity, truth: Option<f64>) -> Markup {
     let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
     let strip = Strip {
         prior_90: Some((prior.low, prior.high)),

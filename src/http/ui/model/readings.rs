@@ -1,48 +1,17 @@
-//! The readings of the sheet by which the model is shown, as cards, and the conflicts between them.
+//! The readings of the sheet by which the model is shown, as cards.
 
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::{Shown, empty, section};
 use crate::http::charts::drawn::capital;
-use crate::http::stored_estimate::{StoredConflict, StoredReading, StoredRecord};
+use unroof_core::estimate::headline::errors_in_words;
+use unroof_core::estimate::stored_estimate::{StoredReading, StoredRecord};
 use unroof_core::sheet::RateCell;
-use unroof_core::units::{compact, readable};
+use unroof_core::units::compact;
 
-/// Conflicts with their verdict.
-pub(super) fn conflicts(shown: &Shown) -> Markup {
-    let conflicts = shown.answer.iter().flat_map(|answer| &answer.conflicts);
-    let conflicts: Vec<&StoredConflict> = conflicts.collect();
-    if conflicts.is_empty() {
-        let words = html! { p { "No two readings of the sheet contradict each other. Each is listed below with its equation." } };
-        return section("conflicts", "No readings are in conflict", &empty(&words));
-    }
-    let finding = match conflicts.len() {
-        1 => "One pair of readings cannot both be right".to_owned(),
-        number => format!("{number} pairs of readings cannot both be right"),
-    };
-    let content =
-        html! { div.columns { @for conflict in &conflicts { (conflict_card(conflict)) } } };
-    section("conflicts", &finding, &content)
-}
-
-fn conflict_card(conflict: &StoredConflict) -> Markup {
-    let side = |place: usize| {
-        conflict
-            .between
-            .get(place)
-            .map_or("the joint estimate", String::as_str)
-    };
-    html! {
-        div.card {
-            h3 { (capital(&conflict.quantity.replace('_', " "))) }
-            p { (spaced(side(0))) ": " (readable(conflict.values[0])) ", " (spaced(side(1))) ": " (readable(conflict.values[1])) }
-            p { strong { "Verdict: " } (conflict.why) "." }
-        }
-    }
-}
-
-fn spaced(name: &str) -> String {
+/// A name as words.
+pub(super) fn spaced(name: &str) -> String {
     name.replace('_', " ")
 }
 
@@ -135,8 +104,7 @@ fn record(record: Option<&StoredRecord>) -> Markup {
                     Some(false) => span.tag.bad { "worse than the prior" },
                     None => {}
                 }
-                " × " (compact(record.median_fold_error)) " off in the middle of " (record.models) " models, × "
-                (compact(record.fold_error_90)) " in nine of ten."
+                " On " (record.models) " models, " (errors_in_words(record.median_fold_error, record.fold_error_90)) "."
             },
         }
     }

@@ -8,11 +8,13 @@ use crate::http::charts::drawn::Side;
 use crate::http::charts::model::{cache_tiers_of, moves_of, neighbours_of, tier_name, tiers_shown};
 use crate::http::charts::time::{estimates_of, prices_of};
 use crate::http::problem::Problem;
-use crate::http::stored_estimate::StoredTiers;
+use crate::http::ui::changes::changed_prices;
 use crate::http::ui::figure::{figure, under_heading};
 use crate::http::ui::names::segment;
 use unroof_core::estimate::headline::listed;
 use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::stored_estimate::StoredTiers;
+use unroof_core::reference::address_of_document;
 
 /// The quantities whose moves are shown first.
 const FIRST: [JointQuantity; 2] = [
@@ -98,13 +100,23 @@ fn why(tiers: &StoredTiers) -> Markup {
     html! {
         strong { (tiers.provider) ": " (tiers.name) } ": " (tier_name(&tiers.most_likely)) ". It rests on: " (listed(&rests_on)) "."
         @if let Some(document) = &tiers.document {
-            " The vendor writes: “" (document.medium.as_deref().unwrap_or(&document.lifetime)) "” (" (document.source) ")."
+            " The vendor writes: “" (document.medium.as_deref().unwrap_or(&document.lifetime)) "” (" (source(&document.source)) ")."
         }
         @if let Some(without) = &tiers.probability_without_document {
             @let most = without.iter().max_by(|one, other| one.1.total_cmp(other.1));
             @if let Some((tier, share)) = most {
                 " Without this document: " (tier_name(tier)) " with " (format!("{:.0}\u{a0}%", 100.0 * share)) "."
             }
+        }
+    }
+}
+
+/// The source of a document, with a link to it.
+fn source(name: &str) -> Markup {
+    html! {
+        @match address_of_document(name) {
+            Some(address) => a href=(address) rel="external" { (name) },
+            None => (name),
         }
     }
 }
@@ -145,17 +157,7 @@ fn history_of_offer(shown: &Shown) -> String {
 
 /// Prices that changed, in words.
 fn history(shown: &Shown) -> String {
-    let ended = shown
-        .series
-        .iter()
-        .flat_map(|series| &series.prices)
-        .filter(|step| step.to.is_some())
-        .count();
-    match ended {
-        0 => "No price has changed since the first look".to_owned(),
-        1 => "One price has ended or changed".to_owned(),
-        ended => format!("{ended} prices have ended or changed"),
-    }
+    format!("{} since the first look", changed_prices(&shown.changes))
 }
 
 /// The open-weight models near the estimate.

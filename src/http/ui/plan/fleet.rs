@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::parts::bytes as of_bytes;
 use unroof_core::estimate::headline::listed;
 use unroof_core::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
 use unroof_core::units::{compact, readable};
@@ -147,7 +148,7 @@ fn offload(answer: &PlanAnswer) -> Markup {
                 h3 { "Where a cached prompt is cheapest" }
                 p.note {
                     "A prefix of " (compact(offload.prefix_tokens)) " tokens"
-                    @if let Some(bytes) = offload.cache_bytes { ", " (compact(bytes.0)) "B of cache" }
+                    @if let Some(bytes) = offload.cache_bytes { ", " (of_bytes(bytes.0)) " of cache" }
                     ", used once after the time in the first column."
                 }
                 table {

@@ -2,17 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::form::written;
-use crate::chart::mark::bar;
-use crate::chart::tone::Tone;
+use super::parts::{bars, bytes, input, number, or_dash, time, usd};
 use crate::http::ui::words::percent;
 use unroof_core::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
-use unroof_core::units::{compact, readable};
-
-/// Width of the bar of a part.
-const BAR: f64 = 160.0;
-/// Its height.
-const HEIGHT: f64 = 12.0;
+use unroof_core::sheet::RateCell;
+use unroof_core::units::{Decimal, compact, readable};
 
 /// The answer in words.
 pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
@@ -23,7 +17,7 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
     };
     html! {
         p.lead data-finding {
-            strong { (name(answer, "model.name").unwrap_or_else(|| "The stated sizes".to_owned())) } " on "
+            strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "The stated sizes".to_owned())) } " on "
             (count(answer)) ": "
             (compact(decode.tokens_per_second_per_user)) " tokens/s for one user at a batch of " (compact(decode.batch))
             @if let Some(cost) = decode.cost_usd_per_mtok { "; a million output tokens cost " (usd(cost)) }
@@ -35,20 +29,11 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
     }
 }
 
-fn name(answer: &SimulationAnswer, input: &str) -> Option<String> {
-    let used = answer.inputs.iter().find(|used| used.name == input)?;
-    Some(written(&used.value))
-}
-
 /// The chips.
 fn count(answer: &SimulationAnswer) -> String {
-    let chips = name(answer, "machine.chips").unwrap_or_default();
-    let accelerator = name(answer, "machine.accelerator").unwrap_or_else(|| "chips".to_owned());
-    format!("{chips} × {accelerator}")
-}
-
-fn usd(amount: f64) -> String {
-    format!("${}", compact(amount))
+    let chips = input(&answer.inputs, "machine.chips").unwrap_or_default();
+    let accelerator = input(&answer.inputs, "machine.accelerator");
+    format!("{chips} × {}", accelerator.as_deref().unwrap_or("chips"))
 }
 
 /// Time by part, memory, and the prices.
@@ -61,9 +46,9 @@ pub(super) fn details(answer: &SimulationAnswer) -> Markup {
             div {
                 h3 { "Memory" }
                 dl {
-                    dt { "Weights" } dd { (compact(memory.weights_bytes.0)) "B" }
-                    dt { "KV cache" } dd { (compact(memory.kv_bytes.0)) "B" }
-                    dt { "Capacity" } dd { (compact(memory.capacity_bytes.0)) "B" }
+                    dt { "Weights" } dd { (bytes(memory.weights_bytes.0)) }
+                    dt { "KV cache" } dd { (bytes(memory.kv_bytes.0)) }
+                    dt { "Capacity" } dd { (bytes(memory.capacity_bytes.0)) }
                     @if let Some(batch) = memory.largest_batch { dt { "Largest batch" } dd { (readable(batch)) } }
                 }
             }
@@ -77,16 +62,7 @@ pub(super) fn details(answer: &SimulationAnswer) -> Markup {
                 }
             }
         }
-        @if let Some(implied) = &answer.price_sheet { (sheet(implied)) }
-    }
-}
-
-/// A time in a unit that fits.
-fn time(seconds: f64) -> String {
-    if seconds < 0.5 {
-        format!("{} ms", compact(1e3 * seconds))
-    } else {
-        format!("{} s", compact(seconds))
+        @if let Some(implied) = &answer.price_sheet { (sheet(answer, implied)) }
     }
 }
 
@@ -111,36 +87,21 @@ fn parts(title: &str, split: &Split) -> Markup {
     html! {
         div {
             h3 { (title) ": " (time(total)) }
-            table.parts {
-                tbody {
-                    @for (name, seconds) in parts {
-                        tr {
-                            th scope="row" { (name) }
-                            td { (part(seconds / longest)) }
-                            td.number { (time(seconds)) }
-                        }
-                    }
-                }
-            }
+            (bars(&parts, longest, time))
             p.note { "Parts that run at the same time are not added up." }
         }
     }
 }
 
-fn part(share: f64) -> Markup {
-    html! {
-        svg.chart viewBox=(format!("0 0 {BAR} {HEIGHT}")) width=(BAR) height=(HEIGHT) aria-hidden="true" {
-            (bar(Tone::Estimate, (0.0, 1.0), (BAR * share, HEIGHT - 1.0), 0.8))
-        }
-    }
-}
-
 /// The price sheet that the machine implies, to be tried.
-fn sheet(implied: &ImpliedSheet) -> Markup {
+fn sheet(answer: &SimulationAnswer, implied: &ImpliedSheet) -> Markup {
     let rates = implied.infer_request.price_sheet.rates.iter();
-    let price = |price: Option<f64>| price.map_or_else(|| "–".to_owned(), compact);
+    let price = |price: &Option<Decimal>| or_dash(price.as_ref().map(Decimal::to_f64), compact);
     html! {
         h3 { "The price sheet that this machine implies" }
+        @for reason in [Line::output(answer), Line::input(answer)].into_iter().flatten() {
+            @if let Some(words) = reason.words(implied) { p { (words) } }
+        }
         div.scroll tabindex="0" role="region" aria-label="Implied prices" {
             table {
                 thead { tr {
@@ -152,18 +113,85 @@ fn sheet(implied: &ImpliedSheet) -> Markup {
                         tr {
                             th scope="row" { (rate.service_tier) }
                             td.number { (readable(rate.context_tier.min_prompt_tokens.into())) }
-                            td.number { (price(rate.input.as_ref().map(unroof_core::units::Decimal::to_f64))) }
-                            td.number { (price(rate.output.as_ref().map(unroof_core::units::Decimal::to_f64))) }
-                            td.number { (price(rate.cache_read.as_ref().map(unroof_core::units::Decimal::to_f64))) }
+                            td.number { (price(&rate.input)) }
+                            td.number { (price(&rate.output)) }
+                            td.number { (price(&rate.cache_read)) }
                         }
                     }
                 }
             }
         }
-        p.note { "USD per million tokens. The fast tier and the cache offers are as the terms state them." }
+        p.note { "Prices are in US dollars per million tokens. The fast tier and the cache offers are as the terms state them." }
         form method="post" action="/ui/try" {
             input type="hidden" name="sheet" value=(serde_json::to_string_pretty(&implied.infer_request.price_sheet).unwrap_or_default());
             button type="submit" { "Read this sheet back" }
         }
+    }
+}
+
+/// A line of the implied sheet, beside the cost in the answer.
+struct Line {
+    name: &'static str,
+    margin: f64,
+    /// Cost of a million tokens at the length that was asked about.
+    cost: f64,
+    /// That length.
+    tokens: f64,
+    /// Reason that a greater length costs more.
+    because: &'static str,
+    price: fn(&RateCell) -> Option<&Decimal>,
+}
+
+impl Line {
+    fn output(answer: &SimulationAnswer) -> Option<Self> {
+        Some(Self {
+            name: "output",
+            margin: number(&answer.inputs, "price_sheet.output_margin")?,
+            cost: answer.decode.cost_usd_per_mtok?,
+            tokens: number(&answer.inputs, "operating_point.context_tokens")?,
+            because: "each step reads the whole cache of every sequence",
+            price: |rate| rate.output.as_ref(),
+        })
+    }
+
+    fn input(answer: &SimulationAnswer) -> Option<Self> {
+        Some(Self {
+            name: "input",
+            margin: number(&answer.inputs, "price_sheet.input_margin")?,
+            cost: answer.prefill.cost_usd_per_mtok?,
+            tokens: number(&answer.inputs, "operating_point.prompt_tokens")?,
+            because: "every token attends to all tokens before it",
+            price: |rate| rate.input.as_ref(),
+        })
+    }
+
+    /// Derivation of the price from a cost and the margin. It is not the cost that was asked about: a tier has one price, which
+    /// no prompt in it may undercut.
+    fn words(&self, implied: &ImpliedSheet) -> Option<String> {
+        let sheet = &implied.infer_request.price_sheet;
+        let mut standard = sheet
+            .rates
+            .iter()
+            .filter(|rate| rate.service_tier == RateCell::STANDARD);
+        let first = standard.next()?;
+        let longest = standard
+            .next()
+            .map(|next| next.context_tier.min_prompt_tokens)
+            .or(sheet.limits.context)?;
+        let price = (self.price)(first)?.to_f64();
+        let covered = price * (1.0 - self.margin);
+        Some(format!(
+            "Price of {name} = cost ÷ (1 − margin) = {covered} ÷ (1 − {margin}) = {price} per million tokens. One price covers every \
+             prompt of a tier, so the cost is that of the longest, {longest} tokens, in the fast tier too; the {cost} above is that at \
+             {tokens} tokens. A longer prompt costs more: {because}.",
+            name = self.name,
+            covered = usd(covered),
+            margin = readable(self.margin),
+            price = usd(price),
+            longest = readable(longest.into()),
+            cost = usd(self.cost),
+            tokens = readable(self.tokens),
+            because = self.because,
+        ))
     }
 }

@@ -1,23 +1,28 @@
 //! `/ui/plan`: the forward calculators. The address holds the whole question.
 
+mod cost;
 mod fleet;
 mod form;
+mod layout;
 mod machine;
+mod parts;
+mod training;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
 
+use self::form::Form;
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
 use crate::http::app::App;
 use crate::http::calculated::{Calculated, Calculator, body, calculate, calculator};
 use crate::http::charts::Question;
-use crate::http::charts::frontier::frontier_of;
+use crate::http::charts::frontier::{of_fleet, of_machine};
 use crate::http::problem::Problem;
-use unroof_core::calculator::inputs::InputUsed;
+use unroof_core::calculator::inputs::{EquationUsed, InputUsed};
 
 /// The page.
 pub(super) async fn show(
@@ -32,31 +37,46 @@ pub(super) async fn show(
     let asked = format!("plan {question:?}");
     let page = async {
         let calculator = calculator(&question)?;
+        let form = Form {
+            question: &question,
+            calculator,
+            used: &[],
+            faults: &[],
+        };
         match calculate(&app, &question).await {
             Ok(calculated) => {
+                let used = calculated.inputs();
                 let answer = answered(&question, calculator, &calculated);
-                Ok(page(&question, calculator, calculated.inputs(), &answer))
+                Ok(page(&Form { used, ..form }, &answer))
             }
-            Err(problem) if matches!(problem.status, 400 | 422) => Ok(page(
-                &question,
-                calculator,
-                &[],
-                &form::refused(calculator, &problem),
-            )),
+            Err(problem) if matches!(problem.status, 400 | 422) => {
+                let faults = &problem.errors;
+                let answer = form::refused(calculator, &problem);
+                // What an empty field means is known without the wrong ones.
+                let others = form::without_faults(&question, calculator, faults);
+                let others = calculate(&app, &others).await.ok();
+                let used = others.as_ref().map_or(&[][..], Calculated::inputs);
+                let form = Form {
+                    used,
+                    faults,
+                    ..form
+                };
+                Ok(page(&form, &answer))
+            }
             Err(problem) => Err(problem),
         }
     };
     answer::page(&app, &asked, &headers, page).await
 }
 
-fn page(question: &Question, calculator: Calculator, used: &[InputUsed], answer: &Markup) -> Page {
+fn page(form: &Form<'_>, answer: &Markup) -> Page {
     let content = html! {
-        h1 { "What would it cost to serve?" }
-        p { "The forward model: from a model and a machine to time, memory, cost and the prices that follow. The address holds the question." }
-        (form::views(calculator))
+        h1 { (heading(form.calculator)) }
+        p { (purpose(form.calculator)) " The address holds the question." }
+        (form::views(form.calculator))
         p.hidden id="said" aria-live="polite" {}
         div.trial {
-            (form::form(question, calculator, used))
+            (form.markup())
             section id="answer" aria-label="Answer" { (answer) }
         }
     };
@@ -67,19 +87,59 @@ fn page(question: &Question, calculator: Calculator, used: &[InputUsed], answer:
     }
 }
 
+fn heading(calculator: Calculator) -> &'static str {
+    match calculator {
+        Calculator::Machine | Calculator::Fleet => "What would it cost to serve?",
+        Calculator::Layout => "How does a model lie on racks?",
+        Calculator::Training => "What does it take to train?",
+        Calculator::Cost => "What does a request cost?",
+    }
+}
+
+fn purpose(calculator: Calculator) -> &'static str {
+    match calculator {
+        Calculator::Machine | Calculator::Fleet => {
+            "The forward model: from a model and a machine to time, memory, cost and the prices that follow."
+        }
+        Calculator::Layout => {
+            "Experts and pipeline stages on racks of chips: memory, traffic, and what stays inside a rack."
+        }
+        Calculator::Training => {
+            "Pretraining, reinforcement learning and inference, at equal cost or with stated tokens."
+        }
+        Calculator::Cost => {
+            "The tokens of a request by the prices of an offer, or by prices of one's own, to the last digit."
+        }
+    }
+}
+
 fn answered(question: &Question, calculator: Calculator, calculated: &Calculated) -> Markup {
-    let chart = figure(&frontier_of(calculated), "frontier", &question.query());
+    let query = question.query();
     let request = request(&body(question, calculator).to_string(), calculator);
     html! {
         @match calculated {
             Calculated::Machine(answer) => {
-                (machine::summary(answer)) (chart) (machine::details(answer)) (notes(&answer.caveats)) (inputs(&answer.inputs))
+                (machine::summary(answer)) (figure(&of_machine(answer), "frontier", &query)) (machine::details(answer)) (notes(&answer.caveats))
             }
             Calculated::Fleet(answer) => {
-                (fleet::summary(answer)) (chart) (fleet::details(answer)) (notes(&answer.caveats)) (inputs(&answer.inputs))
+                (fleet::summary(answer)) (figure(&of_fleet(answer), "frontier", &query)) (fleet::details(answer)) (notes(&answer.caveats))
             }
+            Calculated::Layout(answer) => { (layout::summary(answer)) (layout::details(answer)) (equations(answer.equations)) }
+            Calculated::Training(answer) => { (training::summary(answer)) (training::details(answer)) (equations(answer.equations)) }
+            Calculated::Cost(priced) => { (cost::summary(&priced.cost)) (cost::details(&priced.cost)) }
         }
+        (inputs(calculated.inputs()))
         (request)
+    }
+}
+
+/// The equations behind the values.
+fn equations(equations: &[EquationUsed]) -> Markup {
+    html! {
+        details {
+            summary { "The equations" }
+            ul { @for used in equations { li { code { (used.equation) } } } }
+        }
     }
 }
 

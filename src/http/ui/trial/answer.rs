@@ -7,12 +7,13 @@ use super::question::{Open, Placed};
 use super::source;
 use crate::http::app::Answered;
 use crate::http::problem::Problem;
+use crate::http::ui::hint::linked;
 use crate::http::ui::{quantities, words};
-use unroof_core::estimate::headline::{listed, margin_in_words};
+use unroof_core::estimate::headline::{finding, listed, margin_in_words, subject};
 use unroof_core::estimate::joint::{RatioEstimate, Regime};
 use unroof_core::estimate::margins::LineMargin;
 use unroof_core::estimate::storage_tiers::OfferTiers;
-use unroof_core::estimate::{Conflict, Joint};
+use unroof_core::estimate::{Conflict, Joint, StoredEstimate};
 use unroof_core::units::{compact, readable};
 
 /// Least probability of a storage tier that is shown.
@@ -35,6 +36,8 @@ pub(super) enum Outcome {
 /// An answer and how it came about.
 pub(super) struct Shown {
     pub(super) answered: Answered,
+    /// The answer as it would be read back.
+    pub(super) estimate: StoredEstimate,
     /// The form in which the text was read.
     pub(super) read_as: String,
     /// The question, for a request of one's own.
@@ -133,18 +136,18 @@ fn readable_count(number: usize) -> String {
 fn failed(problem: &Problem) -> Markup {
     html! {
         h2 id="answer-heading" { (problem.title) }
-        p.warning { (problem.detail) "." @if let Some(hint) = &problem.hint { " " (hint) "." } }
+        p.warning { (problem.detail) "." @if let Some(hint) = &problem.hint { " " (linked(hint)) "." } }
     }
 }
 
 impl Shown {
     fn section(&self) -> Markup {
-        let (joint, sheets) = (&self.answered.answer.joint, self.answered.sheets());
+        let joint = &self.answered.answer.joint;
         let conflicts = &self.answered.answer.textbook.conflicts;
         html! {
             h2 id="answer-heading" { "What the sheet says" }
-            p.lead data-finding { strong { (words::subject(sheets)) } ": " (words::finding(sheets, joint)) "." }
-            @for warning in words::warnings(sheets, joint) { p.warning { strong { "Doubtful. " } (warning) } }
+            p.lead data-finding { strong { (subject(&self.estimate)) } ": " (finding(&self.estimate)) "." }
+            (words::doubts(&self.estimate, None))
             (self.state())
             (quantities::all(joint))
             p.note {

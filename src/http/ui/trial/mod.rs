@@ -26,7 +26,7 @@ use crate::http::hosts::is_from_own_page;
 use crate::http::infer::sighted_by;
 use crate::http::problem::{NOT_FOUND, Problem};
 use unroof_core::catalog::{CATALOGS, Catalog};
-use unroof_core::estimate::Format;
+use unroof_core::estimate::{Format, StoredEstimate};
 use unroof_core::sheet::PriceSheet;
 
 /// An example to begin with.
@@ -137,8 +137,13 @@ async fn respond(
             Err(problem) => return Outcome::Failed(problem),
         };
     }
+    let estimate = match StoredEstimate::of(&answered.answer) {
+        Ok(estimate) => estimate,
+        Err(error) => return Outcome::Failed(Problem::not_serialised(error)),
+    };
     Outcome::Answered(Box::new(Shown {
         answered,
+        estimate,
         read_as: question.read_as,
         question: String::from_utf8_lossy(&question.body).into_owned(),
         query: query_of(&question.format),

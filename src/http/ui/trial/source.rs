@@ -1,10 +1,11 @@
-//! Faults beside the lines that they are on.
+//! Faults next to their lines.
 
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
 use super::question::Placed;
+use crate::http::ui::hint::linked;
 
 /// Lines shown before and after one with a fault.
 const AROUND: usize = 2;
@@ -13,7 +14,7 @@ const MOST_LINES: usize = 200;
 /// Most characters of a line.
 const LONGEST_LINE: usize = 240;
 
-/// The faults: those of a line beside it, those of an assumption with its name, the others first.
+/// The faults: those of a line next to it, those of an assumption with its name, the others first.
 pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
     let elsewhere = faults.iter().filter(|fault| fault.line.is_none());
     html! {
@@ -37,7 +38,7 @@ pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
 fn words(fault: &Placed) -> Markup {
     html! {
         strong.bad { (fault.detail) }
-        @if !fault.hint.is_empty() { " – " (fault.hint) }
+        @if !fault.hint.is_empty() { " – " (linked(&fault.hint)) }
     }
 }
 

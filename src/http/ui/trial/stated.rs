@@ -11,7 +11,7 @@ pub(super) const OF_ACCELERATOR: &str = "accelerator.";
 pub(super) const SPEED: &str = "speed_multiplier.";
 /// The accelerator by its id.
 pub(super) const ACCELERATOR: &str = "accelerator";
-/// Assumptions that are no numbers.
+/// Assumptions that are not numbers.
 pub(super) const ARCHITECTURE: &str = "architecture";
 /// The day of the release.
 pub(super) const RELEASE_DATE: &str = "release_date";

@@ -193,7 +193,7 @@ type Named = (&'static OpenModel, Experts);
 /// The named mixture, if there is a name.
 ///
 /// # Errors
-/// [`Recorded`] if the name is no mixture's.
+/// [`Recorded`] if the name is not that of a mixture.
 fn fill_name(stated: &LayoutModel, inputs: &Inputs<'_>) -> Result<Option<Named>, Recorded> {
     let name = stated.name.value.as_ref().map_err(|_| Recorded)?;
     let Some(model) = name.and_then(open_model) else {

@@ -51,7 +51,7 @@ body! {
         network: Stated<f64> = number(SHARES),
         /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
         exposed_exchange: Stated<f64> = number(0.0..=1.0),
-        /// Hidden vectors per token and layer that pass through memory beside weights and cache.
+        /// Hidden vectors per token and layer that pass through memory in addition to weights and cache.
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
         /// The same per copy of a token that goes to an expert.
         vectors_per_expert_copy: Stated<f64> = number(0.0..=1e6),

@@ -36,7 +36,7 @@ const MILLION: f64 = 1e6;
 pub struct ImpliedSheet {
     /// Body for `POST /infer`: the sheet, and the assumptions that its readings need.
     pub infer_request: ReadingRequest,
-    /// Values that the readings of that request give, beside the machine's own.
+    /// Values that the readings of that request give, in addition to the machine's own.
     pub reads_back: Vec<ReadBack>,
     /// Cache offers on every storage tier whose costs are known; the sheet has those of one tier.
     pub cache_offers: Vec<CacheOffer>,
@@ -357,7 +357,7 @@ impl<'a> Tiers<'a> {
             if let Some(tier) = caches.chosen() {
                 cell.cache_read = caches.read_usd_per_mtok().and_then(decimal);
                 for ttl in &self.offer.ttls_seconds {
-                    // Added as decimals: what holding costs may be lost in a float beside the input price.
+                    // Added as decimals: what holding costs may be lost in a float next to the input price.
                     let keeping = decimal(caches.keeping_usd_per_mtok(tier, *ttl))?;
                     cell.cache_write.push(CacheWrite {
                         ttl_seconds: Some(*ttl),

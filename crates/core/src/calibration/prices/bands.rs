@@ -1,4 +1,4 @@
-//! Score of the line through context bands on open-weight models, beside that of the first threshold: the reason that the
+//! Score of the line through context bands on open-weight models, compared with that of the first threshold: the reason that the
 //! line has no term of the joint estimate.
 
 use super::{PricedModel, built_in};

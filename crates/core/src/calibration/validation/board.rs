@@ -31,7 +31,7 @@ pub struct Board {
     pub by_decisions: Vec<DecisionScores>,
 }
 
-/// Scores of pools over time, beside those of today's sheets on the same models.
+/// Scores of pools over time, compared with those of today's sheets on the same models.
 #[derive(Debug, Clone, Serialize)]
 pub struct Periods {
     /// With all periods.

@@ -53,7 +53,7 @@ pub(super) struct Estimated {
     pub(super) readings: Vec<Typical>,
 }
 
-/// The estimate of every scored quantity beside its prior, and the readings, each the median over hosts.
+/// The estimate of every scored quantity next to its prior, and the readings, each the median over hosts.
 pub(super) fn estimate(
     model: &PricedModel,
     calibration: &Calibration,

@@ -15,7 +15,7 @@ use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedul
 
 /// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;
-/// Older name of the cache-read price, listed beside the newer one.
+/// Older name of the cache-read price, listed next to the newer one.
 const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
 
 /// All token prices of an entry.
@@ -139,7 +139,7 @@ impl<'a> Quotes<'a> {
         self.schedules.insert(off_peak::NAME.to_owned(), schedule);
     }
 
-    /// Keeps tiers with all prices 0 beside a priced base under `unmapped`: they are missing values rather than free.
+    /// Keeps tiers with all prices 0 next to a priced base under `unmapped`: they are missing values rather than free.
     fn keep_unclear_zeros(&mut self, entry: &mut Entry<'a>) {
         let priced: BTreeSet<_> = self
             .quotes
@@ -159,7 +159,7 @@ impl<'a> Quotes<'a> {
         }
     }
 
-    /// Billing of cache writes: a write price of 0 beside a priced input means that writes are billed as input.
+    /// Billing of cache writes: a write price of 0 next to a priced input means that writes are billed as input.
     pub(super) fn settle_cache_writes(&mut self, entry: &mut Entry<'a>) -> CacheWriteBilling {
         let is_input_priced = self
             .quotes

@@ -1,4 +1,4 @@
-//! The joint estimate: every quantity beside its prior, with the clues that moved it.
+//! The joint estimate: every quantity next to its prior, with the clues that moved it.
 
 mod answer;
 mod doubts;

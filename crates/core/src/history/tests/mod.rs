@@ -2,6 +2,7 @@
 
 mod examples;
 mod rules;
+mod sources;
 
 use std::sync::Arc;
 

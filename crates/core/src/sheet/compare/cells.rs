@@ -111,7 +111,7 @@ impl Cells {
         found.map(|(_, price)| price)
     }
 
-    /// Price of a cell, be it under its other name.
+    /// Price of a cell, even under its other name.
     #[must_use]
     pub fn price(&self, name: &CellName) -> Option<&Decimal> {
         self.named(name).or_else(|| self.named(&name.other()?))

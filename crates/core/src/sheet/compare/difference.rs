@@ -28,7 +28,7 @@ pub struct PricePlace {
 pub struct PriceDifference {
     /// Name of the price: `output`, `batch cache read above 200000 tokens`.
     pub price: String,
-    /// Its place; none for what is no price.
+    /// Its place; none for what is not a price.
     pub place: Option<PricePlace>,
     /// Price on the first sheet, if stated.
     pub before: Option<Decimal>,
@@ -101,7 +101,7 @@ pub fn contradictions(left: &PriceSheet, right: &PriceSheet) -> Vec<PriceDiffere
 }
 
 /// Most prices listed individually.
-const MOST_NAMED: usize = 8;
+pub(super) const MOST_NAMED: usize = 8;
 
 /// Changes from one sheet to the next: `output 12 → 10 $/Mtok, input and cache read unchanged`.
 #[must_use]
@@ -124,8 +124,13 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
     );
     if changed.len() > MOST_NAMED {
         parts.push(format!(
-            "{} more prices changed",
-            changed.len() - MOST_NAMED
+            "{} more price{} changed",
+            changed.len() - MOST_NAMED,
+            if changed.len() == MOST_NAMED + 1 {
+                ""
+            } else {
+                "s"
+            }
         ));
     }
     let unchanged: Vec<&str> = differences
@@ -183,7 +188,8 @@ pub fn contradiction_words(contradictions: &[PriceDifference], sheet: &PriceShee
     words
 }
 
-fn unit(sheet: &PriceSheet) -> String {
+/// The unit of the prices of a sheet.
+pub(super) fn unit(sheet: &PriceSheet) -> String {
     match sheet.currency.as_str() {
         "USD" => "$/Mtok".to_owned(),
         currency => format!("{currency}/Mtok"),
@@ -220,11 +226,10 @@ fn limit_changes(before: &Limits, after: &Limits) -> Vec<String> {
         .into_iter()
         .filter(|(_, before, after)| before != after);
     changed
-        .map(|(name, before, after)| {
-            let tokens = |limit: Option<u32>| {
-                limit.map_or("not stated".to_owned(), |limit| limit.to_string())
-            };
-            format!("{name} {} → {} tokens", tokens(before), tokens(after))
+        .map(|(name, before, after)| match (before, after) {
+            (Some(before), Some(after)) => format!("{name} {before} → {after} tokens"),
+            (None, Some(after)) => format!("{name} {after} tokens new"),
+            (_, None) => format!("{name} no longer stated"),
         })
         .collect()
 }
@@ -362,7 +367,7 @@ mod tests {
         after.limits.context = Some(200_000);
         assert_eq!(
             in_words(&before, &after),
-            "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context not stated → 200000 tokens"
+            "cache read no longer listed, batch input 1 $/Mtok new, input and output unchanged, context 200000 tokens new"
         );
         assert_eq!(in_words(&before, &before), "prices unchanged");
     }

@@ -4,6 +4,7 @@ mod cells;
 mod content;
 pub mod decision;
 pub mod difference;
+pub mod new_source;
 mod whole;
 
 pub use cells::{CellName, Cells};

@@ -1,4 +1,4 @@
-//! The cache of each kind of attention: bytes stored by size of the model, and bytes read beside those stored.
+//! The cache of each kind of attention: bytes stored by size of the model, and bytes read compared with those stored.
 
 use nalgebra::{DMatrix, DVector};
 

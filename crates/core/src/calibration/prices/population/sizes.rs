@@ -1,4 +1,4 @@
-//! Sizes of models: mean and covariance of log `N_a` and log `N_t`, and where the kinds of attention lie beside the mean.
+//! Sizes of models: mean and covariance of log `N_a` and log `N_t`, and where the kinds of attention lie relative to the mean.
 
 use nalgebra::{Matrix2, Vector2};
 
@@ -13,7 +13,7 @@ const MEAN_SHRINKAGE: f64 = 5.0;
 const SIZE_SHRINKAGE: f64 = 100.0;
 
 /// log `N_a` and log `N_t` of dense models or of mixtures: their own mean and covariance, drawn to those of all. The kinds of
-/// attention lie beside the mean; the covariance is that about the mean of all kinds, since each is known from few families.
+/// attention lie relative to the mean; the covariance is that about the mean of all kinds, since each is known from few families.
 pub(super) fn sizes(models: &[&PricedModel], is_dense: bool) -> Sizes {
     let both = [true, false].map(|dense| points(models, |other, _| other == dense));
     let all: Vec<Vector2<f64>> = both.iter().flatten().copied().collect();

@@ -32,7 +32,7 @@ fn every_text_entry_of_a_real_catalog_gives_a_sheet_or_one_reason() {
     };
     let catalog = std::fs::read(Path::new(&folder).join("litellm.json")).unwrap();
     let Json::Object(catalog) = json::parse(&catalog).unwrap() else {
-        panic!("the catalog is no object");
+        panic!("the catalog is not an object");
     };
     let mut sheets = Vec::new();
     let mut reasons: BTreeMap<_, usize> = BTreeMap::new();

@@ -1,0 +1,98 @@
+//! Writes the rows of recorded sheets: the same statements on both databases, and one round trip on
+//! PostgreSQL.
+
+mod announced;
+mod audited;
+mod periods;
+mod planned;
+mod sheets;
+mod sightings;
+
+use self::planned::Writing;
+use super::announced::Announced;
+use super::plan::Plan;
+use super::rows::{Connected, Rows, Statement};
+use super::work::Work;
+use super::{StoreError, audit, known};
+
+/// Prepares all statements of a recording before the write lock is taken.
+pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
+    known::prepare(connection).await?;
+    connection.prepare_rows(&WRITE).await
+}
+
+/// Writes what was planned, numbered from the one after `base`.
+pub(super) async fn write(
+    connection: &mut impl Connected,
+    work: &Work,
+    plan: &Plan,
+    announced: &Announced,
+    base: i64,
+) -> Result<(), StoreError> {
+    let writing = Writing {
+        work,
+        recordings: &work.recordings,
+        plan,
+        announced,
+        base,
+    };
+    connection.write_rows(&WRITE, &rows(&writing)).await
+}
+
+/// Count of numbers that the rows of a plan take: each table has numbers of its own.
+pub(super) fn numbers(work: &Work, plan: &Plan, announced: &Announced) -> i64 {
+    let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
+    let counts = [
+        work.recordings.len(),
+        periods.sum(),
+        announced.changes.len(),
+        1,
+    ];
+    let most = counts.into_iter().max().unwrap_or_default();
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+/// Rows for each piece of [`WRITE`].
+fn rows<'a>(writing: &Writing<'a>) -> Vec<Rows<'a>> {
+    vec![
+        writing.sheets(),
+        writing.documents(),
+        writing.answered_questions(),
+        writing.estimates(),
+        writing.estimate_sheets(),
+        writing.listings(),
+        writing.lost_sightings(),
+        writing.sightings(),
+        writing.looks(),
+        writing.read_entries(),
+        writing.unread_entries(),
+        writing.withdrawals(),
+        writing.gone_periods(),
+        writing.periods(),
+        writing.settled(),
+        writing.disagreements(),
+        writing.changes(),
+        writing.audit(),
+    ]
+}
+
+static WRITE: Statement = Statement::new(&[
+    sheets::SHEETS,
+    sheets::DOCUMENTS,
+    sheets::ANSWERED_QUESTIONS,
+    sheets::ESTIMATES,
+    sheets::ESTIMATE_SHEETS,
+    sheets::LISTINGS,
+    sightings::LOST_SIGHTINGS,
+    sightings::SIGHTINGS,
+    sightings::LOOKS,
+    sightings::READ_ENTRIES,
+    sightings::UNREAD_ENTRIES,
+    periods::WITHDRAWALS,
+    periods::GONE_PERIODS,
+    periods::PERIODS,
+    announced::SETTLED,
+    announced::DISAGREEMENTS,
+    announced::CHANGES,
+    audit::PIECE,
+]);

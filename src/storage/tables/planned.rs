@@ -1,0 +1,28 @@
+//! The plan of a recording, from which the rows of every table follow.
+
+use crate::storage::announced::Announced;
+use crate::storage::plan::{Plan, Step};
+use crate::storage::recording::Recording;
+use crate::storage::work::Work;
+
+/// The rows that are written.
+pub(super) struct Writing<'a> {
+    pub(super) work: &'a Work,
+    pub(super) recordings: &'a [Recording],
+    pub(super) plan: &'a Plan,
+    pub(super) announced: &'a Announced,
+    pub(super) base: i64,
+}
+
+impl<'a> Writing<'a> {
+    /// Recordings with the steps that do something.
+    pub(super) fn with(
+        &self,
+        does: fn(&Step) -> bool,
+    ) -> impl Iterator<Item = (&'a Recording, i64)> {
+        let steps = self.recordings.iter().zip(&self.plan.steps);
+        let numbered = steps.zip(self.base + 1..);
+        let found = numbered.filter(move |((_, step), _)| does(step));
+        found.map(|((recording, _), number)| (recording, number))
+    }
+}
