@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::Chart;
 use super::axis::{self, short};
+use super::labels::cut;
 use super::mark::{Anchor, area, bar, dashed, labelled, line, text};
 use super::scale::Scale;
 use super::table::{Cell, Table};
@@ -26,6 +27,8 @@ const RIGHT: f64 = 16.0;
 const AXIS: f64 = 26.0;
 /// Height of a line of the key below.
 const KEY: f64 = 18.0;
+/// Letters of a name in the key; the marks are read out with the whole.
+const LONGEST_NAME: usize = 44;
 
 /// A price of a host for a time.
 #[derive(Debug, Clone)]
@@ -77,7 +80,8 @@ impl Prices {
             @for (number, name) in self.key.iter().enumerate() {
                 @let y = bottom + AXIS + KEY * (number as f64 + 0.5);
                 (bar(Tone::Series(number), (LEFT, y - 2.0), (LEFT + 20.0, y + 2.0), 1.0))
-                (text(Tone::Ink, (LEFT + 28.0, y + 4.0), Anchor::Start, name))
+                @let beginning = cut(name, LONGEST_NAME);
+                (text(Tone::Ink, (LEFT + 28.0, y + 4.0), Anchor::Start, beginning.as_deref().unwrap_or(name)))
             }
         };
         Chart {
