@@ -76,7 +76,9 @@ pub(crate) fn beside(
     let place = |(dot, name): &((f64, f64), &str)| {
         let is_free =
             |area: &Area| within.contains(area) && !taken.iter().any(|other| other.overlaps(area));
-        let names = [Some((*name).to_owned()), cut(name)].into_iter().flatten();
+        let names = [Some((*name).to_owned()), cut(name, LONGEST)]
+            .into_iter()
+            .flatten();
         let (label, area) = names
             .flat_map(|name| around(*dot, &name))
             .find(|(_, area)| is_free(area))?;
@@ -86,10 +88,10 @@ pub(crate) fn beside(
     dots.iter().map(place).collect()
 }
 
-/// The beginning of a long name.
-fn cut(name: &str) -> Option<String> {
-    let start: String = name.chars().take(LONGEST).collect();
-    (name.chars().count() > LONGEST + 2).then(|| format!("{start}…"))
+/// The beginning of a name that has more letters; none where it has not.
+pub(crate) fn cut(name: &str, longest: usize) -> Option<String> {
+    let start: String = name.chars().take(longest).collect();
+    (name.chars().count() > longest + 2).then(|| format!("{start}…"))
 }
 
 /// The places around a dot: right and left, above and below.

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::Chart;
 use super::axis::short;
 use super::frame::{self, AXIS, Axis, Frame};
+use super::labels::cut;
 use super::mark::{Anchor, area, bar, dashed, labelled, line, text};
 use super::scale::{Scale, extent};
 use super::table::{Cell, Table};
@@ -17,6 +18,8 @@ use unroof_core::units::{compact, readable};
 const FRAME: Frame = Frame::new(frame::WIDTH, 200.0);
 /// Height of a line of the key below.
 const KEY: f64 = 18.0;
+/// Letters of a name in the key; the marks are read out with the whole.
+const LONGEST_NAME: usize = 44;
 
 /// A price of a host for a time.
 #[derive(Debug, Clone)]
@@ -67,7 +70,8 @@ impl Prices {
             @for (number, name) in self.key.iter().enumerate() {
                 @let y = FRAME.bottom + AXIS + KEY * (number as f64 + 0.5);
                 (bar(Tone::Series(number), (FRAME.left, y - 2.0), (FRAME.left + 20.0, y + 2.0), 1.0))
-                (text(Tone::Ink, (FRAME.left + 28.0, y + 4.0), Anchor::Start, name))
+                @let beginning = cut(name, LONGEST_NAME);
+                (text(Tone::Ink, (FRAME.left + 28.0, y + 4.0), Anchor::Start, beginning.as_deref().unwrap_or(name)))
             }
         };
         Chart {

@@ -25,7 +25,7 @@ const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 pub(super) const NO_BREAK: &str = "\u{a0}";
 
-/// Parts of a report in addition to the estimates.
+/// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounds {
     /// Nothing.
@@ -150,7 +150,7 @@ impl Columns {
             (widths(longest_word, 2), false),
             (widths(longest_word, 1), true),
         ];
-        // Every two columns have a blank between them, in addition to their padding.
+        // Every two columns have a blank between them, beside their padding.
         let between = header.len().saturating_sub(1);
         let whole = |least: &[usize]| least.iter().sum::<usize>() + between;
         let fits = |(least, _): &&(Vec<usize>, bool)| whole(least) <= width();
@@ -399,7 +399,7 @@ fn equal_entries<'a>(entries: &[&'a Reading]) -> Vec<(&'a Reading, String)> {
     folded.into_iter().map(named).collect()
 }
 
-/// The value of a reading with its range and what is read next to it.
+/// The value of a reading with its range and what is read beside it.
 fn result(reading: &Reading) -> String {
     let details: Vec<String> = reading.details.iter().map(detail).collect();
     format!("{} {}", answer_of(reading), details.join(" "))
