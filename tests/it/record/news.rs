@@ -109,7 +109,7 @@ async fn a_retirement_and_its_cancellation_are_news_once() {
             null,
             at,
             null,
-            "is no longer sold from 2027-03-01T00:00:00Z"
+            "is no longer sold from 2027-03-01"
         ]);
         assert_eq!(reported().await, std::slice::from_ref(&announced));
         let sheets = api
