@@ -4,8 +4,6 @@
 //! cannot be added: the lists of routes name a scope for each.
 
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -13,15 +11,13 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
-use tokio::sync::Mutex;
 
 use super::App;
 use super::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
-use crate::access::{Access, Actor, Caller, Identity, Key, KeyRing, RefusedKey, Scope};
-use crate::storage::StoreError;
+use crate::access::{Access, Actor, Caller, Identity, Key, RefusedKey, Scope};
 
 /// What a route needs of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +40,6 @@ impl Needs {
 
 /// The name of the cookie of a signed-in browser.
 pub(super) const SESSION: &str = "unroof_session";
-
-/// Time for which the keys in memory count as current: a revoked key is refused on every replica within this time.
-const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
 
 /// A route, or several methods of one, with what it needs.
 pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
@@ -207,24 +200,9 @@ impl App {
     /// # Errors
     /// There is none, it has expired, or the database was never reached.
     pub(super) async fn key(&self, text: &str) -> Result<Key, Problem> {
-        let ring = self.key_ring().await?;
+        let ring = self.keys.ring(&self.store, self.now()).await?;
         let found = ring.find(text, self.now()).cloned();
         found.map_err(refused_key)
-    }
-
-    /// The keys that are not revoked, at most half a second old. While the database is unreachable, those that were known
-    /// last: nobody can revoke one meanwhile.
-    async fn key_ring(&self) -> Result<Arc<KeyRing>, StoreError> {
-        if let Some(ring) = self.keys.current() {
-            return ring;
-        }
-        let _turn = self.keys.turn.lock().await;
-        if let Some(ring) = self.keys.current() {
-            return ring;
-        }
-        let asked_at = Instant::now();
-        let ring = self.store.key_ring(self.now()).await;
-        self.keys.keep(ring, asked_at)
     }
 }
 
@@ -242,54 +220,6 @@ fn user(access: &Access, request: &Parts) -> Option<Caller> {
         identity: Identity::User(name.to_owned()),
         scope: users.scopes.scope_of(groups).max(access.anonymous),
     })
-}
-
-/// The keys in memory.
-#[derive(Debug, Default)]
-pub(super) struct Keys {
-    known: RwLock<Known>,
-    /// Held while they are read, so that the requests that wait share the outcome.
-    turn: Mutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    ring: Option<Arc<KeyRing>>,
-    asked_at: Option<Instant>,
-}
-
-impl Keys {
-    /// The keys, if they were asked for a moment ago; an error if there was no answer then, and never before.
-    fn current(&self) -> Option<Result<Arc<KeyRing>, StoreError>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known
-            .asked_at
-            .filter(|at| at.elapsed() < KEYS_FRESH_FOR)
-            .map(|_| known.ring.clone().ok_or(StoreError::Away))
-    }
-
-    fn keep(
-        &self,
-        ring: Result<KeyRing, StoreError>,
-        asked_at: Instant,
-    ) -> Result<Arc<KeyRing>, StoreError> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.asked_at = Some(asked_at);
-        match ring {
-            Ok(ring) => {
-                let ring = Arc::new(ring);
-                known.ring = Some(Arc::clone(&ring));
-                Ok(ring)
-            }
-            Err(error) => known.ring.clone().ok_or(error),
-        }
-    }
-
-    /// Makes the next request read the keys again.
-    pub(super) fn forget(&self) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.asked_at = None;
-    }
 }
 
 /// The sender of a request, for handlers that record it or that depend on its scope.

@@ -11,9 +11,9 @@ use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
-use super::access::Keys;
 use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
+use super::known_keys::Keys;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;

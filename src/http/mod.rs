@@ -30,6 +30,7 @@ mod history;
 mod hosts;
 mod infer;
 mod keys;
+mod known_keys;
 mod limits;
 mod list_text;
 mod local;

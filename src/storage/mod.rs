@@ -2,6 +2,7 @@
 
 mod announced;
 mod audit;
+mod audit_log;
 mod change_filter;
 mod change_summary;
 mod changes;
@@ -51,7 +52,8 @@ mod withdrawals;
 mod work;
 mod writing;
 
-pub use audit::{AuditAction, AuditRow, CallerKind};
+pub use audit::{AuditAction, CallerKind};
+pub use audit_log::AuditRow;
 pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};

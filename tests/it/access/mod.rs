@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::support::{Api, Reply, TestDatabase, clock};
 
 /// A service that answers callers with a key.
-async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Store) {
+pub(crate) async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Store) {
     let store = database.store().await;
     let access = Access {
         requires_keys: true,
@@ -29,7 +29,7 @@ async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Sto
 }
 
 /// A key, made as the command line makes it.
-async fn key(store: &Store, name: &str, scope: Scope) -> String {
+pub(crate) async fn key(store: &Store, name: &str, scope: Scope) -> String {
     let key = NewKey::random().unwrap();
     let new = NewKeyRow {
         id: Uuid::new_v4(),
