@@ -16,11 +16,12 @@ use axum::routing::MethodRouter;
 use tokio::sync::Mutex;
 
 use super::App;
+use super::client_limit::{self, Account};
 use super::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
-use crate::access::{Access, Actor, Caller, Identity, Key, KeyRing, RefusedKey, Scope};
+use crate::access::{Access, Actor, Caller, Client, Identity, Key, KeyRing, RefusedKey, Scope};
 use crate::storage::StoreError;
 
 /// What a route needs of its caller.
@@ -52,7 +53,10 @@ const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
 pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
     match needs {
         Needs::Nothing => route,
-        Needs::Scope(scope) => route.route_layer(from_fn_with_state(scope, require)),
+        // The last layer is the outermost: a request that is refused for its scope is charged too.
+        Needs::Scope(scope) => route
+            .route_layer(from_fn_with_state(scope, require))
+            .route_layer(from_fn_with_state(scope, client_limit::charge)),
     }
 }
 
@@ -113,6 +117,14 @@ fn refused_key(refused: RefusedKey) -> Problem {
 pub(super) async fn identify(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let identified = app.caller(&head).await;
+    if let Some(quotas) = &app.quotas {
+        let account = Account {
+            quotas: Arc::clone(quotas),
+            client: app.client(&head, identified.as_ref().ok()),
+            most_bytes: app.limits.body_bytes,
+        };
+        head.extensions.insert(account);
+    }
     head.extensions.insert(Identified(identified));
     next.run(Request::from_parts(head, body)).await
 }
@@ -176,6 +188,14 @@ impl App {
         }
     }
 
+    /// The client that a request counts for. One with a refused key counts for its address.
+    fn client(&self, request: &Parts, caller: Option<&Caller>) -> Client {
+        let peer = request.extensions.get::<Peer>();
+        let address = peer.and_then(|peer| peer.client(&self.access.proxies, &request.headers));
+        let identity = caller.map_or(&Identity::Anonymous, |caller| &caller.identity);
+        Client::of(identity, address)
+    }
+
     /// Whether the client's connection is encrypted, as a trusted proxy says.
     pub(super) fn is_encrypted(&self, request: &Request) -> bool {
         let peer = request.extensions().get::<Peer>();
@@ -195,8 +215,9 @@ impl App {
         let key = self.key(key).await?;
         Ok(Caller {
             scope: Some(key.scope),
+            // A signed-in browser acts, and is limited, as the key that it signed in with.
             identity: Identity::Key {
-                id: key.id,
+                id: key.origin,
                 name: key.name,
             },
         })

@@ -21,6 +21,7 @@ use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
 use super::queue::gather_hasty;
+use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
 use super::watchlist::Watchlist;
@@ -70,6 +71,10 @@ pub struct App {
     /// Workers that serialise long pages.
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
+    /// Budgets of clients; none where clients are not limited.
+    pub(super) quotas: Option<Arc<Quotas>>,
+    /// Refusals of clients beyond their budgets.
+    pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
     pub(super) line_readers: Arc<Semaphore>,
 }
@@ -188,7 +193,9 @@ impl App {
             computing: workers("computing", Normal, threads, threads),
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
-            refusals: Arc::default(),
+            refusals: Arc::new(Refusals::counting("busy: refusing requests")),
+            quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
+            limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
         }
