@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::extract::discard;
+use super::extract::{discard, stated_length};
 use super::problem::{LIMITED, Problem};
 use super::queue::CLIENT;
 use super::quota::{Exhausted, Quotas, cost};
@@ -28,7 +27,7 @@ pub(super) async fn charge(State(needed): State<Scope>, request: Request, next: 
     let Some(account) = request.extensions().get::<Account>().cloned() else {
         return next.run(request).await;
     };
-    let points = cost(needed, request.body().size_hint().exact());
+    let points = cost(needed, length(request.headers()));
     let Account { quotas, client, .. } = &account;
     let rest = match quotas.charge(client, points) {
         Ok(rest) => rest,
@@ -46,6 +45,12 @@ pub(super) async fn charge(State(needed): State<Scope>, request: Request, next: 
     };
     quotas.announce(rest, response.headers_mut());
     response
+}
+
+/// Bytes of a request's body; none if they are not stated.
+fn length(headers: &HeaderMap) -> Option<usize> {
+    let is_unknown = headers.contains_key(header::TRANSFER_ENCODING);
+    (!is_unknown).then(|| stated_length(headers).unwrap_or_default())
 }
 
 impl Account {

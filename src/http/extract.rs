@@ -214,7 +214,7 @@ impl MostBytes {
     }
 }
 
-fn stated_length(headers: &HeaderMap) -> Option<usize> {
+pub(super) fn stated_length(headers: &HeaderMap) -> Option<usize> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()

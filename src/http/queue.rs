@@ -511,4 +511,73 @@ mod tests {
         // The last ones are served: the queue is short by then.
         assert_eq!(refused, 2);
     }
+
+    /// Enqueues a request of a client; resolves to its outcome.
+    fn wait_as(
+        queue: &Arc<Queue>,
+        client: &Client,
+    ) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
+        let (queue, client) = (Arc::clone(queue), client.clone());
+        tokio::spawn(async move { CLIENT.scope(client, queue.enter()).await })
+    }
+
+    fn clients() -> [Client; 2] {
+        [1, 2].map(|number| Client::User(number.to_string().into()))
+    }
+
+    #[tokio::test]
+    async fn clients_take_turns_so_that_one_with_many_requests_delays_only_itself() {
+        let queue = Queue::new(1, 8);
+        let [greedy, modest] = clients();
+        let mut turn = wait_as(&queue, &greedy).await.unwrap().unwrap();
+        let mut waiting = Vec::new();
+        for client in [&greedy, &greedy, &greedy, &modest] {
+            waiting.push(wait_as(&queue, client));
+            until_waiting(&queue, waiting.len()).await;
+        }
+        // Of the four, the last comes second.
+        for next in [0, 2, 0, 0] {
+            drop(turn);
+            let next = waiting.remove(next);
+            turn = next.await.unwrap().unwrap();
+            assert!(waiting.iter().all(|other| !other.is_finished()));
+        }
+        drop(turn);
+        assert_eq!(queue.lengths(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_client_has_half_of_the_queue_and_others_the_rest() {
+        let queue = Queue::new(2, 8);
+        let [greedy, modest] = clients();
+        let running = [(); 2].map(|()| wait_as(&queue, &greedy));
+        let [first, second] = running.map(async |turn| turn.await.unwrap().unwrap());
+        let (first, second) = (first.await, second.await);
+        let mut waiting: Vec<_> = (0..2).map(|_| wait_as(&queue, &greedy)).collect();
+        until_waiting(&queue, 2).await;
+        let share = Err(Refused::Share);
+        assert_eq!(
+            wait_as(&queue, &greedy).await.unwrap().map(drop),
+            share.clone()
+        );
+        let has_room = async |client: &Client| {
+            let room = async { queue.has_room() };
+            CLIENT.scope(client.clone(), room).await
+        };
+        assert_eq!(has_room(&greedy).await, share);
+        assert_eq!(has_room(&modest).await, Ok(()));
+        // A request whose client has left is none.
+        let left = waiting.remove(0);
+        left.abort();
+        assert!(left.await.is_err());
+        assert_eq!(has_room(&greedy).await, Ok(()));
+        waiting.extend((0..4).map(|_| wait_as(&queue, &modest)));
+        until_waiting(&queue, 6).await;
+        drop((first, second));
+        for turn in waiting {
+            drop(turn.await.unwrap().unwrap());
+        }
+        assert_eq!(queue.lengths(), (0, 0));
+        assert_eq!(has_room(&greedy).await, Ok(()));
+    }
 }

@@ -25,21 +25,21 @@ pub(super) const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("rateli
 pub(super) const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Points of a read.
-const READ: u64 = 1;
+const READ: usize = 1;
 /// Points of what is computed for one request, or written.
-const COMPUTED: u64 = 20;
+const COMPUTED: usize = 20;
 /// Bytes of a catalog that cost another point.
-const BYTES_PER_POINT: u64 = 16 * 1024;
+const BYTES_PER_POINT: usize = 16 * 1024;
 /// Charges after which idle clients are forgotten, or more if more clients are remembered.
 const BETWEEN_SWEEPS: usize = 1024;
 
 /// Points of a request to a route that needs a scope; `length` is that of its body, none if it is not stated, which costs
 /// all that there can be.
-pub(super) fn cost(needed: Scope, length: Option<u64>) -> u64 {
+pub(super) fn cost(needed: Scope, length: Option<usize>) -> usize {
     match needed {
         Scope::Read | Scope::Admin => READ,
         Scope::Ask => COMPUTED,
-        Scope::Observe => length.map_or(u64::MAX, |length| COMPUTED + length / BYTES_PER_POINT),
+        Scope::Observe => length.map_or(usize::MAX, |length| COMPUTED + length / BYTES_PER_POINT),
     }
 }
 
@@ -86,7 +86,7 @@ impl<C: Clock + Clone> Quotas<C> {
     ///
     /// # Errors
     /// It has less; nothing is taken.
-    pub(super) fn charge(&self, client: &Client, points: u64) -> Result<Rest, Exhausted> {
+    pub(super) fn charge(&self, client: &Client, points: usize) -> Result<Rest, Exhausted> {
         self.sweep();
         let charged = self.limiter.check_key_n(client, self.within(points));
         match charged {
@@ -98,7 +98,7 @@ impl<C: Clock + Clone> Quotas<C> {
     }
 
     /// Gives a client the points back that were charged for a request.
-    pub(super) fn give_back(&self, client: &Client, points: u64, rest: Rest) -> Rest {
+    pub(super) fn give_back(&self, client: &Client, points: usize, rest: Rest) -> Rest {
         let points = self.within(points);
         let time = Nanos::from(self.per_point()) * u64::from(points.get());
         self.states.take_time(client, time);
@@ -106,7 +106,7 @@ impl<C: Clock + Clone> Quotas<C> {
     }
 
     /// Points as the limiter takes them: at least one, at most the whole budget.
-    fn within(&self, points: u64) -> NonZeroU32 {
+    fn within(&self, points: usize) -> NonZeroU32 {
         let points = u32::try_from(points).unwrap_or(u32::MAX);
         NonZeroU32::new(points).map_or(NonZeroU32::MIN, |points| points.min(self.limits.burst))
     }
@@ -150,7 +150,9 @@ impl<C: Clock + Clone> Quotas<C> {
             if time.is_zero() { 0 } else { seconds(time) }
         );
         for (name, value) in [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, left)] {
-            headers.extend(HeaderValue::try_from(value).map(|value| (name, value)));
+            if let Ok(value) = HeaderValue::try_from(value) {
+                headers.insert(name, value);
+            }
         }
     }
 }
@@ -262,7 +264,7 @@ mod tests {
     fn what_costs_more_than_the_whole_costs_the_whole() {
         let (quotas, clock) = quotas(10, 50);
         let client = client();
-        assert_eq!(quotas.charge(&client, u64::MAX), Ok(Rest(0)));
+        assert_eq!(quotas.charge(&client, usize::MAX), Ok(Rest(0)));
         clock.advance(Duration::from_secs(4));
         let wait = Duration::from_secs(1);
         assert_eq!(quotas.charge(&client, 51), Err(Exhausted(wait)));
@@ -328,6 +330,6 @@ mod tests {
         assert_eq!(cost(Scope::Ask, None), 20);
         assert_eq!(cost(Scope::Observe, Some(0)), 20);
         assert_eq!(cost(Scope::Observe, Some(1 << 20)), 84);
-        assert_eq!(cost(Scope::Observe, None), u64::MAX);
+        assert_eq!(cost(Scope::Observe, None), usize::MAX);
     }
 }
