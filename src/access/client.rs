@@ -10,12 +10,12 @@ use super::Identity;
 /// Bits of an IPv6 address that a client cannot choose: one subscriber has at least all addresses after them.
 const SUBSCRIBER_BITS: u32 = 64;
 
-/// A client, as limits tell clients apart.
+/// A client, as limits distinguish clients.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Client {
     /// The holder of a key, wherever its requests come from.
     Key(Uuid),
-    /// A user whom a trusted proxy has signed in.
+    /// A user that a trusted proxy has signed in.
     User(Arc<str>),
     /// A stranger, by [`network_of`] the address.
     Network(IpAddr),

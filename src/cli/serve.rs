@@ -265,14 +265,12 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
 }
 
 fn announce(address: &ListenAddress, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
-    if !address.is_local() {
-        if !has_names {
-            // Printed at every log level.
-            writeln!(
-                terminal::stderr(),
-                "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
-            )?;
-        }
+    if !address.is_local() && !has_names {
+        // Printed at every log level.
+        writeln!(
+            terminal::stderr(),
+            "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
+        )?;
     }
     tracing::info!(%address, database = %url, "listening");
     let mut out = terminal::stdout();

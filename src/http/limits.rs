@@ -12,7 +12,7 @@ pub struct Limits {
     pub connections: usize,
     /// Concurrent connections of one address, or of an IPv6 /64, that is no trusted proxy's; more are refused with 503.
     pub connections_per_address: Option<usize>,
-    /// What one client may use; no limit if none.
+    /// Budget of one client; no limit if none.
     pub client: Option<ClientLimits>,
     /// Size of a request's line and headers, in bytes.
     pub head_bytes: usize,

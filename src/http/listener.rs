@@ -20,7 +20,7 @@ const SEND_BUFFER: u32 = 128 * 1024;
 /// Backlog of connections not yet accepted.
 const WAITING_CONNECTIONS: u32 = 1024;
 
-/// Where a service listens.
+/// Address of a service, as it listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
     /// Address and port.

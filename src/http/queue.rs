@@ -273,9 +273,9 @@ impl Queue {
     }
 
     /// Passes a turn to the next waiting request.
-    fn hand_on(self: Arc<Self>, client: Option<Client>, is_hasty: bool) {
+    fn hand_on(self: Arc<Self>, client: Option<&Client>, is_hasty: bool) {
         let mut state = locked(&self.state);
-        state.lane(is_hasty).ended(client.as_ref());
+        state.lane(is_hasty).ended(client);
         let mut turn = Turn {
             queue: Some(Arc::clone(&self)),
             client: None,
@@ -375,7 +375,7 @@ enum Joined {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.hand_on(self.client.take(), self.is_hasty);
+            queue.hand_on(self.client.as_ref(), self.is_hasty);
         }
     }
 }

@@ -14,7 +14,7 @@ const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 /// Recent refusals.
 #[derive(Debug)]
 pub(super) struct Refusals {
-    /// What the log says of them.
+    /// Text of the log line about them.
     message: &'static str,
     lately: Mutex<Lately>,
 }

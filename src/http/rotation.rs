@@ -1,4 +1,4 @@
-//! A queue that takes turns between the keys of its items: whoever waits with many delays only itself.
+//! A queue that takes turns between the keys of its items: a key with many items delays only itself.
 
 use std::collections::VecDeque;
 

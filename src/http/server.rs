@@ -207,8 +207,8 @@ impl Connections {
         }
     }
 
-    /// A permit for a connection; or the reason why there is none. An address with too many is refused at once, so that
-    /// nobody else waits for it.
+    /// A permit for a connection; or the reason why there is none. An address with too many is refused at once, so that no
+    /// other one waits for it.
     async fn admit(&self, peer: Peer) -> Result<Place, &'static str> {
         let of_address = self
             .per_address

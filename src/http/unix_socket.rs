@@ -57,7 +57,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Whether a file is a socket on which nobody listens any more.
+/// Whether a file is a socket that no process listens on any more.
 fn is_abandoned(file: &Path) -> bool {
     let is_socket = fs::symlink_metadata(file).is_ok_and(|data| data.file_type().is_socket());
     let refused = |error: io::Error| error.kind() == ErrorKind::ConnectionRefused;

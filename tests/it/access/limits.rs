@@ -226,7 +226,7 @@ async fn a_client_with_many_questions_at_once_fills_half_of_the_queue_and_others
 }
 
 #[test]
-fn strangers_are_told_apart_by_the_address_that_a_trusted_proxy_hands_on() {
+fn strangers_are_distinguished_by_the_address_that_a_trusted_proxy_hands_on() {
     on_each_database_blocking(|database| {
         let arguments = ["--database-url", &database.url, "--listen", "127.0.0.1:0"];
         let limits = ["--anonymous", "read", "--client-rate", "1"];
@@ -255,7 +255,7 @@ fn strangers_are_told_apart_by_the_address_that_a_trusted_proxy_hands_on() {
         assert!(same_network.into_iter().any(|status| status == 429));
         exhaust("2001:db8:0:2::1");
         drop(server);
-        // A service that only this machine can reach limits nobody by itself.
+        // A service that only this machine can reach has no limits by itself.
         let open = Server::start_with(&arguments);
         let url = format!("{}/models", open.address);
         let answer = client.get(&url).call().unwrap();

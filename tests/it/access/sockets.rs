@@ -1,4 +1,4 @@
-//! What a service listens on: a Unix socket, a socket that the supervisor has opened; and connections of one address.
+//! Sockets of a service: a Unix socket, a socket that the supervisor has opened; and connections of one address.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
