@@ -1,5 +1,6 @@
 //! The client that a request counts for.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -32,6 +33,18 @@ impl Client {
             (Identity::User(name), _) => Self::User(name.as_str().into()),
             (_, Some(address)) => Self::Network(network_of(address)),
             (_, None) => Self::Local,
+        }
+    }
+}
+
+/// A name that no other client has.
+impl fmt::Display for Client {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(id) => write!(to, "key {id}"),
+            Self::User(name) => write!(to, "user {name}"),
+            Self::Network(address) => write!(to, "network {address}"),
+            Self::Local => to.write_str("local"),
         }
     }
 }

@@ -103,6 +103,7 @@ async fn run_service(
     url: &DatabaseUrl,
     estimator: Estimator,
 ) -> anyhow::Result<()> {
+    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
     let server = match Server::inherited().context("cannot use the socket of the supervisor")? {

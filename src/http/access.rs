@@ -120,6 +120,8 @@ pub(super) async fn identify(State(app): State<App>, request: Request, next: Nex
     if let Some(quotas) = &app.quotas {
         let account = Account {
             quotas: Arc::clone(quotas),
+            shared: app.shared_quotas.clone(),
+            now: app.now(),
             client: app.client(&head, identified.as_ref().ok()),
             most_bytes: app.limits.body_bytes,
         };

@@ -61,6 +61,7 @@ mod rotation;
 mod search;
 mod series;
 mod server;
+mod shared_quota;
 mod since;
 mod some_of_answer;
 mod track_record;

@@ -55,12 +55,12 @@ pub(super) struct Quotas<C: Clock = DefaultClock> {
 }
 
 /// The rest of a client's budget, in points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rest(u32);
 
 /// The client has too little left, and must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Exhausted(Duration);
+pub(super) struct Exhausted(pub(super) Duration);
 
 impl Quotas {
     /// Whole budgets.
@@ -99,9 +99,8 @@ impl<C: Clock + Clone> Quotas<C> {
 
     /// Gives a client the points back that were charged for a request.
     pub(super) fn give_back(&self, client: &Client, points: usize, rest: Rest) -> Rest {
+        self.states.take_time(client, self.time_of(points).into());
         let points = self.within(points);
-        let time = Nanos::from(self.per_point()) * u64::from(points.get());
-        self.states.take_time(client, time);
         Rest(self.limits.burst.get().min(rest.0 + points.get()))
     }
 
@@ -109,6 +108,18 @@ impl<C: Clock + Clone> Quotas<C> {
     fn within(&self, points: usize) -> NonZeroU32 {
         let points = u32::try_from(points).unwrap_or(u32::MAX);
         NonZeroU32::new(points).map_or(NonZeroU32::MIN, |points| points.min(self.limits.burst))
+    }
+
+    /// Time in which points come back, at most those of the whole budget.
+    pub(super) fn time_of(&self, points: usize) -> Duration {
+        self.per_point() * self.within(points).get()
+    }
+
+    /// The rest of a budget that is whole again after a time.
+    pub(super) fn rest_at(&self, time: Duration) -> Rest {
+        let spent = time.as_nanos().div_ceil(self.per_point().as_nanos().max(1));
+        let spent = u32::try_from(spent).unwrap_or(u32::MAX);
+        Rest(self.limits.burst.get().saturating_sub(spent))
     }
 
     /// Time in which a point comes back.
@@ -225,6 +236,7 @@ mod tests {
         let limits = ClientLimits {
             rate: NonZeroU32::new(rate).unwrap(),
             burst: NonZeroU32::new(burst).unwrap(),
+            is_shared: false,
         };
         let clock = FakeRelativeClock::default();
         (Quotas::at(limits, clock.clone()), clock)

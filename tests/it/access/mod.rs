@@ -6,6 +6,7 @@ mod limits;
 mod pages;
 mod routes;
 mod serve;
+mod shared_limits;
 #[cfg(target_os = "linux")]
 mod sockets;
 
