@@ -52,11 +52,12 @@ const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
 /// A route, or several methods of one, with what it needs.
 pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
     match needs {
-        Needs::Nothing => route,
+        // Only what such a route stores is charged: a sign-in.
+        Needs::Nothing => route.route_layer(from_fn_with_state(None, client_limit::charge)),
         // The last layer is the outermost: a request that is refused for its scope is charged too.
         Needs::Scope(scope) => route
             .route_layer(from_fn_with_state(scope, require))
-            .route_layer(from_fn_with_state(scope, client_limit::charge)),
+            .route_layer(from_fn_with_state(Some(scope), client_limit::charge)),
     }
 }
 

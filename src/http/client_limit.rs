@@ -28,10 +28,15 @@ pub(super) struct Account {
     pub(super) most_bytes: usize,
 }
 
-/// Charges a request to a route that needs a scope. An answer that the client has already is free: a 304 gives the points
+/// Charges a request to a route that needs a scope, if it needs one. An answer that the client has already is free: a 304 gives the points
 /// back.
-pub(super) async fn charge(State(needed): State<Scope>, request: Request, next: Next) -> Response {
-    let Some(account) = request.extensions().get::<Account>().cloned() else {
+pub(super) async fn charge(
+    State(needed): State<Option<Scope>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let account = request.extensions().get::<Account>().cloned();
+    let (Some(account), false) = (account, needed.is_none() && request.method().is_safe()) else {
         return next.run(request).await;
     };
     let points = cost(needed, length(request.headers()));

@@ -33,13 +33,15 @@ const BYTES_PER_POINT: usize = 16 * 1024;
 /// Charges after which idle clients are forgotten, or more if more clients are remembered.
 const BETWEEN_SWEEPS: usize = 1024;
 
-/// Points of a request to a route that needs a scope; `length` is that of its body, none if it is not stated, which costs
+/// Points of a request to a route that needs a scope; one that needs none stores something. `length` is that of its body, none if it is not stated, which costs
 /// all that there can be.
-pub(super) fn cost(needed: Scope, length: Option<usize>) -> usize {
+pub(super) fn cost(needed: Option<Scope>, length: Option<usize>) -> usize {
     match needed {
-        Scope::Read | Scope::Admin => READ,
-        Scope::Ask => COMPUTED,
-        Scope::Observe => length.map_or(usize::MAX, |length| COMPUTED + length / BYTES_PER_POINT),
+        Some(Scope::Read | Scope::Admin) => READ,
+        Some(Scope::Ask) | None => COMPUTED,
+        Some(Scope::Observe) => {
+            length.map_or(usize::MAX, |length| COMPUTED + length / BYTES_PER_POINT)
+        }
     }
 }
 
@@ -338,10 +340,11 @@ mod tests {
 
     #[test]
     fn a_request_costs_what_its_route_computes_and_its_catalog_holds() {
-        assert_eq!(cost(Scope::Read, Some(0)), 1);
-        assert_eq!(cost(Scope::Ask, None), 20);
-        assert_eq!(cost(Scope::Observe, Some(0)), 20);
-        assert_eq!(cost(Scope::Observe, Some(1 << 20)), 84);
-        assert_eq!(cost(Scope::Observe, None), usize::MAX);
+        assert_eq!(cost(Some(Scope::Read), Some(0)), 1);
+        assert_eq!(cost(Some(Scope::Ask), None), 20);
+        assert_eq!(cost(None, Some(60)), 20);
+        assert_eq!(cost(Some(Scope::Observe), Some(0)), 20);
+        assert_eq!(cost(Some(Scope::Observe), Some(1 << 20)), 84);
+        assert_eq!(cost(Some(Scope::Observe), None), usize::MAX);
     }
 }

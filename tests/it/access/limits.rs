@@ -159,6 +159,8 @@ async fn a_browser_has_the_budget_of_its_key_however_often_it_signs_in() {
                 .header("sec-fetch-site", "same-origin")
                 .body(Body::from(format!("key={reader}")));
             let entered = api.send(form.unwrap()).await;
+            // Those of a caller without a key, which it still is.
+            assert_took(1_000 - 20 * (number - 1), &entered, 20);
             let cookie = entered.header("set-cookie").unwrap();
             let cookie = [("cookie", cookie.split(';').next().unwrap())];
             let page = api.ask(Method::GET, "/ui/truth", &cookie).await;
