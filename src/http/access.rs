@@ -4,6 +4,7 @@
 //! cannot be added: the lists of routes name a scope for each.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -13,11 +14,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
 use super::App;
+use super::client_limit::{self, Account};
 use super::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
-use crate::access::{Access, Actor, Caller, Identity, Key, RefusedKey, Scope};
+use crate::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// What a route needs of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +46,12 @@ pub(super) const SESSION: &str = "unroof_session";
 /// A route, or several methods of one, with what it needs.
 pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
     match needs {
-        Needs::Nothing => route,
-        Needs::Scope(scope) => route.route_layer(from_fn_with_state(scope, require)),
+        // Only what such a route stores is charged: a sign-in.
+        Needs::Nothing => route.route_layer(from_fn_with_state(None, client_limit::charge)),
+        // The last layer is the outermost: a request that is refused for its scope is charged too.
+        Needs::Scope(scope) => route
+            .route_layer(from_fn_with_state(scope, require))
+            .route_layer(from_fn_with_state(Some(scope), client_limit::charge)),
     }
 }
 
@@ -106,6 +112,16 @@ fn refused_key(refused: RefusedKey) -> Problem {
 pub(super) async fn identify(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let identified = app.caller(&head).await;
+    if let Some(quotas) = &app.quotas {
+        let account = Account {
+            quotas: Arc::clone(quotas),
+            shared: app.shared_quotas.clone(),
+            now: app.now(),
+            client: app.client(&head, identified.as_ref().ok()),
+            most_bytes: app.limits.body_bytes,
+        };
+        head.extensions.insert(account);
+    }
     head.extensions.insert(Identified(identified));
     next.run(Request::from_parts(head, body)).await
 }
@@ -169,6 +185,14 @@ impl App {
         }
     }
 
+    /// The client that a request counts for. One with a refused key counts for its address.
+    fn client(&self, request: &Parts, caller: Option<&Caller>) -> Client {
+        let peer = request.extensions.get::<Peer>();
+        let address = peer.and_then(|peer| peer.client(&self.access.proxies, &request.headers));
+        let identity = caller.map_or(&Identity::Anonymous, |caller| &caller.identity);
+        Client::of(identity, address)
+    }
+
     /// Whether the client's connection is encrypted, as a trusted proxy says.
     pub(super) fn is_encrypted(&self, request: &Request) -> bool {
         let peer = request.extensions().get::<Peer>();
@@ -188,8 +212,9 @@ impl App {
         let key = self.key(key).await?;
         Ok(Caller {
             scope: Some(key.scope),
+            // A signed-in browser acts, and is limited, as the key that it signed in with.
             identity: Identity::Key {
-                id: key.id,
+                id: key.origin,
                 name: key.name,
             },
         })
