@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
 use super::extract::{discard, stated_length};
+use super::manners::CLIENT;
 use super::problem::{LIMITED, Problem};
-use super::queue::CLIENT;
 use super::quota::{Exhausted, Quotas, Rest, cost};
 use super::shared_quota::SharedQuotas;
 use crate::access::{Client, Scope};

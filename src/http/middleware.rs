@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::coding::Coding;
+use super::manners::note_refusal;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use super::queue::note_refusal;
 use super::refusals::PAUSE;
 use super::ui::{HTML, as_page};
 

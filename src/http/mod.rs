@@ -36,6 +36,7 @@ mod limits;
 mod list_text;
 mod listener;
 mod local;
+mod manners;
 mod market;
 mod meters;
 mod metrics;

@@ -14,10 +14,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use super::listener::{Server, Stream, try_answer};
+use super::manners::MANNERS;
 use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
 use super::per_address::{Counted, PerAddress, TooMany};
-use super::queue::MANNERS;
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
+use super::manners::{hold_hasty, is_hasty};
 use super::problem::{INTERNAL, LIMITED, Problem};
-use super::queue::{Queue, Refused, Turn, hold_hasty, is_hasty};
+use super::queue::{Queue, Refused, Turn};
 use crate::import::Priority;
 
 /// A pool for one kind of work, with its own threads: blocked threads of other pools do not delay it.
