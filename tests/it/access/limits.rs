@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::support::{Api, Reply, on_each_database, on_each_database_blocking, sheet, sheet_of};
 
 /// A budget that comes back slowly: within a test, a few points.
-fn budget(burst: u32) -> Limits {
+pub(crate) fn budget(burst: u32) -> Limits {
     Limits {
         client: Some(ClientLimits {
             rate: NonZeroU32::MIN,

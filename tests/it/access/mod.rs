@@ -2,7 +2,7 @@
 
 mod audit;
 mod keys;
-mod limits;
+pub(crate) mod limits;
 mod pages;
 mod routes;
 mod serve;
@@ -26,7 +26,7 @@ pub(crate) async fn service(database: &TestDatabase, anonymous: Option<Scope>) -
 }
 
 /// The same with limits of its own.
-async fn service_within(
+pub(crate) async fn service_within(
     database: &TestDatabase,
     anonymous: Option<Scope>,
     limits: Limits,

@@ -14,7 +14,8 @@ use unroof_core::estimate::Estimator;
 use uuid::Uuid;
 
 use super::operations;
-use crate::access::{key, service};
+use crate::access::limits::budget;
+use crate::access::{key, service, service_within};
 use crate::changes::webhooks::{Hand, Receiver, Sender};
 use crate::support::{Api, Reply, TestDatabase, clock, sheet, with};
 
@@ -492,6 +493,11 @@ async fn shared_problems() -> BTreeMap<String, Value> {
         let reply = api.send(request).await;
         problems.insert(reply.status.as_str().to_owned(), reply.json());
     }
+    let (api, _) = service_within(&database, Some(Scope::Read), budget(1)).await;
+    api.get("/estimates").await;
+    let request = Request::get("/estimates").header("x-request-id", "request-1");
+    let reply = api.send(request.body(Body::empty()).unwrap()).await;
+    problems.insert(reply.status.as_str().to_owned(), reply.json());
     problems
 }
 
