@@ -17,7 +17,7 @@ use crate::http::{
     App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store};
+use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store, StoreError};
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -138,7 +138,7 @@ async fn run_service(
         let prepared = async {
             let is_announced = wait_for_tables(&store, url, address, has_names).await?;
             arguments.access.prepare(&store, &clock, &access).await?;
-            if arguments.examples {
+            if arguments.examples && store.newer_program().is_none() {
                 load_examples(&app).await?;
             }
             if !is_announced {
@@ -214,6 +214,11 @@ async fn wait_for_tables(
     let mut said = String::new();
     let mut pause = Duration::from_millis(100);
     while let Err(error) = store.migrate().await {
+        if let StoreError::NewerTables(newer) = error {
+            store.read_newer_tables(newer).await?;
+            tracing::warn!(database = %url, reason = %newer, "this service only reads; writes are refused");
+            break;
+        }
         if !error.is_temporary() {
             return Err(error)
                 .with_context(|| format!("cannot bring the tables of {url} up to date"));

@@ -2,9 +2,11 @@
 
 mod announced;
 mod audit;
+mod backup;
 mod change_filter;
 mod change_summary;
 mod changes;
+mod check;
 mod checksum;
 mod connection;
 mod database;
@@ -25,6 +27,7 @@ mod meters;
 mod migrate;
 mod models;
 mod names;
+mod newer_tables;
 mod offers;
 mod plan;
 mod price_in_force;
@@ -52,9 +55,11 @@ mod work;
 mod writing;
 
 pub use audit::{AuditAction, AuditRow, CallerKind};
+pub use backup::{BackupError, back_up};
 pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
+pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use effect::{Effect, Other};
@@ -73,6 +78,7 @@ pub use models::{
     NewModelEstimate, StoredAnswer,
 };
 pub use names::{ChangeKind, NameKind, UnknownName};
+pub use newer_tables::NewerTables;
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
@@ -117,6 +123,9 @@ pub enum StoreError {
         "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
+    /// The tables were brought up to date by a newer program.
+    #[error("{0}; use that version or a newer one")]
+    NewerTables(NewerTables),
     /// There is no file of this name.
     #[error("there is no database `{0}`")]
     NoDatabase(String),
