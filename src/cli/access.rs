@@ -20,7 +20,12 @@ pub(super) struct AccessArguments {
     #[arg(long, env = "UNROOF_REQUIRE_KEYS")]
     require_keys: bool,
     /// Scope of callers without a key: none, read or ask
-    #[arg(long, env = "UNROOF_ANONYMOUS", value_name = "SCOPE", default_value = "none")]
+    #[arg(
+        long,
+        env = "UNROOF_ANONYMOUS",
+        value_name = "SCOPE",
+        default_value = "none"
+    )]
     anonymous: Anonymous,
     /// File with an admin key, which is made if it does not exist
     #[arg(long, env = "UNROOF_ADMIN_KEY_FILE", value_name = "FILE")]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use jiff::SignedDuration;
 
 use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
@@ -50,6 +51,14 @@ pub(super) struct ServeArguments {
         value_name = "FORMAT=URL@PERIOD"
     )]
     refresh: Vec<Refresh>,
+    /// Check the integrity of the database at an interval, such as 24h; several replicas need one check
+    #[arg(
+        long,
+        env = "UNROOF_CHECK_EVERY",
+        value_name = "PERIOD",
+        value_parser = period
+    )]
+    check_every: Option<Duration>,
     #[command(flatten)]
     calibration: CalibrationArguments,
     #[command(flatten)]
@@ -114,7 +123,10 @@ async fn run_service(
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
-    let limits = within_open_files(arguments.limits.service());
+    let limits = within_open_files(Limits {
+        check_every: arguments.check_every,
+        ..arguments.limits.service()
+    });
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let clock = Clock::system();
@@ -165,6 +177,14 @@ fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<Se
         tracing::warn!(database = %url, error, "the address is not written; `unroof import` needs --server");
         None
     })
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    let period = text.parse::<SignedDuration>().ok();
+    let period = period.and_then(|period| Duration::try_from(period).ok());
+    period
+        .filter(|period| !period.is_zero())
+        .ok_or_else(|| "expected a period such as 24h".to_owned())
 }
 
 /// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address, where no key is

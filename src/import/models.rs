@@ -13,7 +13,9 @@ use crate::storage::{
 };
 use unroof_core::estimate::model::{ModelPool, author_of};
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow};
+use unroof_core::estimate::{
+    CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow,
+};
 use unroof_core::input::json;
 use unroof_core::sheet::{PriceSheet, canonical};
 use unroof_core::units::compact;

@@ -165,7 +165,10 @@ impl<W: Watch> Run<'_, W> {
     /// From the start of the sample to the last id, and then from the first id to the start.
     async fn check_estimates(&mut self) -> Result<(), CheckError> {
         self.watch.begin(Part::Estimates);
-        let start = self.checker.sample.map_or(Uuid::nil(), |sample| sample.after);
+        let start = self
+            .checker
+            .sample
+            .map_or(Uuid::nil(), |sample| sample.after);
         let mut after = start;
         let mut is_second_half = false;
         loop {

@@ -87,14 +87,18 @@ impl SoundEstimate {
     ) -> Result<Option<String>, Cancelled> {
         let ids: BTreeSet<Uuid> = self.sheet_ids().collect();
         if let Some(missing) = ids.iter().find(|id| !sheets.contains_key(id)) {
-            return Ok(Some(format!("its price sheet {missing} is missing or damaged")));
+            return Ok(Some(format!(
+                "its price sheet {missing} is missing or damaged"
+            )));
         }
         match StoredQuestion::of_stored(&self.document, sheets, estimator) {
-            Ok(StoredQuestion::Sheets(question)) => self.compare_answer(&question, estimator, wanted),
-            Ok(StoredQuestion::Model(pool)) => self.compare_model(&pool, estimator, wanted),
-            Err(NotRepeatable::Sheets) => {
-                Ok(Some("its id is not that of its sheets and assumptions".to_owned()))
+            Ok(StoredQuestion::Sheets(question)) => {
+                self.compare_answer(&question, estimator, wanted)
             }
+            Ok(StoredQuestion::Model(pool)) => self.compare_model(&pool, estimator, wanted),
+            Err(NotRepeatable::Sheets) => Ok(Some(
+                "its id is not that of its sheets and assumptions".to_owned(),
+            )),
             Err(other) => Ok(Some(other.to_string())),
         }
     }
@@ -142,7 +146,10 @@ impl SoundEstimate {
     fn differences(&self, drawn: &Drawn) -> Vec<&'static str> {
         let parts = [
             ("its document", self.document == drawn.document),
-            ("its row of numbers", self.row.row_values == drawn.row_values),
+            (
+                "its row of numbers",
+                self.row.has_numbers_of(&drawn.row_values),
+            ),
         ];
         let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
         differing.map(|(name, _)| name).collect()

@@ -68,7 +68,12 @@ pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<u64, BackupError> {
 
 async fn open_to_read(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
     let options = SqliteConnectOptions::new().filename(path).read_only(true);
-    options.busy_timeout(BUSY).connect().await
+    // It takes its time, which is not worth a line in the log.
+    options
+        .busy_timeout(BUSY)
+        .disable_statement_logging()
+        .connect()
+        .await
 }
 
 /// Faults in the structure of an SQLite file: its pages, indexes, constraints and references.

@@ -49,9 +49,7 @@ impl Store {
             } => {
                 let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
                 let mut connection = self.in_time(connecting).await?;
-                migrations
-                    .run_direct(None, &mut connection, false)
-                    .await?;
+                migrations.run_direct(None, &mut connection, false).await?;
                 let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
                 note.execute(&mut connection).await?;
                 replace_views(&mut connection).await?;

@@ -13,6 +13,7 @@ use crate::storage::plan::Known;
 use crate::storage::query::Query;
 use crate::storage::work::Work;
 use crate::storage::{Store, StoreError};
+use unroof_core::history::StartBasis;
 
 /// An offer whose stored periods do not follow from its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,21 +164,34 @@ fn named(one: &StoredPeriod) -> String {
 }
 
 /// The parts of a stored period that differ from the derived one. A start or end whose time has come is announced a moment
-/// later.
+/// later; of a price that is listed still, the last sighting is written when its offer changes; and periods that are older
+/// than the basis `source_added` were observed.
 fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'static str> {
     let (was, is) = (&stored.period, &derived.period);
     let is_due = |was: bool, is: bool| was == is || is;
+    let is_older =
+        (was.start_basis, is.start_basis) == (StartBasis::Observed, StartBasis::SourceAdded);
+    let is_seen_since = !derived.has_ended && was.last_seen_at < is.last_seen_at;
     let parts = [
         ("end", was.end == is.end),
-        ("basis of its start", was.start_basis == is.start_basis),
+        (
+            "basis of its start",
+            is_older || was.start_basis == is.start_basis,
+        ),
         ("earliest start", was.not_before == is.not_before),
-        ("last sighting", was.last_seen_at == is.last_seen_at),
+        (
+            "last sighting",
+            is_seen_since || was.last_seen_at == is.last_seen_at,
+        ),
         ("quarantine", was.is_flagged == is.is_flagged),
         ("sheet", was.sheet_id == is.sheet_id),
         ("catalog", stored.catalog == derived.catalog),
         ("first sighting", stored.observed_at == derived.observed_at),
         ("withdrawal", stored.withdrawn == derived.withdrawn),
-        ("announced start", is_due(stored.has_begun, derived.has_begun)),
+        (
+            "announced start",
+            is_due(stored.has_begun, derived.has_begun),
+        ),
         ("announced end", is_due(stored.has_ended, derived.has_ended)),
     ];
     let differing = parts.into_iter().filter(|(_, is_same)| !is_same);

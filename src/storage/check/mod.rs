@@ -68,7 +68,8 @@ impl Store {
             return Ok(Vec::new());
         };
         // On a connection of its own: it reads the whole file, for which no operation has the time.
-        let options = pool.connect_options().as_ref().clone().read_only(true);
+        let options = pool.connect_options().as_ref().clone();
+        let options = options.read_only(true).disable_statement_logging();
         let mut connection: SqliteConnection = options.connect().await?;
         structure_faults(&mut connection).await
     }

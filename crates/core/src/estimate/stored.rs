@@ -210,8 +210,9 @@ impl Head {
         estimator: &Estimator,
     ) -> Option<ModelPool> {
         let all = self.price_sheets.iter();
-        let all: Option<Vec<PriceSheet>> =
-            all.map(|sheet| read(sheets.get(&sheet.id)?, None)).collect();
+        let all: Option<Vec<PriceSheet>> = all
+            .map(|sheet| read(sheets.get(&sheet.id)?, None))
+            .collect();
         let pool = ModelPool::new(model, &all?);
         (pool.estimate_id(estimator.calibration_id()) == self.id).then_some(pool)
     }
