@@ -126,13 +126,17 @@ impl AccessArguments {
         {
             store_key_of(file, store, clock).await?;
         }
+        if access.requires_keys {
+            let without_a_key = access.anonymous.map_or("nothing", Scope::name);
+            tracing::info!(without_a_key, "a key decides what a caller may do");
+        }
         let has_way_in =
             !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
         if has_way_in || !store.key_ring(clock.now()).await?.is_empty() {
             return Ok(());
         }
         bail!(
-            "other machines can reach this service, and there is no key: create one with `unroof keys create NAME --scope \
+            "callers need a key, and there is none: create one with `unroof keys create NAME --scope \
              admin`, name a file with --admin-key-file, or let callers without a key read with --anonymous read"
         )
     }

@@ -142,16 +142,17 @@ struct DatabaseArguments {
     /// The file is `$XDG_DATA_HOME/unroof/unroof.db`, else `~/.local/share/unroof/unroof.db`.
     #[arg(
         long,
+        global = true,
         env = "UNROOF_DATABASE_URL",
         hide_env_values = true,
         value_name = "URL"
     )]
     database_url: Option<DatabaseUrl>,
     /// Format of the log on standard error
-    #[arg(long, env = "UNROOF_LOG_FORMAT", default_value = "text")]
+    #[arg(long, global = true, env = "UNROOF_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
     /// Log level, or levels by module such as `info,sqlx=warn`, which is that of `serve`; else `warn`
-    #[arg(long, env = "UNROOF_LOG", value_name = "FILTER")]
+    #[arg(long, global = true, env = "UNROOF_LOG", value_name = "FILTER")]
     log: Option<String>,
 }
 

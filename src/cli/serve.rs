@@ -268,14 +268,12 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
 }
 
 fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
-    if !address.ip().is_loopback() {
-        if !has_names {
-            // Printed at every log level.
-            writeln!(
-                terminal::stderr(),
-                "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
-            )?;
-        }
+    if !address.ip().is_loopback() && !has_names {
+        // Printed at every log level.
+        writeln!(
+            terminal::stderr(),
+            "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
+        )?;
     }
     tracing::info!(%address, database = %url, "listening");
     writeln!(
