@@ -60,7 +60,7 @@ pub enum Part {
     Histories,
 }
 
-/// What a check reports while it runs.
+/// Receiver of the progress and the faults of a running check.
 pub trait Watch: Send {
     /// A part begins.
     fn begin(&mut self, part: Part);

@@ -40,7 +40,7 @@ impl SoundEstimate {
     /// Reads an estimate.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault, in words.
     pub(super) fn read(row: CheckedEstimate) -> Result<Self, String> {
         let document = row.document();
         let document =

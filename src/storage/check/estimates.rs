@@ -46,7 +46,7 @@ impl CheckedEstimate {
         !stored.is_empty() && stored.iter().all(is_same)
     }
 
-    /// What differs from the same estimate computed again.
+    /// The parts that differ from the same estimate computed again.
     #[must_use]
     pub fn differences(&self, again: &EstimateRecord) -> Vec<&'static str> {
         let parts = [

@@ -31,7 +31,7 @@ pub struct HistoryPage {
     pub offers: usize,
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
-    /// What is wrong with them.
+    /// Their faults.
     pub faults: Vec<OfferFault>,
 }
 

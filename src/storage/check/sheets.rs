@@ -52,7 +52,7 @@ static DOCUMENTS: Statement = Statement::new(&[Piece {
 }]);
 
 impl CheckedSheet {
-    /// What is wrong with it.
+    /// Its faults, in words.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let Ok(document) = self.document.clone().checked(self.id) else {

@@ -149,6 +149,22 @@ async fn what_version_0_1_0_stored_is_kept_and_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_version_0_1_0_stored_passes_a_check() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = upgraded(database).await;
+        let check = || crate::server::run(&["check", "--database-url", &database.url]);
+        let checked = check();
+        assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
+        // Its offers continue with facts of today.
+        let cheaper = with(sheet_of("m-1"), "/rates/0/input", json!("0.90"));
+        api.infer(&cheaper).await;
+        let checked = check();
+        assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn names_that_version_0_1_0_stored_are_completed_like_new_ones() {
     on_each_database(async |database: &TestDatabase| {
         let api = upgraded(database).await;
