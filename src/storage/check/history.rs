@@ -1,5 +1,7 @@
 //! The stored periods of prices, compared with those that follow from the facts.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use sqlx::{Connection, FromRow};
 use uuid::Uuid;
@@ -11,6 +13,8 @@ use crate::storage::known;
 use crate::storage::offers::Offer;
 use crate::storage::plan::Known;
 use crate::storage::query::Query;
+use crate::storage::rows::{Connected, Piece, Statement};
+use crate::storage::value::Kind;
 use crate::storage::work::Work;
 use crate::storage::{Store, StoreError};
 use unroof_core::history::StartBasis;
@@ -27,8 +31,10 @@ pub struct OfferFault {
 /// The result for a page of offers.
 #[derive(Debug, Default)]
 pub struct HistoryPage {
-    /// Number of its offers.
+    /// Number of its offers that were compared.
     pub offers: usize,
+    /// Number of those with periods of an older version, which are derived again when their offer changes.
+    pub older: usize,
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
     /// Their faults.
@@ -51,6 +57,15 @@ const OFFERS: &str = "
     ) AS offers
     ORDER BY offer_id LIMIT $2";
 
+// Periods without a basis are older than this column. Those that an offer had before it changed may lack it still.
+static OLDER: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT period.offer_id
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
+        GROUP BY period.offer_id HAVING count(period.start_basis) = 0",
+    columns: &[Kind::Id],
+}]);
+
 impl Store {
     /// Compares the histories of the offers after an id, as of a time.
     ///
@@ -65,9 +80,14 @@ impl Store {
         let query = Query::new(OFFERS).bind(after).bind(i64::from(limit));
         let offers: Vec<OfferRow> = self.rows(query).await?;
         let offers: Vec<Uuid> = offers.into_iter().map(|row| row.offer_id).collect();
+        let last = offers.last().copied();
+        let older = self.offers_of_older_versions(&offers).await?;
+        let (older, offers): (Vec<Uuid>, Vec<Uuid>) =
+            offers.into_iter().partition(|offer| older.contains(offer));
         Ok(HistoryPage {
             offers: offers.len(),
-            last: offers.last().copied(),
+            older: older.len(),
+            last,
             faults: self.history_faults(&offers, now).await?,
         })
     }
@@ -87,6 +107,17 @@ impl Store {
             Err(StoreError::Damaged(_)) => self.faults_one_by_one(offers, now).await,
             Err(error) => Err(error),
         }
+    }
+
+    /// Those of some offers whose periods an older version has stored.
+    async fn offers_of_older_versions(
+        &self,
+        offers: &[Uuid],
+    ) -> Result<BTreeSet<Uuid>, StoreError> {
+        let offers = offers.iter().map(|offer| vec![(*offer).into()]).collect();
+        let rows: Vec<OfferRow> =
+            on_connection!(self, connection => connection.read_rows(&OLDER, &offers).await)?;
+        Ok(rows.into_iter().map(|row| row.offer_id).collect())
     }
 
     async fn faults_one_by_one(

@@ -161,7 +161,10 @@ impl Cluster {
     /// Makes a folder of its user; the path.
     fn make_folder(&self, name: &str) -> String {
         let folder = self.folder.path().join(name);
-        std::fs::create_dir(&folder).unwrap();
+        // PostgreSQL refuses data that others can read.
+        let mut private = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.create(&folder).unwrap();
         if let Some(user) = &self.user {
             let given = Command::new("chown").arg(user).arg(&folder).status();
             assert!(given.unwrap().success());
