@@ -52,10 +52,10 @@ pub(super) fn run(arguments: &CheckArguments, verbosity: Verbosity) -> Result<()
         };
         let rows = checker.rows().await.context("cannot count the rows")?;
         let mut lines = Lines::new(rows, verbosity.is_quiet());
-        let checked = checker.check(&mut lines).await;
+        let ended = checker.check(&mut lines).await;
         lines.bar.finish_and_clear();
         lines.written?;
-        checked.with_context(|| format!("cannot check {url}"))
+        ended.with_context(|| format!("cannot check {url}"))
     })?;
     write_summary(&checked, began.elapsed().as_secs_f64())?;
     if checked.faults > 0 {
@@ -141,7 +141,7 @@ impl Watch for Lines {
 
     fn fault(&mut self, fault: &Fault) {
         if self.written.is_ok() {
-            let line = terminal::quoted(&fault.to_string()).to_string();
+            let line = terminal::quoted(&fault.to_string());
             self.written = self.bar.suspend(|| writeln!(terminal::stdout(), "{line}"));
         }
     }

@@ -72,8 +72,8 @@ impl Jobs {
             is_in_background: true,
             sample: None,
         };
-        let checked = checker.check(&mut Log).await?;
-        self.last_check.write(self.clock.now(), checked.faults);
-        Ok(checked)
+        let ended = checker.check(&mut Log).await?;
+        self.last_check.write(self.clock.now(), ended.faults);
+        Ok(ended)
     }
 }

@@ -4,7 +4,8 @@ use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
 use super::database::{Pool, on_pool};
-use super::newer_tables::{NOTE_PROGRAM, OWN_VERSION, newest_of};
+use super::newer_tables::{NOTE_PROGRAM, newest_of};
+use super::program::OWN_VERSION;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 

@@ -32,6 +32,7 @@ mod offers;
 mod plan;
 mod price_in_force;
 mod price_sheets;
+mod program;
 mod query;
 mod queue;
 mod ready;
@@ -78,10 +79,10 @@ pub use models::{
     NewModelEstimate, StoredAnswer,
 };
 pub use names::{ChangeKind, NameKind, UnknownName};
-pub use newer_tables::NewerTables;
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
+pub use program::NewerTables;
 pub use recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;

@@ -1,16 +1,12 @@
 //! Tables of a newer program: this one reads them, and writes nothing.
 
-use std::fmt;
-
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
 use super::database::on_pool;
+use super::program::NewerTables;
 use super::refusal::Refusal;
 use super::{Store, StoreError};
-
-/// Version of this program.
-pub(super) const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
 const PROGRAM: &str = "SELECT version FROM program WHERE id = 1";
@@ -18,50 +14,6 @@ const PROGRAM: &str = "SELECT version FROM program WHERE id = 1";
 /// Notes which program applied the newest migration.
 pub(super) const NOTE_PROGRAM: &str =
     "UPDATE program SET migration = $1, version = $2 WHERE id = 1 AND migration < $1";
-
-/// A version of the program, without a pre-release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Release([u32; 3]);
-
-impl Release {
-    fn read(text: &str) -> Option<Self> {
-        let mut parts = text.split(['-', '+']).next()?.split('.');
-        let mut next = || parts.next()?.parse().ok();
-        Some(Self([next()?, next()?, next()?]))
-    }
-}
-
-impl fmt::Display for Release {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [major, minor, patch] = self.0;
-        write!(to, "{major}.{minor}.{patch}")
-    }
-}
-
-/// Tables with a migration that this program does not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewerTables {
-    /// The newest migration.
-    migration: i64,
-    /// The program that applied it, where it is recorded.
-    program: Option<Release>,
-}
-
-impl fmt::Display for NewerTables {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.program {
-            Some(release) => write!(
-                to,
-                "its tables are those of unroof {release}, and this is unroof {OWN_VERSION}"
-            ),
-            None => write!(
-                to,
-                "its tables have migration {}, which unroof {OWN_VERSION} does not know",
-                self.migration
-            ),
-        }
-    }
-}
 
 /// A migration that was applied to the tables.
 #[derive(Debug, FromRow)]
@@ -111,8 +63,8 @@ impl Store {
                     return Ok(None);
                 };
                 let program: Option<(String,)> = sqlx::query_as(PROGRAM).fetch_optional(pool).await?;
-                let program = program.and_then(|(version,)| Release::read(&version));
-                Ok(Some(NewerTables { migration, program }))
+                let program = program.map(|(version,)| version);
+                Ok(Some(NewerTables::new(migration, program.as_deref())))
             }))
             .await
         })
@@ -136,19 +88,5 @@ impl Store {
             Refusal::NewerTables(newer) => Some(newer),
             _ => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_read_without_its_suffix() {
-        let shown = |text: &str| Release::read(text).map(|release| release.to_string());
-        assert_eq!(shown("1.20.3"), Some("1.20.3".to_owned()));
-        assert_eq!(shown("0.2.0-rc.1+abc"), Some("0.2.0".to_owned()));
-        assert_eq!(shown(""), None);
-        assert_eq!(shown("1.2"), None);
     }
 }

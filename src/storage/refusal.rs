@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::locked;
-use super::newer_tables::NewerTables;
+use super::program::NewerTables;
 
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

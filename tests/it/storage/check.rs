@@ -1,5 +1,7 @@
 //! `unroof check`: a sound database passes, and every kind of damage is found.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use unroof::import::ModelEstimator;
@@ -103,11 +105,11 @@ async fn assert_changed_document_is_found(database: &TestDatabase) {
         .texts("SELECT document FROM estimates ORDER BY sequence LIMIT 1")
         .await;
     let changed = texts[0].replacen("\"median\":", "\"median\":1", 1);
-    let write = async |document: &str| {
-        let hex: String = Sha256::digest(document.as_bytes())[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+    let replace = async |document: &str| {
+        let mut hex = String::new();
+        for byte in &Sha256::digest(document.as_bytes())[..16] {
+            write!(hex, "{byte:02x}").unwrap();
+        }
         let checksum = match database.name {
             "SQLite" => format!("x'{hex}'"),
             _ => format!("'\\x{hex}'::bytea"),
@@ -120,9 +122,9 @@ async fn assert_changed_document_is_found(database: &TestDatabase) {
         database.execute(&sql).await;
     };
     assert_ne!(changed, texts[0]);
-    write(&changed).await;
+    replace(&changed).await;
     assert_found(database, "other than stored: its document");
-    write(&texts[0]).await;
+    replace(&texts[0]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
