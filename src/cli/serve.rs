@@ -18,7 +18,7 @@ use crate::http::{
     App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store, StoreError};
+use crate::storage::{DatabaseUrl, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -123,6 +123,7 @@ async fn run_service(
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let store = with_secrets_key(store)?;
     let limits = within_open_files(Limits {
         check_every: arguments.check_every,
         ..arguments.limits.service()
@@ -150,8 +151,11 @@ async fn run_service(
         let prepared = async {
             let is_announced = wait_for_tables(&store, url, address, has_names).await?;
             arguments.access.prepare(&store, &clock, &access).await?;
-            if arguments.examples && store.newer_program().is_none() {
-                load_examples(&app).await?;
+            if store.newer_program().is_none() {
+                seal_secrets(&store).await?;
+                if arguments.examples {
+                    load_examples(&app).await?;
+                }
             }
             if !is_announced {
                 announce(address, url, has_names)?;
@@ -168,6 +172,27 @@ async fn run_service(
         error = unprepared => Err(error),
         never = metrics => never,
     }
+}
+
+/// The variable with the key that secrets of webhooks are encrypted with. No flag has it: other users see flags.
+const SECRETS_KEY: &str = "UNROOF_SECRETS_KEY";
+
+fn with_secrets_key(store: Store) -> anyhow::Result<Store> {
+    let stated = std::env::var(SECRETS_KEY).unwrap_or_default();
+    if stated.is_empty() {
+        return Ok(store);
+    }
+    let key = SecretsKey::read(&stated);
+    let key = key.with_context(|| format!("{SECRETS_KEY} is not the base64 of 32 bytes"))?;
+    Ok(store.with_secrets_key(key))
+}
+
+/// Encrypts the secrets that are stored in plain text, and names the webhooks whose secrets cannot be read.
+async fn seal_secrets(store: &Store) -> anyhow::Result<()> {
+    for (webhook, error) in store.seal_secrets().await? {
+        tracing::error!(webhook.id = %webhook, %error, "this webhook is not sent");
+    }
+    Ok(())
 }
 
 /// Writes the address next to the file of an embedded database, for `unroof import`. The service runs without it too.

@@ -42,6 +42,7 @@ mod refusal;
 mod reporting;
 mod rows;
 mod search;
+mod secrets_key;
 mod series;
 mod service_address;
 mod serving_lock;
@@ -50,6 +51,7 @@ mod time;
 mod value;
 mod version;
 mod watched;
+mod webhook_secrets;
 mod webhooks;
 mod withdrawals;
 mod work;
@@ -86,6 +88,7 @@ pub use program::NewerTables;
 pub use recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;
+pub use secrets_key::{SecretError, SecretsKey};
 pub use series::PriceStepRow;
 pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use serving_lock::ServingLock;
@@ -157,6 +160,9 @@ pub enum StoreError {
     /// A stored document does not match its checksum.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
+    /// A secret cannot be encrypted.
+    #[error("a secret cannot be encrypted")]
+    Secret(#[from] SecretError),
     /// One error shared by all recordings of a transaction.
     #[error("{0}")]
     Shared(#[source] std::sync::Arc<Self>),
