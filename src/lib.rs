@@ -11,6 +11,7 @@ pub mod clock;
 mod examples;
 pub mod http;
 pub mod import;
+pub mod integrity;
 pub mod jobs;
 pub mod secrets;
 pub mod storage;

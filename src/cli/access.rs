@@ -120,7 +120,10 @@ impl AccessArguments {
         clock: &Clock,
         access: &Access,
     ) -> anyhow::Result<()> {
-        if let Some(file) = &self.admin_key_file {
+        // The tables of a newer program have its keys already.
+        if let Some(file) = &self.admin_key_file
+            && store.newer_program().is_none()
+        {
             store_key_of(file, store, clock).await?;
         }
         if access.requires_keys {

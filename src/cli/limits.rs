@@ -140,6 +140,7 @@ impl LimitArguments {
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
             skip_models: self.skip_models,
+            check_every: default.check_every,
             webhook_rest: default.webhook_rest,
             webhook_gathering: default.webhook_gathering,
             cache_bytes: self.cache_bytes,

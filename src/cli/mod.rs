@@ -1,10 +1,12 @@
 //! The command line: one file per command.
 
 mod access;
+mod backup;
 mod calculator;
 mod calibration;
 mod changes;
 mod chart;
+mod check;
 mod compare;
 mod completions;
 mod cost;
@@ -107,6 +109,10 @@ enum Command {
     Serve(Box<serve::ServeArguments>),
     /// Create, list and revoke keys of a service
     Keys(keys::KeysArguments),
+    /// Back up an SQLite database while a service writes to it, and check the copy
+    Backup(backup::BackupArguments),
+    /// Check the integrity of the database: estimates computed again, checksums, histories
+    Check(check::CheckArguments),
     /// Migrate the database to the current schema
     Migrate(migrate::MigrateArguments),
     /// Check that a running service is healthy: exits with 0 or 1
@@ -245,6 +251,8 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, verbosity),
         Command::Keys(arguments) => keys::run(&arguments, verbosity),
+        Command::Backup(arguments) => backup::run(&arguments, verbosity),
+        Command::Check(arguments) => check::run(&arguments, verbosity),
         Command::Migrate(arguments) => migrate::run(arguments, verbosity),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print(crate::http::DOCUMENT),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use jiff::SignedDuration;
 
 use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
@@ -18,7 +19,7 @@ use crate::http::{
     App, Limits, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store};
+use crate::storage::{DatabaseUrl, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -52,6 +53,14 @@ pub(super) struct ServeArguments {
         value_name = "FORMAT=URL@PERIOD"
     )]
     refresh: Vec<Refresh>,
+    /// Check the integrity of the database at an interval, such as 24h; several replicas need one check
+    #[arg(
+        long,
+        env = "UNROOF_CHECK_EVERY",
+        value_name = "PERIOD",
+        value_parser = period
+    )]
+    check_every: Option<Duration>,
     #[command(flatten)]
     calibration: CalibrationArguments,
     #[command(flatten)]
@@ -120,8 +129,12 @@ async fn run_service(
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let opened = Store::open(url, arguments.limits.store()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let store = with_secrets_key(store)?;
     let access = arguments.access.access(&address);
-    let limits = arguments.limits.service();
+    let limits = Limits {
+        check_every: arguments.check_every,
+        ..arguments.limits.service()
+    };
     let limits = arguments.limits.per_client(limits, access.requires_keys);
     let limits = within_open_files(limits);
     let has_names = !limits.allowed_hosts.is_empty();
@@ -146,8 +159,11 @@ async fn run_service(
         let prepared = async {
             let is_announced = wait_for_tables(&store, url, &address, has_names).await?;
             arguments.access.prepare(&store, &clock, &access).await?;
-            if arguments.examples {
-                load_examples(&app).await?;
+            if store.newer_program().is_none() {
+                seal_secrets(&store).await?;
+                if arguments.examples {
+                    load_examples(&app).await?;
+                }
             }
             if !is_announced {
                 announce(&address, url, has_names)?;
@@ -164,6 +180,27 @@ async fn run_service(
         error = unprepared => Err(error),
         never = metrics => never,
     }
+}
+
+/// The variable with the key that secrets of webhooks are encrypted with. No flag has it: other users see flags.
+const SECRETS_KEY: &str = "UNROOF_SECRETS_KEY";
+
+fn with_secrets_key(store: Store) -> anyhow::Result<Store> {
+    let stated = std::env::var(SECRETS_KEY).unwrap_or_default();
+    if stated.is_empty() {
+        return Ok(store);
+    }
+    let key = SecretsKey::read(&stated);
+    let key = key.with_context(|| format!("{SECRETS_KEY} is not the base64 of 32 bytes"))?;
+    Ok(store.with_secrets_key(key))
+}
+
+/// Encrypts the secrets that are stored in plain text, and names the webhooks whose secrets cannot be read.
+async fn seal_secrets(store: &Store) -> anyhow::Result<()> {
+    for (webhook, error) in store.seal_secrets().await? {
+        tracing::error!(webhook.id = %webhook, %error, "this webhook is not sent");
+    }
+    Ok(())
 }
 
 /// Writes the address next to the file of an embedded database, for `unroof import`. The service runs without it too.
@@ -186,6 +223,14 @@ fn read_listen_address(text: &str) -> Result<ListenAddress, String> {
         Some(file) => Ok(ListenAddress::Unix(PathBuf::from(file))),
         None => read_address(text).map(ListenAddress::Tcp),
     }
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    let period = text.parse::<SignedDuration>().ok();
+    let period = period.and_then(|period| Duration::try_from(period).ok());
+    period
+        .filter(|period| !period.is_zero())
+        .ok_or_else(|| "expected a period such as 24h".to_owned())
 }
 
 /// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address, where no key is
@@ -237,6 +282,11 @@ async fn wait_for_tables(
     let mut said = String::new();
     let mut pause = Duration::from_millis(100);
     while let Err(error) = store.migrate().await {
+        if let StoreError::NewerTables(newer) = error {
+            store.read_newer_tables(newer).await?;
+            tracing::warn!(database = %url, reason = %newer, "this service only reads; writes are refused");
+            break;
+        }
         if !error.is_temporary() {
             return Err(error)
                 .with_context(|| format!("cannot bring the tables of {url} up to date"));

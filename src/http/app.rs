@@ -171,6 +171,7 @@ impl App {
             webhook_rest: limits.webhook_rest,
             webhook_gathering: limits.webhook_gathering,
             threads,
+            check_every: limits.check_every,
         };
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {

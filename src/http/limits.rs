@@ -42,6 +42,8 @@ pub struct Limits {
     pub webhook_allow_private: bool,
     /// True if another process estimates models.
     pub skip_models: bool,
+    /// Interval at which the database is checked, if it is.
+    pub check_every: Option<Duration>,
     /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
     /// Time for which changes are gathered before a webhook is sent them.
@@ -89,6 +91,7 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(15),
             webhook_allow_private: false,
             skip_models: false,
+            check_every: None,
             webhook_rest: Duration::from_secs(30),
             webhook_gathering: Duration::from_millis(500),
             cache_bytes: 64 * 1024 * 1024,

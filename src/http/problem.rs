@@ -142,8 +142,8 @@ problem_kinds! {
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database is unreachable",
         "Send the request again after the number of seconds in `Retry-After`.";
     NO_WRITES = "no-writes", SERVICE_UNAVAILABLE, "The database accepts no writes",
-        "The disk is full, the database is read-only, or its file was replaced. Stored data can still be read. Send the request \
-         again when `/readyz` reports ok.";
+        "The disk is full, the database is read-only, its file was replaced, or its tables are those of a newer version of the \
+         program. Stored data can still be read. Send the request again when `/readyz` reports ok.";
 }
 
 impl Problem {
@@ -279,19 +279,30 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The problem for a write that the database does not take.
+    fn of_refusal(refusal: Refusal) -> Self {
+        let detail = match refusal {
+            Refusal::Disk => "the database's disk is full or failing",
+            Refusal::ReadOnly => "the database is read-only at the moment",
+            Refusal::Replaced => "the database file was replaced: new data would be lost",
+            Refusal::NewerTables(newer) => {
+                return Self::new(NO_WRITES, format!("this service only reads: {newer}"))
+                    .hint("send the request to a service of that version or a newer one");
+            }
+        };
+        Self::new(NO_WRITES, detail).hint(
+            "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
+        )
+    }
+}
+
 /// Logs the error with its causes; the client sees only the class.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         outage::note(&error);
         if let Some(refusal) = error.refusal() {
-            let detail = match refusal {
-                Refusal::Disk => "the database's disk is full or failing",
-                Refusal::ReadOnly => "the database is read-only at the moment",
-                Refusal::Replaced => "the database file was replaced: new data would be lost",
-            };
-            Self::new(NO_WRITES, detail).hint(
-                "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
-            )
+            Self::of_refusal(refusal)
         } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database is unreachable at the moment")
                 .hint("send the request again in a second; the same request is stored once")

@@ -16,6 +16,7 @@ use super::database_url::DatabaseUrl;
 use super::file::{FileIdentity, make_private_file};
 use super::queue::Queue;
 use super::refusal::Writing;
+use super::secrets_key::SecretsKey;
 use super::{DbTime, StoreError};
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
@@ -91,6 +92,8 @@ pub struct Store {
     pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
+    /// The key that secrets of webhooks are encrypted with, if there is one.
+    pub(super) secrets_key: Option<Arc<SecretsKey>>,
 }
 
 /// Connections to either database.
@@ -193,6 +196,7 @@ impl Store {
             queue: Arc::default(),
             clock: Arc::default(),
             importing: Importing::default(),
+            secrets_key: None,
         })
     }
 
