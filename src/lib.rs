@@ -14,3 +14,4 @@ pub mod import;
 pub mod jobs;
 pub mod secrets;
 pub mod storage;
+pub mod telemetry;

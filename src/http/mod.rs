@@ -58,6 +58,7 @@ mod series;
 mod server;
 mod since;
 mod some_of_answer;
+mod telemetry;
 mod track_record;
 mod ui;
 mod watchlist;
