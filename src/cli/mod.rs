@@ -378,8 +378,8 @@ impl DatabaseArguments {
             .with_target(TARGET, LevelFilter::OFF);
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        let lines = tracing_subscriber::fmt::layer()
-            .with_writer(move || terminal::LogLines { has_styles });
+        let lines =
+            tracing_subscriber::fmt::layer().with_writer(move || terminal::LogLines { has_styles });
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(has_styles).boxed(),
             LogFormat::Json => lines.json().boxed(),

@@ -14,7 +14,12 @@ use crate::telemetry::{Endpoint, Telemetry};
 #[command(next_help_heading = "Telemetry")]
 pub(super) struct TelemetryArguments {
     /// Address of a receiver of OpenTelemetry over HTTP, such as http://collector:4318; OTEL_EXPORTER_OTLP_ENDPOINT if left out
-    #[arg(long, env = "UNROOF_OTLP_ENDPOINT", value_name = "URL")]
+    #[arg(
+        long,
+        env = "UNROOF_OTLP_ENDPOINT",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
     otlp_endpoint: Option<Endpoint>,
     /// Interval at which it is sent metrics; 0s sends none
     #[arg(long, env = "UNROOF_OTLP_METRICS_EVERY", default_value = "1m", value_name = "TIME", value_parser = time_or_none)]

@@ -64,7 +64,10 @@ pub(super) async fn request_scope(
         if is_refusal {
             note_refusal();
         }
-        let answer = app.budget.hold(with_problem(answer, &request_id, trace_id)).await;
+        let answer = app
+            .budget
+            .hold(with_problem(answer, &request_id, trace_id))
+            .await;
         let no_room =
             |problem: Problem| with_problem(problem.into_response(), &request_id, trace_id);
         let response = answer.unwrap_or_else(no_room);

@@ -48,7 +48,11 @@ pub(crate) struct Problem {
     /// Id of the request's trace, as in the log: that of the header `traceparent`, else a new one where the service sends
     /// traces. Left out where the request has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, pattern = "^[0-9a-f]{32}$", example = "4bf92f3577b34da6a3ce929d0e0e4736")]
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{32}$",
+        example = "4bf92f3577b34da6a3ce929d0e0e4736"
+    )]
     pub(crate) trace_id: Option<String>,
 }
 

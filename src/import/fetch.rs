@@ -80,7 +80,10 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
         request = request.header(name, value);
     }
     let called = request.call();
-    note_status(&call, called.as_ref().ok().map(|answer| answer.status().as_u16()));
+    note_status(
+        &call,
+        called.as_ref().ok().map(|answer| answer.status().as_u16()),
+    );
     let mut answer = called.map_err(failed)?;
     if answer.status() == 304 {
         return Ok(Fetched::NotModified);

@@ -298,7 +298,13 @@ impl Jobs {
         }
         let sent = tokio::task::spawn_blocking(move || request.send(body)).await;
         let status = |answer: &ureq::http::Response<_>| answer.status().as_u16();
-        note_status(&span, sent.as_ref().ok().and_then(|sent| sent.as_ref().ok()).map(status));
+        note_status(
+            &span,
+            sent.as_ref()
+                .ok()
+                .and_then(|sent| sent.as_ref().ok())
+                .map(status),
+        );
         match sent {
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
             Ok(Err(error)) => Err(error.to_string()),

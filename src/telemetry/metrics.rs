@@ -220,7 +220,10 @@ took_bucket{le="+Inf",route="/b"} 1
         let point = &asked.data_points[0];
         assert!(asked.is_monotonic);
         assert_eq!(point.value, Some(Number::AsDouble(3.0)));
-        assert_eq!(point.time_unix_nano - point.start_time_unix_nano, 1_000_000_000);
+        assert_eq!(
+            point.time_unix_nano - point.start_time_unix_nano,
+            1_000_000_000
+        );
         assert_eq!(point.attributes, attributes(&[("route", "/a".to_owned())]));
 
         let Some(Data::Histogram(took)) = &metrics[2].data else {
