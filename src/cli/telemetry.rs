@@ -1,4 +1,4 @@
-//! What is seen of the service from outside, as flags: traces, metrics, slow answers and slow queries.
+//! Traces and metrics for OpenTelemetry, slow answers and slow statements, as flags.
 
 use anyhow::Context;
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::telemetry::{Endpoint, Telemetry};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub(super) struct TelemetryArguments {
-    /// Address of a receiver of OpenTelemetry over HTTP, such as http://collector:4318; OTEL_EXPORTER_OTLP_ENDPOINT if left out
+    /// Address of a receiver of OpenTelemetry over HTTP, such as `http://collector:4318`; `OTEL_EXPORTER_OTLP_ENDPOINT` if left out
     #[arg(
         long,
         env = "UNROOF_OTLP_ENDPOINT",

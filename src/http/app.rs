@@ -169,6 +169,7 @@ impl App {
             webhook_gathering: limits.webhook_gathering,
             threads,
         };
+        let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
@@ -180,7 +181,7 @@ impl App {
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
             telemetry: None,
-            started_at: jobs.clock.now(),
+            started_at,
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
@@ -230,8 +231,8 @@ impl App {
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
         Self {
-            telemetry,
             instance,
+            telemetry,
             ..self
         }
     }

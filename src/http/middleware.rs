@@ -48,7 +48,7 @@ pub(super) async fn request_scope(
     let trace = RequestTrace::begin(request.headers(), method, &route, path, &request_id);
     let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
     // An error has the ids too, whatever the level of the log.
-    let span = tracing::error_span!("request", method, route, request_id, trace_id);
+    let span = tracing::error_span!("request", %method, route, request_id, trace_id);
     let started = Instant::now();
     let answering = async move {
         let trace_id = trace_id.as_deref();

@@ -69,7 +69,7 @@ mod workers;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, on};
 use pastey::paste;
@@ -341,6 +341,8 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,
             middleware::REQUEST_ID,
+            HeaderName::from_static("traceparent"),
+            HeaderName::from_static("tracestate"),
         ])
         .expose_headers([
             header::ETAG,

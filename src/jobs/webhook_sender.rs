@@ -20,7 +20,7 @@ use super::{Jobs, PAUSE};
 use crate::storage::{
     Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
 };
-use crate::telemetry::{call_span, headers_of, job_span, note_status};
+use crate::telemetry::{call_span, delivery_span, headers_of, note_status};
 
 /// Most changes of a delivery.
 const BATCH: u32 = 100;
@@ -192,7 +192,7 @@ impl Jobs {
     }
 
     async fn attempt(&self, lease: &WebhookLease) {
-        let span = job_span("deliver webhook");
+        let span = delivery_span(lease.id);
         if let Err(error) = self.try_attempt(lease).instrument(span).await {
             // The lease ends by itself.
             let error = error.with_causes();

@@ -26,7 +26,7 @@ struct Times {
     now: u64,
 }
 
-/// The message for metrics, from their text in the format OpenMetrics.
+/// The message for metrics, from their text in the format `OpenMetrics`.
 pub(super) fn message(
     text: &str,
     resource: &Resource,

@@ -26,7 +26,9 @@ use uuid::Uuid;
 
 use client::{Client, EXPORT_TIME};
 pub use endpoint::Endpoint;
-pub(crate) use span::{RequestTrace, call_span, compute_span, database_span, job_span, note_query};
+pub(crate) use span::{
+    RequestTrace, call_span, compute_span, database_span, delivery_span, note_query,
+};
 pub(crate) use span::{TARGET, note_status};
 pub(crate) use trace_context::headers_of;
 
@@ -84,6 +86,7 @@ impl Telemetry {
     }
 
     /// The part of the subscriber that makes traces of the spans that are meant for them.
+    #[must_use]
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span> + Send + Sync,
@@ -97,7 +100,7 @@ impl Telemetry {
             .with_filter(Targets::new().with_target(TARGET, LevelFilter::INFO))
     }
 
-    /// Sends metrics, which are text in the format OpenMetrics. Blocks.
+    /// Sends metrics, which are text in the format `OpenMetrics`. Blocks.
     pub fn send_metrics(&self, text: &str, started_at: Timestamp, now: Timestamp) {
         let message = metrics::message(text, &self.resource, started_at, now);
         self.metrics.post(message);

@@ -1,4 +1,4 @@
-//! Metrics in the text format OpenMetrics, as the library writes them: families with their samples.
+//! Metrics in the text format `OpenMetrics`, as the library writes them: families with their samples.
 
 /// A metric with its samples.
 #[derive(Debug, Default, PartialEq)]
@@ -146,7 +146,7 @@ mod tests {
             tried.labels,
             [("source", odd.to_owned()), ("outcome", String::new())]
         );
-        assert_eq!(families[1].samples[0].value, 0.5);
+        assert_eq!(families[1].samples[0].value.to_string(), "0.5");
         let took: Vec<_> = families[2]
             .samples
             .iter()

@@ -6,6 +6,7 @@ use opentelemetry::trace::TraceContextExt;
 use tracing::{Level, Span, info_span, span_enabled};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use url::Url;
+use uuid::Uuid;
 
 use super::trace_context::{of_caller, trace_id};
 
@@ -71,9 +72,15 @@ pub(crate) fn compute_span() -> Span {
     info_span!(target: TARGET, "compute", otel.kind = "internal")
 }
 
-/// Work of a background job, a trace of its own.
-pub(crate) fn job_span(name: &'static str) -> Span {
-    info_span!(target: TARGET, parent: None, "job", otel.name = name, otel.kind = "internal")
+/// An attempt to deliver changes to a webhook, a trace of its own.
+pub(crate) fn delivery_span(webhook: Uuid) -> Span {
+    info_span!(
+        target: TARGET,
+        parent: None,
+        "deliver webhook",
+        otel.kind = "internal",
+        unroof.webhook.id = %webhook,
+    )
 }
 
 /// A request to another service. Only the host of its address is part of the trace: the rest may hold a secret.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Service, TRACE, traceparent};
+use crate::support::on_each_database_blocking;
 
 /// The lines of a log in JSON with this message.
 fn lines(log: &str, message: &str) -> Vec<Value> {
@@ -48,8 +49,14 @@ fn a_callers_trace_is_in_the_log_and_in_problems_without_any_receiver() {
 
 #[test]
 fn slow_answers_and_slow_statements_are_logged_with_the_ids_of_their_request() {
-    let limits = ["--slow-answer", "1us", "--slow-query", "1us"];
-    let service = Service::with(&[&limits[..], &["--log-format", "json"]].concat(), &[]);
+    on_each_database_blocking(|database| {
+        let limits = ["--slow-answer", "1us", "--slow-query", "1us"];
+        let arguments = [&limits[..], &["--log-format", "json"]].concat();
+        check_slow(&Service::on(database, &arguments, &[]));
+    });
+}
+
+fn check_slow(service: &Service) {
     service.infer(&[
         ("traceparent", &traceparent(true)),
         ("x-request-id", "slow"),
@@ -66,8 +73,8 @@ fn slow_answers_and_slow_statements_are_logged_with_the_ids_of_their_request() {
         &log,
         "slow statement: execution time exceeded alert threshold",
     );
-    let is_of_request = |line: &&Value| line["span"]["trace_id"] == TRACE;
-    assert!(statements.iter().any(|line| is_of_request(&line)), "{log}");
+    let is_of_request = |line: &Value| line["span"]["trace_id"] == TRACE;
+    assert!(statements.iter().any(is_of_request), "{log}");
     assert!(!format!("{statements:?}").contains("acme"), "{log}");
 }
 

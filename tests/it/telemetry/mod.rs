@@ -19,15 +19,23 @@ fn traceparent(is_sampled: bool) -> String {
     format!("00-{TRACE}-{PARENT}-0{}", u8::from(is_sampled))
 }
 
-/// A server on a database of its own.
+/// A server, on a database of its own unless it is given one.
 struct Service {
     server: Server,
-    _database: TestDatabase,
+    _database: Option<TestDatabase>,
 }
 
 impl Service {
     fn with(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let database = TestDatabase::sqlite();
+        let service = Self::on(&database, arguments, environment);
+        Self {
+            _database: Some(database),
+            ..service
+        }
+    }
+
+    fn on(database: &TestDatabase, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let place = ["--database-url", &database.url, "--listen", "127.0.0.1:0"];
         let patience = ["--pool-timeout", "20s", "--statement-timeout", "20s"];
         let mut command = unroof(&["serve", "--stop-notice", "0s"]);
@@ -36,7 +44,7 @@ impl Service {
             .envs(environment.iter().copied());
         Self {
             server: Server::spawn(command),
-            _database: database,
+            _database: None,
         }
     }
 

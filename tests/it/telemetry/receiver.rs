@@ -17,7 +17,7 @@ use prost::Message;
 
 use crate::server::LONGEST_WAIT;
 
-/// What was received.
+/// Messages and requests that were received.
 #[derive(Debug, Default)]
 struct Received {
     spans: Vec<Span>,
@@ -137,9 +137,9 @@ pub(super) fn text_of(attributes: &[KeyValue], name: &str) -> Option<String> {
     }
 }
 
-async fn take_traces(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes) {
+async fn take_traces(State(to): State<Receiver>, headers: HeaderMap, body: Bytes) {
     let message = ExportTraceServiceRequest::decode(body).unwrap();
-    let mut received = receiver.received.lock().unwrap();
+    let mut received = to.received.lock().unwrap();
     received.headers.push(headers);
     for of_process in message.resource_spans {
         received.resource = of_process.resource.unwrap().attributes;
@@ -148,9 +148,9 @@ async fn take_traces(State(receiver): State<Receiver>, headers: HeaderMap, body:
     }
 }
 
-async fn take_metrics(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes) {
+async fn take_metrics(State(to): State<Receiver>, headers: HeaderMap, body: Bytes) {
     let message = ExportMetricsServiceRequest::decode(body).unwrap();
-    let mut received = receiver.received.lock().unwrap();
+    let mut received = to.received.lock().unwrap();
     received.headers.push(headers);
     for of_process in message.resource_metrics {
         let scopes = of_process.scope_metrics.into_iter();

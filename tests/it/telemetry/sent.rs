@@ -1,5 +1,6 @@
 //! Traces and metrics as a receiver gets them.
 
+use std::fmt::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -11,15 +12,27 @@ use serde_json::json;
 
 use super::receiver::{Receiver, text_of};
 use super::{PARENT, Service, TRACE, traceparent};
+use crate::support::on_each_database_blocking;
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 #[test]
 fn a_request_is_a_span_below_the_callers_and_above_its_computation_and_statements() {
-    let receiver = Receiver::start();
-    let service = Service::reporting_to(&receiver, &[]);
+    on_each_database_blocking(|database| {
+        let receiver = Receiver::start();
+        let arguments = ["--otlp-endpoint", receiver.address.as_str()];
+        let environment = [("OTEL_BSP_SCHEDULE_DELAY", "50")];
+        let service = Service::on(database, &arguments, &environment);
+        check_request(&service, &receiver, &database.name.to_lowercase());
+    });
+}
+
+fn check_request(service: &Service, receiver: &Receiver, system: &str) {
     let traceparent = traceparent(true);
     let headers = [
         ("traceparent", traceparent.as_str()),
@@ -42,7 +55,7 @@ fn a_request_is_a_span_below_the_callers_and_above_its_computation_and_statement
         assert_eq!(found.as_deref(), Some(value), "{name}");
     }
     receiver.child(&request, "compute");
-    let statement = receiver.child(&request, "sqlite");
+    let statement = receiver.child(&request, system);
     assert_eq!(statement.kind, i32::from(SpanKind::Client));
     assert_eq!(receiver.of_resource("service.name"), "unroof");
     let instance = crate::server::client()
@@ -55,7 +68,7 @@ fn a_request_is_a_span_below_the_callers_and_above_its_computation_and_statement
     // A list states its statement, without values.
     service.ask("/estimates?provider=acme", &headers);
     let list = receiver.span("GET /estimates");
-    let statement = receiver.child(&list, "sqlite");
+    let statement = receiver.child(&list, system);
     let text = text_of(&statement.attributes, "db.query.text").unwrap_or_default();
     assert!(text.contains("SELECT") && !text.contains("acme"), "{text}");
 }
