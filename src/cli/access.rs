@@ -1,6 +1,5 @@
 //! Who may use the service, as flags.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,6 +9,7 @@ use uuid::Uuid;
 
 use crate::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
 use crate::clock::Clock;
+use crate::http::ListenAddress;
 use crate::storage::{NewKeyRow, Store};
 
 /// Keys, and proxies that speak for their clients.
@@ -92,8 +92,8 @@ fn header_name(text: &str) -> Result<String, String> {
 impl AccessArguments {
     /// The rule for a service that listens on an address: one that only this machine can reach is open, unless keys are
     /// required or a proxy is in front of it.
-    pub(super) fn access(&self, address: SocketAddr) -> Access {
-        let is_open = address.ip().is_loopback()
+    pub(super) fn access(&self, address: &ListenAddress) -> Access {
+        let is_open = address.is_local()
             && !self.require_keys
             && self.anonymous.0.is_none()
             && self.trusted_proxies.is_empty();

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -16,7 +17,7 @@ use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
 use crate::http::{
-    App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
+    App, Limits, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
 use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store};
@@ -32,15 +33,16 @@ Examples:
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json
   unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
 pub(super) struct ServeArguments {
-    /// Address and port, or a port of this machine alone; port 0 takes a free one
+    /// Address and port, or a port of this machine alone, or `unix:` and the file of a socket; port 0 takes a free one. A
+    /// socket that systemd has opened is used instead
     #[arg(
         long,
         env = "UNROOF_LISTEN",
         default_value = "127.0.0.1:8080",
         value_name = "ADDRESS",
-        value_parser = read_address
+        value_parser = read_listen_address
     )]
-    listen: SocketAddr,
+    listen: ListenAddress,
     /// Store estimates of the example sheets first
     #[arg(long)]
     examples: bool,
@@ -116,12 +118,16 @@ async fn run_service(
     estimator: Estimator,
     (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
+    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
-    let server = bind(arguments.listen)?;
-    let address = server.address();
+    let server = match Server::inherited().context("cannot use the socket of the supervisor")? {
+        Some(inherited) => inherited,
+        None => bind(&arguments.listen)?,
+    };
+    let address = server.address().clone();
     let metrics_server = match arguments.metrics.metrics_listen {
-        Some(address) => Some(bind(address)?),
+        Some(address) => Some(bind(&ListenAddress::Tcp(address))?),
         None => None,
     };
     // Held to the end: two processes on one file would not learn what the other writes.
@@ -130,18 +136,19 @@ async fn run_service(
     let store_limits = arguments.telemetry.store(arguments.limits.store());
     let opened = Store::open(url, store_limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let access = arguments.access.access(&address);
     let limits = arguments.telemetry.service(arguments.limits.service());
+    let limits = arguments.limits.per_client(limits, access.requires_keys);
     let limits = within_open_files(limits);
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let clock = Clock::system();
-    let access = arguments.access.access(address);
     let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
         .allowing(access.clone())
         .watching(watchlist)
         .reporting_to(telemetry, instance);
-    let _address_file = write_address(url, address, &app);
+    let _address_file = write_address(url, &address, &app);
     let metrics = async {
         match metrics_server {
             Some(server) => {
@@ -154,13 +161,13 @@ async fn run_service(
     // What needs no database is answered while there is none yet.
     let unprepared = async {
         let prepared = async {
-            let is_announced = wait_for_tables(&store, url, address, has_names).await?;
+            let is_announced = wait_for_tables(&store, url, &address, has_names).await?;
             arguments.access.prepare(&store, &clock, &access).await?;
             if arguments.examples {
                 load_examples(&app).await?;
             }
             if !is_announced {
-                announce(address, url, has_names)?;
+                announce(&address, url, has_names)?;
             }
             anyhow::Ok(())
         };
@@ -177,12 +184,25 @@ async fn run_service(
 }
 
 /// Writes the address next to the file of an embedded database, for `unroof import`. The service runs without it too.
-fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<ServiceAddressFile> {
-    ServiceAddressFile::write(url, address, app.instance()).unwrap_or_else(|error| {
+fn write_address(
+    url: &DatabaseUrl,
+    address: &ListenAddress,
+    app: &App,
+) -> Option<ServiceAddressFile> {
+    ServiceAddressFile::write(url, address.tcp(), app.instance()).unwrap_or_else(|error| {
         let error = error.with_causes();
         tracing::warn!(database = %url, error, "the address is not written; `unroof import` needs --server");
         None
     })
+}
+
+/// An address with its port, or the file of a Unix socket.
+fn read_listen_address(text: &str) -> Result<ListenAddress, String> {
+    match text.strip_prefix("unix:") {
+        Some("") => Err("write the file of the socket, such as unix:/run/unroof.sock".to_owned()),
+        Some(file) => Ok(ListenAddress::Unix(PathBuf::from(file))),
+        None => read_address(text).map(ListenAddress::Tcp),
+    }
 }
 
 /// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address, where no key is
@@ -204,16 +224,18 @@ fn read_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn bind(address: SocketAddr) -> anyhow::Result<Server> {
+fn bind(address: &ListenAddress) -> anyhow::Result<Server> {
     Server::bind(address).map_err(|error| {
         let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let remedy = if is_taken {
-            format!(
+        let remedy = match address {
+            ListenAddress::Tcp(address) if is_taken => format!(
                 ": another program listens there; stop it, or name another port, such as --listen {}:0 for a free one",
                 address.ip()
-            )
-        } else {
-            String::new()
+            ),
+            ListenAddress::Unix(_) if is_taken => {
+                ": another program listens there, or the file is no socket".to_owned()
+            }
+            _ => String::new(),
         };
         anyhow::Error::new(error).context(format!("cannot listen on {address}{remedy}"))
     })
@@ -226,7 +248,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 async fn wait_for_tables(
     store: &Store,
     url: &DatabaseUrl,
-    address: SocketAddr,
+    address: &ListenAddress,
     has_names: bool,
 ) -> anyhow::Result<bool> {
     let mut said = String::new();
@@ -260,8 +282,8 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
-    if !address.ip().is_loopback() && !has_names {
+fn announce(address: &ListenAddress, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
+    if !address.is_local() && !has_names {
         // Printed at every log level.
         writeln!(
             terminal::stderr(),
@@ -269,10 +291,14 @@ fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::
         )?;
     }
     tracing::info!(%address, database = %url, "listening");
-    writeln!(
-        terminal::stdout(),
-        "unroof listens on http://{address} (API docs at http://{address}/docs)"
-    )?;
+    let mut out = terminal::stdout();
+    match address.tcp() {
+        Some(address) => writeln!(
+            out,
+            "unroof listens on http://{address} (API docs at http://{address}/docs)"
+        )?,
+        None => writeln!(out, "unroof listens on {address}")?,
+    }
     Ok(())
 }
 

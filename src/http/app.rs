@@ -11,18 +11,20 @@ use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
-use super::access::Keys;
 use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
+use super::known_keys::Keys;
+use super::manners::gather_hasty;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
-use super::queue::gather_hasty;
+use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
+use super::shared_quota::SharedQuotas;
 use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::access::Access;
@@ -75,6 +77,12 @@ pub struct App {
     /// Workers that serialise long pages.
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
+    /// Budgets of clients; none where clients are not limited.
+    pub(super) quotas: Option<Arc<Quotas>>,
+    /// Budgets of clients that all replicas share.
+    pub(super) shared_quotas: Option<Arc<SharedQuotas>>,
+    /// Refusals of clients beyond their budgets.
+    pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
     pub(super) line_readers: Arc<Semaphore>,
 }
@@ -176,7 +184,7 @@ impl App {
         };
         Self {
             instance: Uuid::new_v4(),
-            store,
+            store: store.clone(),
             access: Arc::default(),
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
@@ -196,7 +204,13 @@ impl App {
             computing: workers("computing", Normal, threads, threads),
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
-            refusals: Arc::default(),
+            refusals: Arc::new(Refusals::counting("busy: refusing requests")),
+            shared_quotas: limits
+                .client
+                .filter(|limits| limits.is_shared)
+                .map(|_| Arc::new(SharedQuotas::new(store))),
+            quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
+            limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
         }

@@ -1,5 +1,6 @@
 //! Limits on connections, memory and time.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
@@ -12,6 +13,10 @@ const CHANGE_STREAM: &str = "/changes/stream";
 pub struct Limits {
     /// Concurrent connections; more are refused with 503.
     pub connections: usize,
+    /// Concurrent connections of one address, or of an IPv6 /64, that is no trusted proxy's; more are refused with 503.
+    pub connections_per_address: Option<usize>,
+    /// Budget of one client; no limit if none.
+    pub client: Option<ClientLimits>,
     /// Size of a request's line and headers, in bytes.
     pub head_bytes: usize,
     /// Timeout for a request's line and headers, and for an idle connection.
@@ -58,10 +63,23 @@ pub struct Limits {
     pub allowed_hosts: Vec<String>,
 }
 
+/// Budget of a client, in points: [`crate::http`] says what each request costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Points that come back each second.
+    pub rate: NonZeroU32,
+    /// Points that can be spent at once.
+    pub burst: NonZeroU32,
+    /// Whether all replicas share the budget, by the database.
+    pub is_shared: bool,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 2048,
+            connections_per_address: None,
+            client: None,
             head_bytes: 128 * 1024,
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,

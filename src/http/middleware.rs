@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::coding::Coding;
+use super::manners::note_refusal;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use super::queue::note_refusal;
 use super::refusals::PAUSE;
 use super::ui::{HTML, as_page};
 use crate::telemetry::RequestTrace;
@@ -57,7 +57,10 @@ pub(super) async fn request_scope(
             answer = as_page(&app, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
-        let is_prompt = !is_refusal || app.refusals.count();
+        let is_prompt = match answer.status() {
+            LIMITED => app.limited.count(),
+            _ => !is_refusal || app.refusals.count(),
+        };
         if !is_prompt {
             app.pause().await;
         }
@@ -229,6 +232,8 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 
 /// Status of a request refused for overload.
 const BUSY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+/// Status of a request refused since its client sends too much.
+const LIMITED: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 
 impl App {
     /// Waits for the `Retry-After` time; returns at once during shutdown.

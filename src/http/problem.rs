@@ -143,6 +143,9 @@ problem_kinds! {
         "The request is valid but cannot be carried out now; `detail` says why.";
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Internal error",
         "The request is not at fault. The service's log has the details under the request id.";
+    LIMITED = "client-limit", TOO_MANY_REQUESTS, "The client sends too much",
+        "Every client has a budget, which each request takes from and time refills. `Retry-After` has the seconds after which \
+         this request would be answered; `RateLimit` and `RateLimit-Policy` of every answer have the rest and the whole.";
     BUSY = "busy", SERVICE_UNAVAILABLE, "The service is overloaded or shutting down",
         "Send the request again after the number of seconds in `Retry-After`.";
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database is unreachable",
@@ -240,6 +243,11 @@ impl Problem {
         }
         if parts.status == StatusCode::UNAUTHORIZED {
             set(header::WWW_AUTHENTICATE, "Bearer realm=\"unroof\"");
+        }
+        if parts.status == StatusCode::TOO_MANY_REQUESTS {
+            // The budget of a client says how long.
+            let wait = parts.headers.entry(header::RETRY_AFTER);
+            wait.or_insert(HeaderValue::from_static("1"));
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))

@@ -2,10 +2,12 @@
 
 mod announced;
 mod audit;
+mod audit_log;
 mod change_filter;
 mod change_summary;
 mod changes;
 mod checksum;
+mod client_limits;
 mod connection;
 mod database;
 mod database_url;
@@ -51,10 +53,12 @@ mod withdrawals;
 mod work;
 mod writing;
 
-pub use audit::{AuditAction, AuditRow, CallerKind};
+pub use audit::{AuditAction, CallerKind};
+pub use audit_log::AuditRow;
 pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
+pub use client_limits::ClientCharge;
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use effect::{Effect, Other};
