@@ -15,3 +15,4 @@ pub mod integrity;
 pub mod jobs;
 pub mod secrets;
 pub mod storage;
+pub mod telemetry;

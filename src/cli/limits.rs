@@ -133,6 +133,7 @@ impl LimitArguments {
             bytes_in_flight: self.max_bytes_in_flight,
             body_time: self.body_timeout.0,
             answer_time: self.answer_timeout.0,
+            slow_answer: default.slow_answer,
             write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
             waiting: self.max_waiting,
@@ -193,6 +194,7 @@ impl LimitArguments {
             connections: self.database_connections,
             connection_wait: self.pool_timeout.0,
             statement: self.statement_timeout.0,
+            ..StoreLimits::default()
         }
     }
 }
@@ -215,7 +217,7 @@ const BURST_TIME: NonZeroU32 = NonZeroU32::new(20).expect("20 is more than 0");
 
 /// A duration in flags, such as `500ms` or `10s`.
 #[derive(Debug, Clone, Copy)]
-struct Time(Duration);
+pub(super) struct Time(pub(super) Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -239,7 +241,7 @@ fn time(text: &str) -> Result<Time, String> {
     })
 }
 
-fn time_or_none(text: &str) -> Result<Time, String> {
+pub(super) fn time_or_none(text: &str) -> Result<Time, String> {
     let parsed = text.parse::<SignedDuration>().ok();
     parsed
         .and_then(|time| Duration::try_from(time).ok())

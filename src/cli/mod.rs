@@ -32,6 +32,7 @@ mod sheets;
 mod show;
 mod simulate;
 mod source;
+mod telemetry;
 mod terminal;
 mod training;
 mod validate;
@@ -47,6 +48,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use crate::storage::DatabaseUrl;
+use crate::telemetry::{TARGET, Telemetry};
 use verbosity::Verbosity;
 
 use unroof_core::input::RequestError;
@@ -362,6 +364,15 @@ fn label(text: &str) -> String {
 impl DatabaseArguments {
     /// Starts the log, at this level unless another is stated.
     fn start_logging(&self, usual: &str) -> Result<(), Failure> {
+        self.start_logging_and_tracing(usual, None)
+    }
+
+    /// The same, with traces for a receiver.
+    fn start_logging_and_tracing(
+        &self,
+        usual: &str,
+        telemetry: Option<&Telemetry>,
+    ) -> Result<(), Failure> {
         let stated = self.log.as_deref();
         let filter: Targets = stated
             .unwrap_or(usual)
@@ -370,15 +381,25 @@ impl DatabaseArguments {
         // These modules log raw traffic, including credentials of catalog addresses.
         let filter = filter
             .with_target("ureq", LevelFilter::INFO)
-            .with_target("ureq_proto", LevelFilter::INFO);
+            .with_target("ureq_proto", LevelFilter::INFO)
+            // Spans of traces repeat what the log has.
+            .with_target(TARGET, LevelFilter::OFF);
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        let builder = tracing_subscriber::fmt()
-            .with_max_level(LevelFilter::TRACE)
-            .with_writer(move || terminal::LogLines { has_styles });
-        match self.log_format {
-            LogFormat::Text => builder.with_ansi(has_styles).finish().with(filter).init(),
-            LogFormat::Json => builder.json().finish().with(filter).init(),
+        let lines =
+            tracing_subscriber::fmt::layer().with_writer(move || terminal::LogLines { has_styles });
+        let lines = match self.log_format {
+            LogFormat::Text => lines.with_ansi(has_styles).boxed(),
+            LogFormat::Json => lines.json().boxed(),
+        };
+        let registry = tracing_subscriber::registry();
+        match telemetry {
+            // One filter for all: what the log leaves out costs nothing.
+            None => registry.with(lines).with(filter).init(),
+            Some(telemetry) => registry
+                .with(lines.with_filter(filter))
+                .with(telemetry.layer())
+                .init(),
         }
         Ok(())
     }

@@ -8,10 +8,12 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use jiff::SignedDuration;
+use uuid::Uuid;
 
 use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
+use super::telemetry::TelemetryArguments;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
@@ -20,6 +22,7 @@ use crate::http::{
 };
 use crate::jobs::Refresh;
 use crate::storage::{DatabaseUrl, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
+use crate::telemetry::Telemetry;
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -70,6 +73,8 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     metrics: MetricsArguments,
     #[command(flatten)]
+    telemetry: TelemetryArguments,
+    #[command(flatten)]
     limits: LimitArguments,
 }
 
@@ -97,11 +102,20 @@ struct MetricsArguments {
 }
 
 pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<(), Failure> {
-    arguments.database.start_logging(verbosity.of_service())?;
+    let instance = Uuid::new_v4();
+    let telemetry = arguments.telemetry.start(instance);
+    let telemetry = telemetry.map_err(Failure::Usage)?;
+    arguments
+        .database
+        .start_logging_and_tracing(verbosity.of_service(), telemetry.as_ref())?;
+    if let Some(telemetry) = &telemetry {
+        tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
+    }
+    let reporting = (telemetry, instance);
     let url = arguments.database.database_url()?;
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(run_service(arguments, &url, estimator));
+    let outcome = runtime.block_on(run_service(arguments, &url, estimator, reporting));
     // Computations for clients that have disconnected do not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
@@ -111,6 +125,7 @@ async fn run_service(
     arguments: &ServeArguments,
     url: &DatabaseUrl,
     estimator: Estimator,
+    (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
     arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
@@ -127,13 +142,14 @@ async fn run_service(
     // Held to the end: two processes on one file would not learn what the other writes.
     let taken = ServingLock::take(url);
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
-    let opened = Store::open(url, arguments.limits.store()).await;
+    let store_limits = arguments.telemetry.store(arguments.limits.store());
+    let opened = Store::open(url, store_limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let store = with_secrets_key(store)?;
     let access = arguments.access.access(&address);
     let limits = Limits {
         check_every: arguments.check_every,
-        ..arguments.limits.service()
+        ..arguments.telemetry.service(arguments.limits.service())
     };
     let limits = arguments.limits.per_client(limits, access.requires_keys);
     let limits = within_open_files(limits);
@@ -143,7 +159,8 @@ async fn run_service(
     let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
         .allowing(access.clone())
-        .watching(watchlist);
+        .watching(watchlist)
+        .reporting_to(telemetry, instance);
     let _address_file = write_address(url, &address, &app);
     let metrics = async {
         match metrics_server {

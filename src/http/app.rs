@@ -33,6 +33,7 @@ use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, SightedBy, Store, StoreError};
+use crate::telemetry::{Telemetry, compute_span};
 use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 use unroof_core::sheet::PriceSheet;
 
@@ -47,6 +48,10 @@ pub struct App {
     pub(super) access: Arc<Access>,
     pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,
+    /// Receiver of traces and metrics.
+    pub(super) telemetry: Option<Telemetry>,
+    /// Start of the process.
+    pub(super) started_at: Timestamp,
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
@@ -173,6 +178,7 @@ impl App {
             threads,
             check_every: limits.check_every,
         };
+        let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
@@ -183,6 +189,8 @@ impl App {
             access: Arc::default(),
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
+            telemetry: None,
+            started_at,
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
@@ -230,6 +238,16 @@ impl App {
     pub fn watching(self, watchlist: Watchlist) -> Self {
         Self {
             watchlist: Arc::new(watchlist),
+            ..self
+        }
+    }
+
+    /// The same with a receiver of traces and metrics, which know the process by this id.
+    #[must_use]
+    pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
+        Self {
+            instance,
+            telemetry,
             ..self
         }
     }
@@ -286,9 +304,10 @@ impl App {
     ) -> Result<T, Problem> {
         let place = self.computing.admit().await?;
         let (wanted, _waiting) = CancelToken::while_waiting();
+        let span = compute_span();
         let work = move || {
             let _until_done = place;
-            work(&wanted)
+            span.in_scope(|| work(&wanted))
         };
         self.computing.run(work).await?
     }

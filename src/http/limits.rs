@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 
+/// Route of the stream of changes.
+const CHANGE_STREAM: &str = "/changes/stream";
+
 /// Limits of the service; those of the database are in [`crate::storage::StoreLimits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -28,6 +31,8 @@ pub struct Limits {
     pub body_time: Duration,
     /// Timeout for the response once the body is read.
     pub answer_time: Duration,
+    /// Time beyond which an answer is logged as slow; never if zero.
+    pub slow_answer: Duration,
     /// Timeout for a client that does not read the response.
     pub write_time: Duration,
     /// Answers computed at once.
@@ -84,6 +89,7 @@ impl Default for Limits {
             bytes_in_flight: 512 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(10),
+            slow_answer: Duration::from_secs(1),
             write_time: Duration::from_secs(30),
             computing: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 128,
@@ -112,5 +118,10 @@ impl Limits {
             catalog_bytes: self.catalog_bytes.min(most),
             ..self
         }
+    }
+
+    /// Whether an answer that took so long is logged. A stream begins when there is something to send.
+    pub(super) fn is_slow(&self, route: &str, took: Duration) -> bool {
+        !self.slow_answer.is_zero() && took >= self.slow_answer && route != CHANGE_STREAM
     }
 }

@@ -66,6 +66,7 @@ mod server;
 mod shared_quota;
 mod since;
 mod some_of_answer;
+mod telemetry;
 mod track_record;
 mod ui;
 #[cfg(unix)]
@@ -78,7 +79,7 @@ mod workers;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, on};
 use pastey::paste;
@@ -351,6 +352,8 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,
             middleware::REQUEST_ID,
+            HeaderName::from_static("traceparent"),
+            HeaderName::from_static("tracestate"),
         ])
         .expose_headers([
             header::ETAG,

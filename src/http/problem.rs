@@ -45,6 +45,15 @@ pub(crate) struct Problem {
     pub(crate) errors: Vec<Fault>,
     /// The request's id, as in the header `x-request-id` and in the log.
     pub(crate) request_id: String,
+    /// Id of the request's trace, as in the log: that of the header `traceparent`, else a new one where the service sends
+    /// traces. Left out where the request has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{32}$",
+        example = "4bf92f3577b34da6a3ce929d0e0e4736"
+    )]
+    pub(crate) trace_id: Option<String>,
 }
 
 /// The schema of a problem's type.
@@ -156,6 +165,7 @@ impl Problem {
             hint: None,
             errors: Vec::new(),
             request_id: String::new(),
+            trace_id: None,
         }
     }
 
@@ -210,9 +220,15 @@ impl Problem {
         }
     }
 
-    /// The response, once the request id is known.
-    pub(super) fn render(mut self, request_id: &str, response: Response) -> Response {
+    /// The response, once the ids of the request and its trace are known.
+    pub(super) fn render(
+        mut self,
+        request_id: &str,
+        trace_id: Option<&str>,
+        response: Response,
+    ) -> Response {
         request_id.clone_into(&mut self.request_id);
+        self.trace_id = trace_id.map(str::to_owned);
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let (mut parts, _) = response.into_parts();
         let mut set = |name, value| parts.headers.insert(name, HeaderValue::from_static(value));

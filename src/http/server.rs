@@ -91,6 +91,7 @@ pub async fn serve(
     let jobs = app.jobs.start(refreshes);
     let cause = tokio::select! {
         never = connections.accept(&server) => never,
+        never = app.report() => never,
         cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
@@ -103,6 +104,7 @@ pub async fn serve(
         }
     }
     drop(server);
+    let drained_by = Instant::now() + limits.drain_time;
     tokio::select! {
         () = connections.finish() => {}
         () = tokio::time::sleep(limits.drain_time) => {
@@ -111,6 +113,8 @@ pub async fn serve(
         _ = stop.next() => return Err(stopped_twice()),
     }
     drop(jobs);
+    let left = drained_by.saturating_duration_since(Instant::now());
+    app.report_end(left).await;
     store.close().await;
     Ok(())
 }
