@@ -179,7 +179,7 @@ const WEBHOOKS: &str = "
 
 const INSERT_WEBHOOK: &str = "
     INSERT INTO webhooks (id, url, secret, created_at, since, due_at, filter)
-    SELECT $1, $2, $3, $4, (SELECT coalesce(max(sequence), 0) FROM changes), $4, $6
+    SELECT $1, $2, $3, $4, (SELECT coalesce(max(sequence), 0) FROM changes), $7, $6
     WHERE (SELECT count(*) FROM webhooks) < $5";
 
 const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE id = $1";
@@ -191,18 +191,23 @@ const DELIVERIES: &str = "
     ORDER BY since DESC
     LIMIT $3";
 
+/// Due time of what waits for nothing. The time of the last delivery would stop a webhook while a clock that was ahead of the
+/// truth is set back.
+const AT_ONCE: Timestamp = Timestamp::UNIX_EPOCH;
+
 const DUE: &str = "
     SELECT min(CASE WHEN leased_until > due_at THEN leased_until ELSE due_at END) FROM webhooks
     WHERE disabled_at IS NULL AND since < (SELECT max(sequence) FROM changes)";
 
-// Where two processes choose the same one, the second waits for the first and then finds it leased.
+// The webhook that is furthest behind comes first. Where two processes choose the same one, the second waits for the first
+// and then finds it leased.
 const LEASE: &str = "
     UPDATE webhooks SET lease_id = $2, leased_until = $3
     WHERE id = (
         SELECT id FROM webhooks
         WHERE disabled_at IS NULL AND due_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
           AND since < (SELECT max(sequence) FROM changes)
-        ORDER BY due_at, id LIMIT 1)
+        ORDER BY since, id LIMIT 1)
       AND (leased_until IS NULL OR leased_until <= $1)
     RETURNING id, lease_id, url, secret, since, filter";
 
@@ -244,7 +249,8 @@ impl Store {
             .bind(self.sealed(new.id, new.secret)?)
             .bind(new.created_at)
             .bind(most)
-            .bind(new.filter.stored());
+            .bind(new.filter.stored())
+            .bind(AT_ONCE);
         let entry = AuditEntry {
             at: new.created_at,
             actor,
@@ -370,9 +376,11 @@ impl Store {
     ) -> Result<Ended, StoreError> {
         let (attempt, outcome, now) = (ended.attempt, ended.outcome, ended.at);
         let (state, since, due_at) = match outcome {
-            Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, now),
+            Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, AT_ONCE),
             Outcome::Again(at) => (DeliveryState::Pending, lease.since, at),
-            Outcome::Failed | Outcome::Unwanted => (DeliveryState::Failed, attempt.next_since, now),
+            Outcome::Failed | Outcome::Unwanted => {
+                (DeliveryState::Failed, attempt.next_since, AT_ONCE)
+            }
         };
         let next_attempt_at = (state == DeliveryState::Pending).then_some(DbTime::from(due_at));
         let disabled_at = (outcome == Outcome::Unwanted).then_some(DbTime::from(now));

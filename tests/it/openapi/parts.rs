@@ -44,7 +44,7 @@ async fn a_row_with_any_one_of_its_fields_is_described() {
     let document = committed();
     let shown = Box::pin(Shown::new()).await;
     let lists = lists(&document, &shown);
-    assert_eq!(lists.len(), 13, "{lists:?}");
+    assert_eq!(lists.len(), 15, "{lists:?}");
     for (address, operation) in lists {
         let [whole, partial] = answer(operation)["anyOf"].as_array().unwrap().as_slice() else {
             panic!("{address}: {}", answer(operation));

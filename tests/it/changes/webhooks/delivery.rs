@@ -172,3 +172,24 @@ async fn a_webhook_with_a_filter_is_sent_what_passes_it_and_passes_over_the_rest
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_was_a_day_ahead_delays_no_delivery() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, receiver) = (Hand::new(), Receiver::default());
+        let sender = Sender::new(database, &hand, true).await;
+        let id = sender.add_at(receiver.listen().await).await;
+        let prepared = Prepared::new();
+        let day = Duration::from_hours(24);
+        hand.advance(day);
+        prepared.record(&sender.store, &models(0..1)).await;
+        sender
+            .wait_for_last(&id, "delivered", |last| last["state"] == "delivered")
+            .await;
+        hand.set_back(day);
+        prepared.record(&sender.store, &models(1..2)).await;
+        receiver.wait_for(2).await;
+        assert_eq!(receiver.models(), models(0..2), "{}", database.name);
+    })
+    .await;
+}

@@ -129,6 +129,10 @@ impl Hand {
     pub(crate) fn advance(&self, time: Duration) {
         *self.0.lock().unwrap() += time;
     }
+
+    pub(crate) fn set_back(&self, time: Duration) {
+        *self.0.lock().unwrap() -= time;
+    }
 }
 
 /// A replica that sends.
