@@ -11,6 +11,8 @@ pub mod clock;
 mod examples;
 pub mod http;
 pub mod import;
+pub mod integrity;
 pub mod jobs;
 pub mod secrets;
 pub mod storage;
+pub mod telemetry;

@@ -18,7 +18,7 @@ CREATE INDEX api_keys_by_origin ON api_keys (made_from) WHERE made_from IS NOT N
 CREATE TABLE audit (
     sequence   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at         timestamptz NOT NULL,
-    -- Kind of the caller: key, user, stranger, command line or service.
+    -- Kind of the caller: key, user, anonymous, command_line or service.
     caller     text COLLATE "C" NOT NULL,
     key_id     uuid,
     name       text COLLATE "C",

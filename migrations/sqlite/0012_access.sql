@@ -16,9 +16,9 @@ CREATE INDEX api_keys_by_origin ON api_keys (made_from) WHERE made_from IS NOT N
 
 -- Who changed what, in the order of writing. A row is written in the transaction of the change that it records.
 CREATE TABLE audit (
-    sequence   integer PRIMARY KEY AUTOINCREMENT,
+    sequence   integer PRIMARY KEY,
     at         text NOT NULL,
-    -- Kind of the caller: key, user, stranger, command line or service.
+    -- Kind of the caller: key, user, anonymous, command_line or service.
     caller     text NOT NULL,
     key_id     blob,
     name       text,

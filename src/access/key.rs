@@ -78,6 +78,8 @@ impl NewKey {
 pub struct Key {
     /// Its id.
     pub id: Uuid,
+    /// Id of the key that it was made from if it is a session, else its own.
+    pub origin: Uuid,
     /// Its name, for people.
     pub name: String,
     /// What it allows.
@@ -145,8 +147,10 @@ mod tests {
     use super::*;
 
     fn key(name: &str, expires_at: Option<Timestamp>) -> Key {
+        let id = Uuid::new_v4();
         Key {
-            id: Uuid::new_v4(),
+            id,
+            origin: id,
             name: name.to_owned(),
             scope: Scope::Read,
             expires_at,

@@ -3,6 +3,7 @@
 //! Pure: keys are read from the database by [`crate::storage`], and requests are checked by [`crate::http`].
 
 mod caller;
+mod client;
 mod groups;
 mod key;
 mod policy;
@@ -10,6 +11,7 @@ mod proxies;
 mod scope;
 
 pub use caller::{Actor, Caller, Identity};
+pub use client::{Client, network_of};
 pub use groups::{GroupScope, GroupScopes};
 pub use key::{Key, KeyHash, KeyRing, NewKey, RefusedKey};
 pub use policy::{Access, UserHeaders};

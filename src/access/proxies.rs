@@ -97,7 +97,7 @@ mod tests {
     }
 
     fn address(text: &str) -> Option<IpAddr> {
-        Some(text.parse().unwrap())
+        text.parse().ok()
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Who may use the service, as flags.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,6 +9,7 @@ use uuid::Uuid;
 
 use crate::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
 use crate::clock::Clock;
+use crate::http::ListenAddress;
 use crate::storage::{NewKeyRow, Store};
 
 /// Keys, and proxies that speak for their clients.
@@ -20,7 +20,12 @@ pub(super) struct AccessArguments {
     #[arg(long, env = "UNROOF_REQUIRE_KEYS")]
     require_keys: bool,
     /// Scope of callers without a key: none, read or ask
-    #[arg(long, env = "UNROOF_ANONYMOUS", value_name = "SCOPE", default_value = "none")]
+    #[arg(
+        long,
+        env = "UNROOF_ANONYMOUS",
+        value_name = "SCOPE",
+        default_value = "none"
+    )]
     anonymous: Anonymous,
     /// File with an admin key, which is made if it does not exist
     #[arg(long, env = "UNROOF_ADMIN_KEY_FILE", value_name = "FILE")]
@@ -87,8 +92,8 @@ fn header_name(text: &str) -> Result<String, String> {
 impl AccessArguments {
     /// The rule for a service that listens on an address: one that only this machine can reach is open, unless keys are
     /// required or a proxy is in front of it.
-    pub(super) fn access(&self, address: SocketAddr) -> Access {
-        let is_open = address.ip().is_loopback()
+    pub(super) fn access(&self, address: &ListenAddress) -> Access {
+        let is_open = address.is_local()
             && !self.require_keys
             && self.anonymous.0.is_none()
             && self.trusted_proxies.is_empty();
@@ -115,8 +120,15 @@ impl AccessArguments {
         clock: &Clock,
         access: &Access,
     ) -> anyhow::Result<()> {
-        if let Some(file) = &self.admin_key_file {
+        // The tables of a newer program have its keys already.
+        if let Some(file) = &self.admin_key_file
+            && store.newer_program().is_none()
+        {
             store_key_of(file, store, clock).await?;
+        }
+        if access.requires_keys {
+            let without_a_key = access.anonymous.map_or("nothing", Scope::name);
+            tracing::info!(without_a_key, "a key decides what a caller may do");
         }
         let has_way_in =
             !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
@@ -124,7 +136,7 @@ impl AccessArguments {
             return Ok(());
         }
         bail!(
-            "other machines can reach this service, and there is no key: create one with `unroof keys create NAME --scope \
+            "callers need a key, and there is none: create one with `unroof keys create NAME --scope \
              admin`, name a file with --admin-key-file, or let callers without a key read with --anonymous read"
         )
     }

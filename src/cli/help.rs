@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "simulate", "layout", "plan", "training",
         ],
     ),
-    ("Store", &["import", "migrate"]),
+    ("Store", &["import", "backup", "check", "migrate"]),
     ("Serve", &["serve", "keys", "healthcheck"]),
     (
         "Develop",

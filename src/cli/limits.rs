@@ -1,14 +1,15 @@
 //! The limits of the service as flags.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
 
-use crate::http::{LARGEST_ANSWER, Limits, host_name};
-use crate::storage::StoreLimits;
+use crate::http::{ClientLimits, LARGEST_ANSWER, Limits, host_name};
+use crate::storage::{DatabaseUrl, StoreLimits};
 
 /// Limits on connections, memory and time.
 #[derive(Debug, Args)]
@@ -17,6 +18,25 @@ pub(super) struct LimitArguments {
     /// Concurrent connections; more are refused with 503. At most what the open-files limit allows
     #[arg(long, env = "UNROOF_MAX_CONNECTIONS", default_value_t = Limits::default().connections, value_name = "COUNT", value_parser = count)]
     max_connections: usize,
+    /// Concurrent connections of one address, or of an IPv6 /64, besides trusted proxies; 503 beyond it. 0 is no limit. 128
+    /// if left out, and no limit where callers need no key
+    #[arg(long, env = "UNROOF_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = most)]
+    connections_per_address: Option<u32>,
+    /// Points that a client gets back each second: a read costs 1, what is computed 20, and an unchanged answer none. 0 is no
+    /// limit. 50 if left out, and no limit where callers need no key
+    #[arg(long, env = "UNROOF_CLIENT_RATE", value_name = "POINTS", value_parser = most)]
+    client_rate: Option<u32>,
+    /// Points that a client can spend at once; 429 beyond it. Those of twenty seconds if left out
+    #[arg(long, env = "UNROOF_CLIENT_BURST", value_name = "POINTS", value_parser = points)]
+    client_burst: Option<NonZeroU32>,
+    /// Budgets of clients: each replica's own, or shared by all replicas through PostgreSQL
+    #[arg(
+        long,
+        env = "UNROOF_LIMITS",
+        value_name = "WHOSE",
+        default_value = "own"
+    )]
+    limits: Whose,
     /// Size of a request's line and headers, in bytes; 431 beyond it
     #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value_t = Limits::default().head_bytes, value_name = "BYTES", value_parser = head_bytes)]
     max_head_bytes: usize,
@@ -104,6 +124,8 @@ impl LimitArguments {
         let default = Limits::default();
         Limits {
             connections: self.max_connections,
+            connections_per_address: default.connections_per_address,
+            client: default.client,
             head_bytes: self.max_head_bytes,
             head_time: self.head_timeout.0,
             body_bytes: self.max_body_bytes,
@@ -111,6 +133,7 @@ impl LimitArguments {
             bytes_in_flight: self.max_bytes_in_flight,
             body_time: self.body_timeout.0,
             answer_time: self.answer_timeout.0,
+            slow_answer: default.slow_answer,
             write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
             waiting: self.max_waiting,
@@ -118,6 +141,7 @@ impl LimitArguments {
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
             skip_models: self.skip_models,
+            check_every: default.check_every,
             webhook_rest: default.webhook_rest,
             webhook_gathering: default.webhook_gathering,
             cache_bytes: self.cache_bytes,
@@ -133,19 +157,67 @@ impl LimitArguments {
         }
     }
 
+    /// Checks whether there can be other replicas.
+    ///
+    /// # Errors
+    /// Limits are to be shared, and an SQLite file has one process.
+    pub(super) fn check(&self, database: &DatabaseUrl) -> anyhow::Result<()> {
+        let is_shared = matches!(self.limits, Whose::Shared);
+        if is_shared && matches!(database, DatabaseUrl::Sqlite(..)) {
+            anyhow::bail!("--limits shared needs PostgreSQL: an SQLite file has one process");
+        }
+        Ok(())
+    }
+
+    /// The limits with those of one client, which has none by default where callers need no key.
+    pub(super) fn per_client(&self, limits: Limits, requires_keys: bool) -> Limits {
+        let of_strangers = |default| if requires_keys { default } else { 0 };
+        let connections = self.connections_per_address;
+        let connections = connections.unwrap_or_else(|| of_strangers(CONNECTIONS_PER_ADDRESS));
+        let rate = self.client_rate;
+        let rate = rate.unwrap_or_else(|| of_strangers(CLIENT_RATE));
+        let client = NonZeroU32::new(rate).map(|rate| ClientLimits {
+            rate,
+            burst: self.client_burst.unwrap_or(rate.saturating_mul(BURST_TIME)),
+            is_shared: matches!(self.limits, Whose::Shared),
+        });
+        Limits {
+            connections_per_address: (connections > 0).then_some(connections as usize),
+            client,
+            ..limits
+        }
+    }
+
     /// Limits of the database.
     pub(super) fn store(&self) -> StoreLimits {
         StoreLimits {
             connections: self.database_connections,
             connection_wait: self.pool_timeout.0,
             statement: self.statement_timeout.0,
+            ..StoreLimits::default()
         }
     }
 }
 
+/// The replicas that a budget is for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Whose {
+    /// Every replica has its own.
+    Own,
+    /// All replicas share one.
+    Shared,
+}
+
+/// Connections of one address: a sixteenth of all by default, and enough for twenty browsers behind one address.
+const CONNECTIONS_PER_ADDRESS: u32 = 128;
+/// Points a second of one client: two and a half estimates, or a page with its charts several times a second.
+const CLIENT_RATE: u32 = 50;
+/// Seconds of a rate that can be spent at once: by default 1000 points, fifty estimates or a catalog of 15 MiB.
+const BURST_TIME: NonZeroU32 = NonZeroU32::new(20).expect("20 is more than 0");
+
 /// A duration in flags, such as `500ms` or `10s`.
 #[derive(Debug, Clone, Copy)]
-struct Time(Duration);
+pub(super) struct Time(pub(super) Duration);
 
 impl fmt::Display for Time {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -153,6 +225,9 @@ impl fmt::Display for Time {
         write!(to, "{time:#}")
     }
 }
+
+/// Most points of a budget.
+const MOST_POINTS: u32 = 1_000_000;
 
 const MOST_TIME: Duration = Duration::from_hours(1);
 
@@ -166,7 +241,7 @@ fn time(text: &str) -> Result<Time, String> {
     })
 }
 
-fn time_or_none(text: &str) -> Result<Time, String> {
+pub(super) fn time_or_none(text: &str) -> Result<Time, String> {
     let parsed = text.parse::<SignedDuration>().ok();
     parsed
         .and_then(|time| Duration::try_from(time).ok())
@@ -182,6 +257,23 @@ fn count(text: &str) -> Result<usize, String> {
         .filter(|count| (1..=most).contains(count))
         .map(|count| count as usize)
         .ok_or_else(|| format!("expected a number from 1 to {most}"))
+}
+
+fn most(text: &str) -> Result<u32, String> {
+    if text == "0" {
+        return Ok(0);
+    }
+    points(text).map(NonZeroU32::get)
+}
+
+fn points(text: &str) -> Result<NonZeroU32, String> {
+    let points = count(text)
+        .ok()
+        .and_then(|points| u32::try_from(points).ok());
+    points
+        .and_then(NonZeroU32::new)
+        .filter(|points| points.get() <= MOST_POINTS)
+        .ok_or_else(|| format!("expected a number from 1 to {MOST_POINTS}"))
 }
 
 fn head_bytes(text: &str) -> Result<usize, String> {
@@ -242,8 +334,31 @@ mod tests {
     }
 
     #[test]
+    fn clients_are_limited_by_default_where_they_need_keys() {
+        let of = |flags: &[&str], requires_keys| {
+            let flags = [&["unroof"], flags].concat();
+            let arguments = Line::parse_from(flags).limits;
+            let limits = arguments.per_client(Limits::default(), requires_keys);
+            let client = limits.client;
+            let points = client.map(|client| (client.rate.get(), client.burst.get()));
+            (points, limits.connections_per_address)
+        };
+        assert_eq!(of(&[], false), (None, None));
+        assert_eq!(of(&[], true), (Some((50, 1000)), Some(128)));
+        let none = ["--client-rate", "0", "--connections-per-address", "0"];
+        assert_eq!(of(&none, true), (None, None));
+        let stated = ["--client-rate", "5", "--connections-per-address", "2"];
+        assert_eq!(of(&stated, false), (Some((5, 100)), Some(2)));
+        let burst = ["--client-burst", "7"];
+        assert_eq!(of(&burst, true), (Some((50, 7)), Some(128)));
+    }
+
+    #[test]
     fn limits_of_zero_are_rejected() {
         for (flag, value) in [
+            ("--client-burst", "0"),
+            ("--client-rate", "-1"),
+            ("--client-rate", "1000001"),
             ("--head-timeout", "0s"),
             ("--head-timeout", "-1s"),
             ("--head-timeout", "10"),

@@ -1,10 +1,12 @@
 //! The command line: one file per command.
 
 mod access;
+mod backup;
 mod calculator;
 mod calibration;
 mod changes;
 mod chart;
+mod check;
 mod compare;
 mod completions;
 mod cost;
@@ -30,6 +32,7 @@ mod sheets;
 mod show;
 mod simulate;
 mod source;
+mod telemetry;
 mod terminal;
 mod training;
 mod validate;
@@ -45,6 +48,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 use crate::storage::DatabaseUrl;
+use crate::telemetry::{TARGET, Telemetry};
 use verbosity::Verbosity;
 
 use unroof_core::input::RequestError;
@@ -107,6 +111,10 @@ enum Command {
     Serve(Box<serve::ServeArguments>),
     /// Create, list and revoke keys of a service
     Keys(keys::KeysArguments),
+    /// Back up an SQLite database while a service writes to it, and check the copy
+    Backup(backup::BackupArguments),
+    /// Check the integrity of the database: estimates computed again, checksums, histories
+    Check(check::CheckArguments),
     /// Migrate the database to the current schema
     Migrate(migrate::MigrateArguments),
     /// Check that a running service is healthy: exits with 0 or 1
@@ -136,16 +144,17 @@ struct DatabaseArguments {
     /// The file is `$XDG_DATA_HOME/unroof/unroof.db`, else `~/.local/share/unroof/unroof.db`.
     #[arg(
         long,
+        global = true,
         env = "UNROOF_DATABASE_URL",
         hide_env_values = true,
         value_name = "URL"
     )]
     database_url: Option<DatabaseUrl>,
     /// Format of the log on standard error
-    #[arg(long, env = "UNROOF_LOG_FORMAT", default_value = "text")]
+    #[arg(long, global = true, env = "UNROOF_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
     /// Log level, or levels by module such as `info,sqlx=warn`, which is that of `serve`; else `warn`
-    #[arg(long, env = "UNROOF_LOG", value_name = "FILTER")]
+    #[arg(long, global = true, env = "UNROOF_LOG", value_name = "FILTER")]
     log: Option<String>,
 }
 
@@ -244,6 +253,8 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments, verbosity),
         Command::Keys(arguments) => keys::run(&arguments, verbosity),
+        Command::Backup(arguments) => backup::run(&arguments, verbosity),
+        Command::Check(arguments) => check::run(&arguments, verbosity),
         Command::Migrate(arguments) => migrate::run(arguments, verbosity),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Openapi => print(crate::http::DOCUMENT),
@@ -353,6 +364,15 @@ fn label(text: &str) -> String {
 impl DatabaseArguments {
     /// Starts the log, at this level unless another is stated.
     fn start_logging(&self, usual: &str) -> Result<(), Failure> {
+        self.start_logging_and_tracing(usual, None)
+    }
+
+    /// The same, with traces for a receiver.
+    fn start_logging_and_tracing(
+        &self,
+        usual: &str,
+        telemetry: Option<&Telemetry>,
+    ) -> Result<(), Failure> {
         let stated = self.log.as_deref();
         let filter: Targets = stated
             .unwrap_or(usual)
@@ -361,15 +381,25 @@ impl DatabaseArguments {
         // These modules log raw traffic, including credentials of catalog addresses.
         let filter = filter
             .with_target("ureq", LevelFilter::INFO)
-            .with_target("ureq_proto", LevelFilter::INFO);
+            .with_target("ureq_proto", LevelFilter::INFO)
+            // Spans of traces repeat what the log has.
+            .with_target(TARGET, LevelFilter::OFF);
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        let builder = tracing_subscriber::fmt()
-            .with_max_level(LevelFilter::TRACE)
-            .with_writer(move || terminal::LogLines { has_styles });
-        match self.log_format {
-            LogFormat::Text => builder.with_ansi(has_styles).finish().with(filter).init(),
-            LogFormat::Json => builder.json().finish().with(filter).init(),
+        let lines =
+            tracing_subscriber::fmt::layer().with_writer(move || terminal::LogLines { has_styles });
+        let lines = match self.log_format {
+            LogFormat::Text => lines.with_ansi(has_styles).boxed(),
+            LogFormat::Json => lines.json().boxed(),
+        };
+        let registry = tracing_subscriber::registry();
+        match telemetry {
+            // One filter for all: what the log leaves out costs nothing.
+            None => registry.with(lines).with(filter).init(),
+            Some(telemetry) => registry
+                .with(lines.with_filter(filter))
+                .with(telemetry.layer())
+                .init(),
         }
         Ok(())
     }

@@ -2,22 +2,27 @@
 
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use jiff::SignedDuration;
+use uuid::Uuid;
 
 use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
+use super::telemetry::TelemetryArguments;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
 use crate::http::{
-    App, Limits, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
+    App, Limits, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, ServiceAddressFile, ServingLock, Store};
+use crate::storage::{DatabaseUrl, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
+use crate::telemetry::Telemetry;
 use unroof_core::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
@@ -29,15 +34,16 @@ Examples:
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json
   unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
 pub(super) struct ServeArguments {
-    /// Address and port, or a port of this machine alone; port 0 takes a free one
+    /// Address and port, or a port of this machine alone, or `unix:` and the file of a socket; port 0 takes a free one. A
+    /// socket that systemd has opened is used instead
     #[arg(
         long,
         env = "UNROOF_LISTEN",
         default_value = "127.0.0.1:8080",
         value_name = "ADDRESS",
-        value_parser = read_address
+        value_parser = read_listen_address
     )]
-    listen: SocketAddr,
+    listen: ListenAddress,
     /// Store estimates of the example sheets first
     #[arg(long)]
     examples: bool,
@@ -50,6 +56,14 @@ pub(super) struct ServeArguments {
         value_name = "FORMAT=URL@PERIOD"
     )]
     refresh: Vec<Refresh>,
+    /// Check the integrity of the database at an interval, such as 24h; several replicas need one check
+    #[arg(
+        long,
+        env = "UNROOF_CHECK_EVERY",
+        value_name = "PERIOD",
+        value_parser = period
+    )]
+    check_every: Option<Duration>,
     #[command(flatten)]
     calibration: CalibrationArguments,
     #[command(flatten)]
@@ -58,6 +72,8 @@ pub(super) struct ServeArguments {
     access: AccessArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
+    #[command(flatten)]
+    telemetry: TelemetryArguments,
     #[command(flatten)]
     limits: LimitArguments,
 }
@@ -86,11 +102,20 @@ struct MetricsArguments {
 }
 
 pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<(), Failure> {
-    arguments.database.start_logging(verbosity.of_service())?;
+    let instance = Uuid::new_v4();
+    let telemetry = arguments.telemetry.start(instance);
+    let telemetry = telemetry.map_err(Failure::Usage)?;
+    arguments
+        .database
+        .start_logging_and_tracing(verbosity.of_service(), telemetry.as_ref())?;
+    if let Some(telemetry) = &telemetry {
+        tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
+    }
+    let reporting = (telemetry, instance);
     let url = arguments.database.database_url()?;
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(run_service(arguments, &url, estimator));
+    let outcome = runtime.block_on(run_service(arguments, &url, estimator, reporting));
     // Computations for clients that have disconnected do not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
@@ -100,30 +125,43 @@ async fn run_service(
     arguments: &ServeArguments,
     url: &DatabaseUrl,
     estimator: Estimator,
+    (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
+    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
-    let server = bind(arguments.listen)?;
-    let address = server.address();
+    let server = match Server::inherited().context("cannot use the socket of the supervisor")? {
+        Some(inherited) => inherited,
+        None => bind(&arguments.listen)?,
+    };
+    let address = server.address().clone();
     let metrics_server = match arguments.metrics.metrics_listen {
-        Some(address) => Some(bind(address)?),
+        Some(address) => Some(bind(&ListenAddress::Tcp(address))?),
         None => None,
     };
     // Held to the end: two processes on one file would not learn what the other writes.
     let taken = ServingLock::take(url);
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
-    let opened = Store::open(url, arguments.limits.store()).await;
+    let store_limits = arguments.telemetry.store(arguments.limits.store());
+    let opened = Store::open(url, store_limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
-    let limits = within_open_files(arguments.limits.service());
+    let store = with_secrets_key(store)?;
+    let access = arguments.access.access(&address);
+    let limits = Limits {
+        check_every: arguments.check_every,
+        ..arguments.telemetry.service(arguments.limits.service())
+    };
+    let limits = arguments.limits.per_client(limits, access.requires_keys);
+    let limits = within_open_files(limits);
     let has_names = !limits.allowed_hosts.is_empty();
     let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let clock = Clock::system();
-    let access = arguments.access.access(address);
     let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
         .allowing(access.clone())
-        .watching(watchlist);
-    let _address_file = write_address(url, address, &app);
+        .watching(watchlist)
+        .reporting_to(telemetry, instance);
+    let _address_file = write_address(url, &address, &app);
     let metrics = async {
         match metrics_server {
             Some(server) => {
@@ -136,13 +174,16 @@ async fn run_service(
     // What needs no database is answered while there is none yet.
     let unprepared = async {
         let prepared = async {
-            let is_announced = wait_for_tables(&store, url, address, has_names).await?;
+            let is_announced = wait_for_tables(&store, url, &address, has_names).await?;
             arguments.access.prepare(&store, &clock, &access).await?;
-            if arguments.examples {
-                load_examples(&app).await?;
+            if store.newer_program().is_none() {
+                seal_secrets(&store).await?;
+                if arguments.examples {
+                    load_examples(&app).await?;
+                }
             }
             if !is_announced {
-                announce(address, url, has_names)?;
+                announce(&address, url, has_names)?;
             }
             anyhow::Ok(())
         };
@@ -158,13 +199,55 @@ async fn run_service(
     }
 }
 
+/// The variable with the key that secrets of webhooks are encrypted with. No flag has it: other users see flags.
+const SECRETS_KEY: &str = "UNROOF_SECRETS_KEY";
+
+fn with_secrets_key(store: Store) -> anyhow::Result<Store> {
+    let stated = std::env::var(SECRETS_KEY).unwrap_or_default();
+    if stated.is_empty() {
+        return Ok(store);
+    }
+    let key = SecretsKey::read(&stated);
+    let key = key.with_context(|| format!("{SECRETS_KEY} is not the base64 of 32 bytes"))?;
+    Ok(store.with_secrets_key(key))
+}
+
+/// Encrypts the secrets that are stored in plain text, and names the webhooks whose secrets cannot be read.
+async fn seal_secrets(store: &Store) -> anyhow::Result<()> {
+    for (webhook, error) in store.seal_secrets().await? {
+        tracing::error!(webhook.id = %webhook, %error, "this webhook is not sent");
+    }
+    Ok(())
+}
+
 /// Writes the address next to the file of an embedded database, for `unroof import`. The service runs without it too.
-fn write_address(url: &DatabaseUrl, address: SocketAddr, app: &App) -> Option<ServiceAddressFile> {
-    ServiceAddressFile::write(url, address, app.instance()).unwrap_or_else(|error| {
+fn write_address(
+    url: &DatabaseUrl,
+    address: &ListenAddress,
+    app: &App,
+) -> Option<ServiceAddressFile> {
+    ServiceAddressFile::write(url, address.tcp(), app.instance()).unwrap_or_else(|error| {
         let error = error.with_causes();
         tracing::warn!(database = %url, error, "the address is not written; `unroof import` needs --server");
         None
     })
+}
+
+/// An address with its port, or the file of a Unix socket.
+fn read_listen_address(text: &str) -> Result<ListenAddress, String> {
+    match text.strip_prefix("unix:") {
+        Some("") => Err("write the file of the socket, such as unix:/run/unroof.sock".to_owned()),
+        Some(file) => Ok(ListenAddress::Unix(PathBuf::from(file))),
+        None => read_address(text).map(ListenAddress::Tcp),
+    }
+}
+
+fn period(text: &str) -> Result<Duration, String> {
+    let period = text.parse::<SignedDuration>().ok();
+    let period = period.and_then(|period| Duration::try_from(period).ok());
+    period
+        .filter(|period| !period.is_zero())
+        .ok_or_else(|| "expected a period such as 24h".to_owned())
 }
 
 /// An address with its port. A port alone, also after a colon or `localhost`, is on the loopback address, where no key is
@@ -186,16 +269,18 @@ fn read_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-fn bind(address: SocketAddr) -> anyhow::Result<Server> {
+fn bind(address: &ListenAddress) -> anyhow::Result<Server> {
     Server::bind(address).map_err(|error| {
         let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let remedy = if is_taken {
-            format!(
+        let remedy = match address {
+            ListenAddress::Tcp(address) if is_taken => format!(
                 ": another program listens there; stop it, or name another port, such as --listen {}:0 for a free one",
                 address.ip()
-            )
-        } else {
-            String::new()
+            ),
+            ListenAddress::Unix(_) if is_taken => {
+                ": another program listens there, or the file is no socket".to_owned()
+            }
+            _ => String::new(),
         };
         anyhow::Error::new(error).context(format!("cannot listen on {address}{remedy}"))
     })
@@ -208,12 +293,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 async fn wait_for_tables(
     store: &Store,
     url: &DatabaseUrl,
-    address: SocketAddr,
+    address: &ListenAddress,
     has_names: bool,
 ) -> anyhow::Result<bool> {
     let mut said = String::new();
     let mut pause = Duration::from_millis(100);
     while let Err(error) = store.migrate().await {
+        if let StoreError::NewerTables(newer) = error {
+            store.read_newer_tables(newer).await?;
+            tracing::warn!(database = %url, reason = %newer, "this service only reads; writes are refused");
+            break;
+        }
         if !error.is_temporary() {
             return Err(error)
                 .with_context(|| format!("cannot bring the tables of {url} up to date"));
@@ -242,21 +332,23 @@ async fn load_examples(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn announce(address: SocketAddr, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
-    if !address.ip().is_loopback() {
-        if !has_names {
-            // Printed at every log level.
-            writeln!(
-                terminal::stderr(),
-                "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
-            )?;
-        }
+fn announce(address: &ListenAddress, url: &DatabaseUrl, has_names: bool) -> anyhow::Result<()> {
+    if !address.is_local() && !has_names {
+        // Printed at every log level.
+        writeln!(
+            terminal::stderr(),
+            "hint: only requests for an IP address or localhost are served; add the host names of clients and proxies with --allow-host"
+        )?;
     }
     tracing::info!(%address, database = %url, "listening");
-    writeln!(
-        terminal::stdout(),
-        "unroof listens on http://{address} (API docs at http://{address}/docs)"
-    )?;
+    let mut out = terminal::stdout();
+    match address.tcp() {
+        Some(address) => writeln!(
+            out,
+            "unroof listens on http://{address} (API docs at http://{address}/docs)"
+        )?,
+        None => writeln!(out, "unroof listens on {address}")?,
+    }
     Ok(())
 }
 

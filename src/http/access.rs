@@ -4,8 +4,7 @@
 //! cannot be added: the lists of routes name a scope for each.
 
 use std::convert::Infallible;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -13,15 +12,14 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
-use tokio::sync::Mutex;
 
 use super::App;
+use super::client_limit::{self, Account};
 use super::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
-use crate::access::{Access, Actor, Caller, Identity, Key, KeyRing, RefusedKey, Scope};
-use crate::storage::StoreError;
+use crate::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// What a route needs of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,14 +43,15 @@ impl Needs {
 /// The name of the cookie of a signed-in browser.
 pub(super) const SESSION: &str = "unroof_session";
 
-/// Time for which the keys in memory count as current: a revoked key is refused on every replica within this time.
-const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
-
 /// A route, or several methods of one, with what it needs.
 pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
     match needs {
-        Needs::Nothing => route,
-        Needs::Scope(scope) => route.route_layer(from_fn_with_state(scope, require)),
+        // Only what such a route stores is charged: a sign-in.
+        Needs::Nothing => route.route_layer(from_fn_with_state(None, client_limit::charge)),
+        // The last layer is the outermost: a request that is refused for its scope is charged too.
+        Needs::Scope(scope) => route
+            .route_layer(from_fn_with_state(scope, require))
+            .route_layer(from_fn_with_state(Some(scope), client_limit::charge)),
     }
 }
 
@@ -113,6 +112,16 @@ fn refused_key(refused: RefusedKey) -> Problem {
 pub(super) async fn identify(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let identified = app.caller(&head).await;
+    if let Some(quotas) = &app.quotas {
+        let account = Account {
+            quotas: Arc::clone(quotas),
+            shared: app.shared_quotas.clone(),
+            now: app.now(),
+            client: app.client(&head, identified.as_ref().ok()),
+            most_bytes: app.limits.body_bytes,
+        };
+        head.extensions.insert(account);
+    }
     head.extensions.insert(Identified(identified));
     next.run(Request::from_parts(head, body)).await
 }
@@ -176,6 +185,14 @@ impl App {
         }
     }
 
+    /// The client that a request counts for. One with a refused key counts for its address.
+    fn client(&self, request: &Parts, caller: Option<&Caller>) -> Client {
+        let peer = request.extensions.get::<Peer>();
+        let address = peer.and_then(|peer| peer.client(&self.access.proxies, &request.headers));
+        let identity = caller.map_or(&Identity::Anonymous, |caller| &caller.identity);
+        Client::of(identity, address)
+    }
+
     /// Whether the client's connection is encrypted, as a trusted proxy says.
     pub(super) fn is_encrypted(&self, request: &Request) -> bool {
         let peer = request.extensions().get::<Peer>();
@@ -195,8 +212,9 @@ impl App {
         let key = self.key(key).await?;
         Ok(Caller {
             scope: Some(key.scope),
+            // A signed-in browser acts, and is limited, as the key that it signed in with.
             identity: Identity::Key {
-                id: key.id,
+                id: key.origin,
                 name: key.name,
             },
         })
@@ -207,24 +225,9 @@ impl App {
     /// # Errors
     /// There is none, it has expired, or the database was never reached.
     pub(super) async fn key(&self, text: &str) -> Result<Key, Problem> {
-        let ring = self.key_ring().await?;
+        let ring = self.keys.ring(&self.store, self.now()).await?;
         let found = ring.find(text, self.now()).cloned();
         found.map_err(refused_key)
-    }
-
-    /// The keys that are not revoked, at most half a second old. While the database is unreachable, those that were known
-    /// last: nobody can revoke one meanwhile.
-    async fn key_ring(&self) -> Result<Arc<KeyRing>, StoreError> {
-        if let Some(ring) = self.keys.current() {
-            return ring;
-        }
-        let _turn = self.keys.turn.lock().await;
-        if let Some(ring) = self.keys.current() {
-            return ring;
-        }
-        let asked_at = Instant::now();
-        let ring = self.store.key_ring(self.now()).await;
-        self.keys.keep(ring, asked_at)
     }
 }
 
@@ -242,54 +245,6 @@ fn user(access: &Access, request: &Parts) -> Option<Caller> {
         identity: Identity::User(name.to_owned()),
         scope: users.scopes.scope_of(groups).max(access.anonymous),
     })
-}
-
-/// The keys in memory.
-#[derive(Debug, Default)]
-pub(super) struct Keys {
-    known: RwLock<Known>,
-    /// Held while they are read, so that the requests that wait share the outcome.
-    turn: Mutex<()>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    ring: Option<Arc<KeyRing>>,
-    asked_at: Option<Instant>,
-}
-
-impl Keys {
-    /// The keys, if they were asked for a moment ago; an error if there was no answer then, and never before.
-    fn current(&self) -> Option<Result<Arc<KeyRing>, StoreError>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known
-            .asked_at
-            .filter(|at| at.elapsed() < KEYS_FRESH_FOR)
-            .map(|_| known.ring.clone().ok_or(StoreError::Away))
-    }
-
-    fn keep(
-        &self,
-        ring: Result<KeyRing, StoreError>,
-        asked_at: Instant,
-    ) -> Result<Arc<KeyRing>, StoreError> {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.asked_at = Some(asked_at);
-        match ring {
-            Ok(ring) => {
-                let ring = Arc::new(ring);
-                known.ring = Some(Arc::clone(&ring));
-                Ok(ring)
-            }
-            Err(error) => known.ring.clone().ok_or(error),
-        }
-    }
-
-    /// Makes the next request read the keys again.
-    pub(super) fn forget(&self) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.asked_at = None;
-    }
 }
 
 /// The sender of a request, for handlers that record it or that depend on its scope.

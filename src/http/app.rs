@@ -11,18 +11,20 @@ use tokio::sync::{Mutex, Semaphore};
 use uuid::Uuid;
 
 use super::Limits;
-use super::access::Keys;
 use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
+use super::known_keys::Keys;
+use super::manners::gather_hasty;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::problem::{INTERNAL, Problem};
-use super::queue::gather_hasty;
+use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
+use super::shared_quota::SharedQuotas;
 use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::access::Access;
@@ -31,6 +33,7 @@ use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
 use crate::storage::{DbTime, NewEstimate, Saved, SightedBy, Store, StoreError};
+use crate::telemetry::{Telemetry, compute_span};
 use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 use unroof_core::sheet::PriceSheet;
 
@@ -45,6 +48,10 @@ pub struct App {
     pub(super) access: Arc<Access>,
     pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,
+    /// Receiver of traces and metrics.
+    pub(super) telemetry: Option<Telemetry>,
+    /// Start of the process.
+    pub(super) started_at: Timestamp,
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
@@ -70,6 +77,12 @@ pub struct App {
     /// Workers that serialise long pages.
     pub(super) long_pages: Arc<Workers>,
     pub(super) refusals: Arc<Refusals>,
+    /// Budgets of clients; none where clients are not limited.
+    pub(super) quotas: Option<Arc<Quotas>>,
+    /// Budgets of clients that all replicas share.
+    pub(super) shared_quotas: Option<Arc<SharedQuotas>>,
+    /// Refusals of clients beyond their budgets.
+    pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
     pub(super) line_readers: Arc<Semaphore>,
 }
@@ -163,17 +176,21 @@ impl App {
             webhook_rest: limits.webhook_rest,
             webhook_gathering: limits.webhook_gathering,
             threads,
+            check_every: limits.check_every,
         };
+        let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
         };
         Self {
             instance: Uuid::new_v4(),
-            store,
+            store: store.clone(),
             access: Arc::default(),
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
+            telemetry: None,
+            started_at,
             watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes),
@@ -188,7 +205,13 @@ impl App {
             computing: workers("computing", Normal, threads, threads),
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
-            refusals: Arc::default(),
+            refusals: Arc::new(Refusals::counting("busy: refusing requests")),
+            shared_quotas: limits
+                .client
+                .filter(|limits| limits.is_shared)
+                .map(|_| Arc::new(SharedQuotas::new(store))),
+            quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
+            limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
         }
@@ -215,6 +238,16 @@ impl App {
     pub fn watching(self, watchlist: Watchlist) -> Self {
         Self {
             watchlist: Arc::new(watchlist),
+            ..self
+        }
+    }
+
+    /// The same with a receiver of traces and metrics, which know the process by this id.
+    #[must_use]
+    pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
+        Self {
+            instance,
+            telemetry,
             ..self
         }
     }
@@ -271,9 +304,10 @@ impl App {
     ) -> Result<T, Problem> {
         let place = self.computing.admit().await?;
         let (wanted, _waiting) = CancelToken::while_waiting();
+        let span = compute_span();
         let work = move || {
             let _until_done = place;
-            work(&wanted)
+            span.in_scope(|| work(&wanted))
         };
         self.computing.run(work).await?
     }

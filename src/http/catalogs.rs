@@ -18,13 +18,13 @@ use super::access::Sender;
 use super::app::App;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{MostBytes, Query};
+use super::manners::is_hasty;
 use super::names::{Names, some_of};
 use super::page::{
     Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
     bad_cursor, list_in_order,
 };
 use super::problem::{INTERNAL, INVALID, Problem};
-use super::queue::is_hasty;
 use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };

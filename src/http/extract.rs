@@ -214,7 +214,7 @@ impl MostBytes {
     }
 }
 
-fn stated_length(headers: &HeaderMap) -> Option<usize> {
+pub(super) fn stated_length(headers: &HeaderMap) -> Option<usize> {
     headers
         .get(header::CONTENT_LENGTH)?
         .to_str()
@@ -225,7 +225,7 @@ fn stated_length(headers: &HeaderMap) -> Option<usize> {
 
 /// Reads and discards the body of a refused request: a client that is still sending when the connection closes may not
 /// see the response.
-async fn discard(request: Request, most_bytes: usize) {
+pub(super) async fn discard(request: Request, most_bytes: usize) {
     if request.headers().contains_key(header::EXPECT) {
         return;
     }

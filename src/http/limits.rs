@@ -1,14 +1,22 @@
 //! Limits on connections, memory and time.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+
+/// Route of the stream of changes.
+const CHANGE_STREAM: &str = "/changes/stream";
 
 /// Limits of the service; those of the database are in [`crate::storage::StoreLimits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Concurrent connections; more are refused with 503.
     pub connections: usize,
+    /// Concurrent connections of one address, or of an IPv6 /64, that is no trusted proxy's; more are refused with 503.
+    pub connections_per_address: Option<usize>,
+    /// Budget of one client; no limit if none.
+    pub client: Option<ClientLimits>,
     /// Size of a request's line and headers, in bytes.
     pub head_bytes: usize,
     /// Timeout for a request's line and headers, and for an idle connection.
@@ -23,6 +31,8 @@ pub struct Limits {
     pub body_time: Duration,
     /// Timeout for the response once the body is read.
     pub answer_time: Duration,
+    /// Time beyond which an answer is logged as slow; never if zero.
+    pub slow_answer: Duration,
     /// Timeout for a client that does not read the response.
     pub write_time: Duration,
     /// Answers computed at once.
@@ -37,6 +47,8 @@ pub struct Limits {
     pub webhook_allow_private: bool,
     /// True if another process estimates models.
     pub skip_models: bool,
+    /// Interval at which the database is checked, if it is.
+    pub check_every: Option<Duration>,
     /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
     /// Time for which changes are gathered before a webhook is sent them.
@@ -53,10 +65,23 @@ pub struct Limits {
     pub allowed_hosts: Vec<String>,
 }
 
+/// Budget of a client, in points: [`crate::http`] says what each request costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Points that come back each second.
+    pub rate: NonZeroU32,
+    /// Points that can be spent at once.
+    pub burst: NonZeroU32,
+    /// Whether all replicas share the budget, by the database.
+    pub is_shared: bool,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 2048,
+            connections_per_address: None,
+            client: None,
             head_bytes: 128 * 1024,
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,
@@ -64,6 +89,7 @@ impl Default for Limits {
             bytes_in_flight: 512 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(10),
+            slow_answer: Duration::from_secs(1),
             write_time: Duration::from_secs(30),
             computing: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 128,
@@ -71,6 +97,7 @@ impl Default for Limits {
             heartbeat: Duration::from_secs(15),
             webhook_allow_private: false,
             skip_models: false,
+            check_every: None,
             webhook_rest: Duration::from_secs(30),
             webhook_gathering: Duration::from_millis(500),
             cache_bytes: 64 * 1024 * 1024,
@@ -91,5 +118,10 @@ impl Limits {
             catalog_bytes: self.catalog_bytes.min(most),
             ..self
         }
+    }
+
+    /// Whether an answer that took so long is logged. A stream begins when there is something to send.
+    pub(super) fn is_slow(&self, route: &str, took: Duration) -> bool {
+        !self.slow_answer.is_zero() && took >= self.slow_answer && route != CHANGE_STREAM
     }
 }

@@ -62,6 +62,7 @@ impl Meters {
         }
         drop(stored);
         register_attempts(jobs, registry);
+        register_check(jobs, registry);
         let (open, limit) = jobs.feed.streams();
         register! { registry,
             "unroof_change_streams_open", "Open streams of changes" => ConstGauge::new(open);
@@ -146,6 +147,16 @@ fn register_attempts(jobs: &Jobs, registry: &mut Registry) {
     }
     register! { registry,
         "unroof_webhook_delivery_attempts", "Attempts of this process to deliver changes to webhooks, by outcome: delivered, retried (failed, and made again later), failed (given up after the last attempt), unwanted (the receiver answered 410)" => attempts;
+    }
+}
+
+fn register_check(jobs: &Jobs, registry: &mut Registry) {
+    let last = jobs.last_check.read();
+    let faults = last.map_or(0, |(_, faults)| faults);
+    let ended_at = last.map_or(0.0, |(ended_at, _)| seconds(ended_at.into()));
+    register! { registry,
+        "unroof_check_faults", "Faults that the last check of the database by this process found" => ConstGauge::new(faults);
+        "unroof_check_last_timestamp_seconds", "End of the last check of the database by this process; 0 before the first" => ConstGauge::new(ended_at);
     }
 }
 

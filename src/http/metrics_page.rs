@@ -9,7 +9,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use jiff::Timestamp;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
@@ -22,10 +21,9 @@ use super::response_cache::prefers;
 
 /// State of the metrics listener.
 pub fn metrics_router(app: App) -> Router {
-    let started_at = app.now();
     Router::new()
         .route("/metrics", get(show_metrics))
-        .with_state((app, started_at))
+        .with_state(app)
 }
 
 /// The router of the metrics listener, with the HTTP checks.
@@ -36,14 +34,8 @@ pub(super) fn metrics_service(app: App) -> Router {
         .layer(from_fn(middleware::problems_only))
 }
 
-async fn show_metrics(
-    State((app, started_at)): State<(App, Timestamp)>,
-    headers: HeaderMap,
-) -> Response {
-    let mut registry = app.registry().await;
-    register! { registry,
-        "process_start_time_seconds", "Start time of the process" => ConstGauge::new(started_at.as_duration().as_secs_f64());
-    }
+async fn show_metrics(State(app): State<App>, headers: HeaderMap) -> Response {
+    let registry = app.registry().await;
     let is_open_metrics = prefers(&headers, "application/openmetrics-text", "text/plain");
     let encoded = if is_open_metrics {
         open_metrics(&registry)
@@ -61,7 +53,7 @@ async fn show_metrics(
     }
 }
 
-fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
+pub(super) fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
     let mut body = String::new();
     text::encode(&mut body, registry)?;
     Ok(body)
@@ -105,7 +97,7 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 
 impl App {
     /// The current metrics.
-    async fn registry(&self) -> Registry {
+    pub(super) async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.
         let database = self.store.connections();
@@ -132,6 +124,7 @@ impl App {
             "unroof_database_connections_used", "Connections to the database in use" => ConstGauge::new(database.used);
             "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);
             "unroof_database_connections_limit", "Limit of connections to the database" => ConstGauge::new(database.limit);
+            "process_start_time_seconds", "Start time of the process" => ConstGauge::new(self.started_at.as_duration().as_secs_f64());
             "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(self.bodies.entries());
         }
         registry

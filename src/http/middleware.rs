@@ -12,11 +12,12 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::coding::Coding;
+use super::manners::note_refusal;
 use super::metrics::method_name;
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use super::queue::note_refusal;
 use super::refusals::PAUSE;
 use super::ui::{HTML, as_page};
+use crate::telemetry::RequestTrace;
 
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -42,47 +43,61 @@ pub(super) async fn request_scope(
         .to_owned();
     let policy = policy_of(&route);
     let is_probe = route == "/readyz";
-    let span = tracing::info_span!(
-        "request",
-        method = %method_name(request.method()),
-        route,
-        request_id
-    );
+    let method = method_name(request.method());
+    let path = request.uri().path();
+    let trace = RequestTrace::begin(request.headers(), method, &route, path, &request_id);
+    let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
+    // An error has the ids too, whatever the level of the log.
+    let span = tracing::error_span!("request", %method, route, request_id, trace_id);
     let started = Instant::now();
-    async move {
+    let answering = async move {
+        let trace_id = trace_id.as_deref();
         let mut answer = next.run(request).await;
         if policy == PAGES {
             answer = as_page(&app, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
-        let is_prompt = !is_refusal || app.refusals.count();
+        let is_prompt = match answer.status() {
+            LIMITED => app.limited.count(),
+            _ => !is_refusal || app.refusals.count(),
+        };
         if !is_prompt {
             app.pause().await;
         }
         if is_refusal {
             note_refusal();
         }
-        let answer = app.budget.hold(with_problem(answer, &request_id)).await;
-        let no_room = |problem: Problem| with_problem(problem.into_response(), &request_id);
+        let answer = app
+            .budget
+            .hold(with_problem(answer, &request_id, trace_id))
+            .await;
+        let no_room =
+            |problem: Problem| with_problem(problem.into_response(), &request_id, trace_id);
         let response = answer.unwrap_or_else(no_room);
         let mut response = app.compress(response, coding).await;
         restrict_browsers(response.headers_mut(), policy);
+        let status = response.status().as_u16();
+        trace.end(status);
         if !is_prompt {
             return response;
         }
+        let took = started.elapsed();
         // Whole microseconds.
-        let duration_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
-        tracing::info!(status = response.status().as_u16(), duration_ms, "served");
+        let duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
+        tracing::info!(status, duration_ms, "served");
+        if app.limits.is_slow(&route, took) {
+            tracing::warn!(status, duration_ms, "slow answer");
+        }
         response
-    }
-    .instrument(span)
-    .await
+    };
+    // The log's span is the inner one: what takes the current span to another thread takes the ids along.
+    answering.instrument(span).instrument(trace_span).await
 }
 
 /// Turns every refusal into a problem, without a log line.
 pub(super) async fn problems_only(request: Request, next: Next) -> Response {
     let request_id = request_id(&request);
-    let mut response = with_problem(next.run(request).await, &request_id);
+    let mut response = with_problem(next.run(request).await, &request_id, None);
     restrict_browsers(response.headers_mut(), NO_PAGE);
     response
 }
@@ -103,7 +118,7 @@ fn request_id(request: &Request) -> String {
     sent.map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
-fn with_problem(mut response: Response, request_id: &str) -> Response {
+fn with_problem(mut response: Response, request_id: &str, trace_id: Option<&str>) -> Response {
     let status = response.status();
     let problem = response.extensions_mut().remove::<Problem>();
     let is_rendered = response
@@ -111,9 +126,9 @@ fn with_problem(mut response: Response, request_id: &str) -> Response {
         .get(header::CONTENT_TYPE)
         .is_some_and(|content_type| content_type == PROBLEM_JSON || content_type == HTML);
     let mut response = match problem {
-        Some(problem) => problem.render(request_id, response),
+        Some(problem) => problem.render(request_id, trace_id, response),
         None if (status.is_client_error() || status.is_server_error()) && !is_rendered => {
-            Problem::of_status(status).render(request_id, response)
+            Problem::of_status(status).render(request_id, trace_id, response)
         }
         None => response,
     };
@@ -171,7 +186,7 @@ pub(super) async fn require_plain_coding(request: Request, next: Next) -> Respon
 /// The response to a connection above the limit.
 pub(super) fn no_place() -> Response {
     let problem = Problem::busy("connection limit reached");
-    let mut response = with_problem(problem.into_response(), &Uuid::new_v4().to_string());
+    let mut response = with_problem(problem.into_response(), &Uuid::new_v4().to_string(), None);
     restrict_browsers(response.headers_mut(), NO_PAGE);
     response
 }
@@ -217,6 +232,8 @@ pub(super) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 
 /// Status of a request refused for overload.
 const BUSY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
+/// Status of a request refused since its client sends too much.
+const LIMITED: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 
 impl App {
     /// Waits for the `Retry-After` time; returns at once during shutdown.

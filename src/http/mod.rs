@@ -14,6 +14,7 @@ mod change_query;
 mod change_summary;
 mod changes;
 mod charts;
+mod client_limit;
 mod coding;
 mod compare;
 mod compression;
@@ -30,9 +31,12 @@ mod history;
 mod hosts;
 mod infer;
 mod keys;
+mod known_keys;
 mod limits;
 mod list_text;
+mod listener;
 mod local;
+mod manners;
 mod market;
 mod meters;
 mod metrics;
@@ -45,21 +49,28 @@ mod observation;
 mod openapi;
 mod page;
 mod peer;
+mod per_address;
 mod plan;
 mod price_sheets;
 mod problem;
 mod problem_kinds;
 mod queue;
+mod quota;
 mod reference;
 mod refusals;
 mod response_cache;
+mod rotation;
 mod search;
 mod series;
 mod server;
+mod shared_quota;
 mod since;
 mod some_of_answer;
+mod telemetry;
 mod track_record;
 mod ui;
+#[cfg(unix)]
+mod unix_socket;
 mod watchlist;
 mod webhooks;
 mod withdrawals;
@@ -68,7 +79,7 @@ mod workers;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{Method, header};
+use axum::http::{HeaderName, Method, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodFilter, on};
 use pastey::paste;
@@ -88,11 +99,12 @@ pub use app::App;
 pub use budget::LARGEST_ANSWER;
 pub use hosts::host_name;
 pub use keys::MOST_KEYS;
-pub use limits::Limits;
+pub use limits::{ClientLimits, Limits};
+pub use listener::{ListenAddress, Server};
 pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
 pub use openapi::DOCUMENT;
-pub use server::{Server, StopSignals, serve, serve_metrics};
+pub use server::{StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
 /// Calls a macro with the handlers of all routes, each after what it needs of its caller: the name of a scope, or `anyone`.
@@ -340,12 +352,16 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::IF_NONE_MATCH,
             changes::LAST_EVENT_ID,
             middleware::REQUEST_ID,
+            HeaderName::from_static("traceparent"),
+            HeaderName::from_static("tracestate"),
         ])
         .expose_headers([
             header::ETAG,
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
+            quota::RATE_LIMIT,
+            quota::RATE_LIMIT_POLICY,
             middleware::REQUEST_ID,
         ])
 }

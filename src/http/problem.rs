@@ -45,6 +45,15 @@ pub(crate) struct Problem {
     pub(crate) errors: Vec<Fault>,
     /// The request's id, as in the header `x-request-id` and in the log.
     pub(crate) request_id: String,
+    /// Id of the request's trace, as in the log: that of the header `traceparent`, else a new one where the service sends
+    /// traces. Left out where the request has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{32}$",
+        example = "4bf92f3577b34da6a3ce929d0e0e4736"
+    )]
+    pub(crate) trace_id: Option<String>,
 }
 
 /// The schema of a problem's type.
@@ -134,13 +143,16 @@ problem_kinds! {
         "The request is valid but cannot be carried out now; `detail` says why.";
     INTERNAL = "internal", INTERNAL_SERVER_ERROR, "Internal error",
         "The request is not at fault. The service's log has the details under the request id.";
+    LIMITED = "client-limit", TOO_MANY_REQUESTS, "The client sends too much",
+        "Every client has a budget, which each request takes from and time refills. `Retry-After` has the seconds after which \
+         this request would be answered; `RateLimit` and `RateLimit-Policy` of every answer have the rest and the whole.";
     BUSY = "busy", SERVICE_UNAVAILABLE, "The service is overloaded or shutting down",
         "Send the request again after the number of seconds in `Retry-After`.";
     UNAVAILABLE = "unavailable", SERVICE_UNAVAILABLE, "The database is unreachable",
         "Send the request again after the number of seconds in `Retry-After`.";
     NO_WRITES = "no-writes", SERVICE_UNAVAILABLE, "The database accepts no writes",
-        "The disk is full, the database is read-only, or its file was replaced. Stored data can still be read. Send the request \
-         again when `/readyz` reports ok.";
+        "The disk is full, the database is read-only, its file was replaced, or its tables are those of a newer version of the \
+         program. Stored data can still be read. Send the request again when `/readyz` reports ok.";
 }
 
 impl Problem {
@@ -153,6 +165,7 @@ impl Problem {
             hint: None,
             errors: Vec::new(),
             request_id: String::new(),
+            trace_id: None,
         }
     }
 
@@ -207,9 +220,15 @@ impl Problem {
         }
     }
 
-    /// The response, once the request id is known.
-    pub(super) fn render(mut self, request_id: &str, response: Response) -> Response {
+    /// The response, once the ids of the request and its trace are known.
+    pub(super) fn render(
+        mut self,
+        request_id: &str,
+        trace_id: Option<&str>,
+        response: Response,
+    ) -> Response {
         request_id.clone_into(&mut self.request_id);
+        self.trace_id = trace_id.map(str::to_owned);
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let (mut parts, _) = response.into_parts();
         let mut set = |name, value| parts.headers.insert(name, HeaderValue::from_static(value));
@@ -224,6 +243,11 @@ impl Problem {
         }
         if parts.status == StatusCode::UNAUTHORIZED {
             set(header::WWW_AUTHENTICATE, "Bearer realm=\"unroof\"");
+        }
+        if parts.status == StatusCode::TOO_MANY_REQUESTS {
+            // The budget of a client says how long.
+            let wait = parts.headers.entry(header::RETRY_AFTER);
+            wait.or_insert(HeaderValue::from_static("1"));
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))
@@ -271,19 +295,30 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The problem for a write that the database does not take.
+    fn of_refusal(refusal: Refusal) -> Self {
+        let detail = match refusal {
+            Refusal::Disk => "the database's disk is full or failing",
+            Refusal::ReadOnly => "the database is read-only at the moment",
+            Refusal::Replaced => "the database file was replaced: new data would be lost",
+            Refusal::NewerTables(newer) => {
+                return Self::new(NO_WRITES, format!("this service only reads: {newer}"))
+                    .hint("send the request to a service of that version or a newer one");
+            }
+        };
+        Self::new(NO_WRITES, detail).hint(
+            "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
+        )
+    }
+}
+
 /// Logs the error with its causes; the client sees only the class.
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         outage::note(&error);
         if let Some(refusal) = error.refusal() {
-            let detail = match refusal {
-                Refusal::Disk => "the database's disk is full or failing",
-                Refusal::ReadOnly => "the database is read-only at the moment",
-                Refusal::Replaced => "the database file was replaced: new data would be lost",
-            };
-            Self::new(NO_WRITES, detail).hint(
-                "stored answers can still be read; send the request again when `/readyz` reports ok: the same request is stored once",
-            )
+            Self::of_refusal(refusal)
         } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database is unreachable at the moment")
                 .hint("send the request again in a second; the same request is stored once")

@@ -4,18 +4,20 @@
 //! request is held until the second is over, and for a minute its requests use a lane of their own, with low-priority
 //! threads, and are refused first. So patient clients are served despite any number of hasty ones. During overload,
 //! every connection not yet classified is refused once as a test.
+//!
+//! Within a lane, clients take turns, and no client has more than its share of the queue. So one that sends too much delays
+//! only itself. Where clients are not limited, all of them count as one.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Value of `Retry-After`.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Time for which a connection stays classified as hasty or patient.
-const REMEMBERED: Duration = Duration::from_mins(1);
+use super::manners::{CLIENT, MANNERS, Manners, is_hasty, locked};
+use super::rotation::Rotation;
+use crate::access::Client;
+
 /// Waiting patient requests per running one above which unclassified connections are tested, during overload.
 const LONG_QUEUE: usize = 2;
 /// Duration of refusals after which the queue counts as overloaded.
@@ -27,96 +29,13 @@ const OVERLOAD: Duration = if cfg!(test) {
 /// Longest gap between refusals of one overload.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Behaviour of a connection after refusals.
-#[derive(Debug, Default)]
-pub(super) struct Manners(Mutex<Seen>);
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Seen {
-    /// Time of the last refusal.
-    refused: Option<Instant>,
-    /// Time of the last retry before `Retry-After`.
-    hasty: Option<Instant>,
-    /// Time of the last test.
-    tested: Option<Instant>,
-}
-
-tokio::task_local! {
-    /// Retry behaviour of the connection served by this task.
-    pub(super) static MANNERS: Arc<Manners>;
-}
-
-fn is_recent(at: Option<Instant>, time: Duration) -> bool {
-    at.is_some_and(|at| at.elapsed() < time)
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Records a refusal for the connection of this task.
-pub(super) fn note_refusal() {
-    // Tests call the router without a connection.
-    let _ = MANNERS.try_with(|manners| locked(&manners.0).refused = Some(Instant::now()));
-}
-
-impl Manners {
-    /// Records another request; returns the rest of its `Retry-After` time.
-    fn note_request(&self) -> Duration {
-        let mut seen = locked(&self.0);
-        let waited = seen.refused.map_or(RETRY_AFTER, |at| at.elapsed());
-        let left = RETRY_AFTER.saturating_sub(waited);
-        // Tolerance for clocks and networks.
-        if left > RETRY_AFTER / 10 {
-            seen.hasty = Some(Instant::now());
-        }
-        left
-    }
-
-    fn is_hasty(&self) -> bool {
-        is_recent(locked(&self.0).hasty, REMEMBERED)
-    }
-
-    /// Marks the connection as tested; true if it was not yet classified.
-    fn begin_test(&self) -> bool {
-        let mut seen = locked(&self.0);
-        let is_new = !is_recent(seen.tested, REMEMBERED) && !is_recent(seen.refused, REMEMBERED);
-        seen.tested = Some(Instant::now());
-        is_new
-    }
-}
-
-/// Holds a request until the `Retry-After` time of its connection is over.
-pub(super) async fn hold_hasty() {
-    let left = MANNERS.try_with(|manners| manners.note_request());
-    tokio::time::sleep(left.unwrap_or_default()).await;
-}
-
-/// Interval at which estimates of hasty connections are stored together, so that other requests wait for few transactions.
-const GATHERED: Duration = Duration::from_millis(100);
-
-/// Holds an estimate of a hasty connection until the next common transaction.
-pub(super) async fn gather_hasty() {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    if is_hasty() {
-        let periods = BEGAN.elapsed().as_millis() / GATHERED.as_millis();
-        let next = GATHERED * u32::try_from(periods + 1).unwrap_or(u32::MAX);
-        tokio::time::sleep_until(*BEGAN + next).await;
-    }
-}
-
-/// Whether the connection of this task is hasty.
-pub(super) fn is_hasty() -> bool {
-    MANNERS
-        .try_with(|manners| manners.is_hasty())
-        .unwrap_or_default()
-}
-
 /// A queue with a fixed number of places for running requests in each lane, and a limit on waiting requests.
 #[derive(Debug)]
 pub(super) struct Queue {
     places: usize,
     most_waiting: usize,
+    /// Running and waiting requests of one client.
+    most_of_client: usize,
     state: Mutex<State>,
 }
 
@@ -130,8 +49,9 @@ struct State {
 /// Running and waiting requests of one class.
 #[derive(Debug, Default)]
 struct Lane {
-    taken: usize,
-    waiting: VecDeque<Waiter>,
+    /// Clients of the running requests.
+    running: Vec<Option<Client>>,
+    waiting: Rotation<Option<Client>, Waiter>,
 }
 
 /// A series of refusals.
@@ -151,18 +71,25 @@ struct Waiter {
 #[derive(Debug)]
 pub(super) struct Turn {
     queue: Option<Arc<Queue>>,
+    client: Option<Client>,
     is_hasty: bool,
 }
 
-/// The queue is full.
+/// Reason why a request may not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Refused;
+pub(super) enum Refused {
+    /// The queue is full.
+    Full,
+    /// The client has its share of the queue.
+    Share,
+}
 
 impl Queue {
     pub(super) fn new(places: usize, most_waiting: usize) -> Arc<Self> {
         Arc::new(Self {
             places,
             most_waiting,
+            most_of_client: (most_waiting / 2).max(1),
             state: Mutex::default(),
         })
     }
@@ -170,37 +97,51 @@ impl Queue {
     /// Numbers of running and of waiting requests.
     pub(super) fn lengths(&self) -> (usize, usize) {
         let state = locked(&self.state);
-        (state.patient.taken + state.hasty.taken, state.waiting())
+        (
+            state.patient.running.len() + state.hasty.running.len(),
+            state.waiting(),
+        )
     }
 
     /// Waits for a turn.
     ///
     /// # Errors
-    /// The queue is full, or a patient request took the place.
+    /// The queue is full, a patient request took the place, or the client has its share.
     pub(super) async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
         let manners = MANNERS.try_with(Arc::clone).ok();
         match self.join(manners)? {
             Joined::Now(turn) => Ok(turn),
-            Joined::Waits(call) => call.await.unwrap_or(Err(Refused)),
+            Joined::Waits(call) => call.await.unwrap_or(Err(Refused::Full)),
         }
     }
 
     fn join(self: &Arc<Self>, manners: Option<Arc<Manners>>) -> Result<Joined, Refused> {
         let mut state = locked(&self.state);
         let is_hasty = manners.as_deref().is_some_and(Manners::is_hasty);
+        let client = client();
+        self.check_share(&state, client.as_ref())?;
         let lane = state.lane(is_hasty);
-        if lane.taken < self.places {
-            lane.taken += 1;
+        if lane.running.len() < self.places {
+            lane.running.push(client.clone());
             return Ok(Joined::Now(Turn {
                 queue: Some(Arc::clone(self)),
+                client,
                 is_hasty,
             }));
         }
         self.make_room(&mut state, is_hasty)?;
         let (call, called) = oneshot::channel();
         let waiter = Waiter { call, manners };
-        state.lane(is_hasty).waiting.push_back(waiter);
+        state.lane(is_hasty).waiting.push(client, waiter);
         Ok(Joined::Waits(called))
+    }
+
+    /// Checks whether a client may have one more request in the queue.
+    fn check_share(&self, state: &State, client: Option<&Client>) -> Result<(), Refused> {
+        match client {
+            Some(client) if state.used_by(client) >= self.most_of_client => Err(Refused::Share),
+            _ => Ok(()),
+        }
     }
 
     /// Makes room for one more waiting request: removes disconnected clients, then evicts a hasty request for a patient one.
@@ -218,43 +159,45 @@ impl Queue {
         let last = if is_hasty {
             None
         } else {
-            state.hasty.waiting.pop_back()
+            state.hasty.waiting.pop_of_longest()
         };
-        let last = last.ok_or(Refused)?;
+        let last = last.ok_or(Refused::Full)?;
         // The client may have disconnected.
-        let _ = last.call.send(Err(Refused));
+        let _ = last.call.send(Err(Refused::Full));
         Ok(())
     }
 
     /// Checks whether a request of this connection may wait.
     ///
     /// # Errors
-    /// The queue is full.
+    /// The queue is full, or the client has its share.
     pub(super) fn has_room(&self) -> Result<(), Refused> {
         let mut state = locked(&self.state);
+        self.check_share(&state, client().as_ref())?;
         let is_full = state.waiting() >= self.most_waiting;
         if is_full && (is_hasty() || state.hasty.waiting.is_empty()) {
             state.note_refusal();
-            return Err(Refused);
+            return Err(Refused::Full);
         }
         Ok(())
     }
 
     /// Passes a turn to the next waiting request.
-    fn hand_on(self: Arc<Self>, is_hasty: bool) {
+    fn hand_on(self: Arc<Self>, client: Option<&Client>, is_hasty: bool) {
         let mut state = locked(&self.state);
+        state.lane(is_hasty).ended(client);
         let mut turn = Turn {
             queue: Some(Arc::clone(&self)),
+            client: None,
             is_hasty,
         };
         loop {
             let is_test = !is_hasty
                 && state.patient.waiting.len() > LONG_QUEUE * self.places
                 && state.is_overloaded();
-            let next = state.lane(is_hasty).waiting.pop_front();
-            let Some(next) = next else {
+            let next = state.lane(is_hasty).waiting.pop();
+            let Some((client, next)) = next else {
                 turn.queue = None;
-                state.lane(is_hasty).taken -= 1;
                 return;
             };
             if is_test
@@ -263,11 +206,15 @@ impl Queue {
                     .as_ref()
                     .is_some_and(|manners| manners.begin_test())
             {
-                let _ = next.call.send(Err(Refused));
+                let _ = next.call.send(Err(Refused::Full));
                 continue;
             }
+            turn.client.clone_from(&client);
             match next.call.send(Ok(turn)) {
-                Ok(()) | Err(Err(Refused)) => return,
+                Ok(()) | Err(Err(_)) => {
+                    state.lane(is_hasty).running.push(client);
+                    return;
+                }
                 // The client has disconnected.
                 Err(Ok(unsent)) => turn = unsent,
             }
@@ -288,6 +235,17 @@ impl State {
         self.patient.waiting.len() + self.hasty.waiting.len()
     }
 
+    /// Running and waiting requests of a client.
+    fn used_by(&self, client: &Client) -> usize {
+        let key = Some(client.clone());
+        let of = |lane: &Lane| {
+            let running = lane.running.iter().filter(|other| **other == key);
+            let waiting = lane.waiting.of(&key);
+            running.count() + waiting.filter(|waiter| !waiter.call.is_closed()).count()
+        };
+        of(&self.patient) + of(&self.hasty)
+    }
+
     fn note_refusal(&mut self) {
         let now = Instant::now();
         let follows = self
@@ -304,6 +262,21 @@ impl State {
     }
 }
 
+impl Lane {
+    /// Removes a running request of a client.
+    fn ended(&mut self, client: Option<&Client>) {
+        let mut running = self.running.iter();
+        if let Some(place) = running.position(|other| other.as_ref() == client) {
+            self.running.swap_remove(place);
+        }
+    }
+}
+
+/// Client of the request that this task works on.
+fn client() -> Option<Client> {
+    CLIENT.try_with(Client::clone).ok()
+}
+
 enum Joined {
     Now(Turn),
     Waits(oneshot::Receiver<Result<Turn, Refused>>),
@@ -312,7 +285,7 @@ enum Joined {
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.hand_on(self.is_hasty);
+            queue.hand_on(self.client.as_ref(), self.is_hasty);
         }
     }
 }
@@ -320,6 +293,7 @@ impl Drop for Turn {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::manners::{RETRY_AFTER, hold_hasty, note_refusal};
 
     async fn as_client<T>(manners: &Arc<Manners>, work: impl Future<Output = T>) -> T {
         MANNERS.scope(Arc::clone(manners), work).await
@@ -360,7 +334,7 @@ mod tests {
         until_waiting(&queue, 1).await;
         let third = wait(&queue, &patient);
         until_waiting(&queue, 2).await;
-        assert_eq!(queue.enter().await.unwrap_err(), Refused);
+        assert_eq!(queue.enter().await.unwrap_err(), Refused::Full);
         drop(first);
         let second = second.await.unwrap().unwrap();
         assert!(!third.is_finished());
@@ -394,14 +368,17 @@ mod tests {
         let early = as_client(&hasty, queue.enter()).await.unwrap();
         let [next, evicted] = [wait(&queue, &hasty), wait(&queue, &hasty)];
         until_waiting(&queue, 2).await;
-        assert_eq!(as_client(&hasty, queue.enter()).await.unwrap_err(), Refused);
+        assert_eq!(
+            as_client(&hasty, queue.enter()).await.unwrap_err(),
+            Refused::Full
+        );
         let has_room = async || queue.has_room();
-        assert_eq!(as_client(&hasty, has_room()).await, Err(Refused));
+        assert_eq!(as_client(&hasty, has_room()).await, Err(Refused::Full));
         assert_eq!(as_client(&patient, has_room()).await, Ok(()));
         // Patient requests run at once, and evict the last waiting hasty one.
         let first = as_client(&patient, queue.enter()).await.unwrap();
         let late = wait(&queue, &patient);
-        assert_eq!(evicted.await.unwrap().unwrap_err(), Refused);
+        assert_eq!(evicted.await.unwrap().unwrap_err(), Refused::Full);
         drop(early);
         drop(next.await.unwrap().unwrap());
         assert!(!late.is_finished());
@@ -444,5 +421,74 @@ mod tests {
         }
         // The last ones are served: the queue is short by then.
         assert_eq!(refused, 2);
+    }
+
+    /// Enqueues a request of a client; resolves to its outcome.
+    fn wait_as(
+        queue: &Arc<Queue>,
+        client: &Client,
+    ) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
+        let (queue, client) = (Arc::clone(queue), client.clone());
+        tokio::spawn(async move { CLIENT.scope(client, queue.enter()).await })
+    }
+
+    fn clients() -> [Client; 2] {
+        [1, 2].map(|number| Client::User(number.to_string().into()))
+    }
+
+    #[tokio::test]
+    async fn clients_take_turns_so_that_one_with_many_requests_delays_only_itself() {
+        let queue = Queue::new(1, 8);
+        let [greedy, modest] = clients();
+        let mut turn = wait_as(&queue, &greedy).await.unwrap().unwrap();
+        let mut waiting = Vec::new();
+        for client in [&greedy, &greedy, &greedy, &modest] {
+            waiting.push(wait_as(&queue, client));
+            until_waiting(&queue, waiting.len()).await;
+        }
+        // Of the four, the last comes second.
+        for next in [0, 2, 0, 0] {
+            drop(turn);
+            let next = waiting.remove(next);
+            turn = next.await.unwrap().unwrap();
+            assert!(waiting.iter().all(|other| !other.is_finished()));
+        }
+        drop(turn);
+        assert_eq!(queue.lengths(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_client_has_half_of_the_queue_and_others_the_rest() {
+        let queue = Queue::new(2, 8);
+        let [greedy, modest] = clients();
+        let running = [(); 2].map(|()| wait_as(&queue, &greedy));
+        let [first, second] = running.map(async |turn| turn.await.unwrap().unwrap());
+        let (first, second) = (first.await, second.await);
+        let mut waiting: Vec<_> = (0..2).map(|_| wait_as(&queue, &greedy)).collect();
+        until_waiting(&queue, 2).await;
+        let share = Err(Refused::Share);
+        assert_eq!(
+            wait_as(&queue, &greedy).await.unwrap().map(drop),
+            share.clone()
+        );
+        let has_room = async |client: &Client| {
+            let room = async { queue.has_room() };
+            CLIENT.scope(client.clone(), room).await
+        };
+        assert_eq!(has_room(&greedy).await, share);
+        assert_eq!(has_room(&modest).await, Ok(()));
+        // A request whose client has left is none.
+        let left = waiting.remove(0);
+        left.abort();
+        assert!(left.await.is_err());
+        assert_eq!(has_room(&greedy).await, Ok(()));
+        waiting.extend((0..4).map(|_| wait_as(&queue, &modest)));
+        until_waiting(&queue, 6).await;
+        drop((first, second));
+        for turn in waiting {
+            drop(turn.await.unwrap().unwrap());
+        }
+        assert_eq!(queue.lengths(), (0, 0));
+        assert_eq!(has_room(&greedy).await, Ok(()));
     }
 }

@@ -12,8 +12,12 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
 /// Recent refusals.
-#[derive(Debug, Default)]
-pub(super) struct Refusals(Mutex<Lately>);
+#[derive(Debug)]
+pub(super) struct Refusals {
+    /// Text of the log line about them.
+    message: &'static str,
+    lately: Mutex<Lately>,
+}
 
 #[derive(Debug, Default)]
 struct Lately {
@@ -24,16 +28,24 @@ struct Lately {
 }
 
 impl Refusals {
+    /// None yet; the message is that of the log.
+    pub(super) fn counting(message: &'static str) -> Self {
+        Self {
+            message,
+            lately: Mutex::default(),
+        }
+    }
+
     /// Counts a refusal; true if it may be sent at once.
     pub(super) fn count(&self) -> bool {
-        let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let is_over = |since: Option<Instant>, time| since.is_none_or(|since| now - since >= time);
         lately.since_warned += 1;
         if is_over(lately.warned, BETWEEN_WARNINGS) {
             let refused = std::mem::take(&mut lately.since_warned);
             lately.warned = Some(now);
-            tracing::warn!(refused, "busy: refusing requests");
+            tracing::warn!(refused, "{}", self.message);
         }
         if is_over(lately.second, PAUSE) {
             lately.second = Some(now);
@@ -50,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_first_of_a_second_are_sent_at_once() {
-        let refusals = Refusals::default();
+        let refusals = Refusals::counting("refusing");
         let began = Instant::now();
         let at_once = (0..1000).filter(|_| refusals.count()).count();
         assert!(at_once == AT_ONCE as usize || began.elapsed() >= PAUSE);

@@ -1,6 +1,5 @@
-//! The listening socket, its connections, and graceful shutdown.
+//! The connections of the listening socket, and graceful shutdown.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,59 +10,19 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use prometheus_client::metrics::counter::Counter;
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
+use super::listener::{Server, Stream, try_answer};
+use super::manners::MANNERS;
 use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
-use super::queue::MANNERS;
+use super::per_address::{Counted, PerAddress, TooMany};
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;
 use crate::storage::SightedBy;
 use unroof_core::estimate::Format;
-
-/// Size of the kernel's send buffer per connection, in bytes. By default the kernel grows it to megabytes and reports room
-/// only when a third is free: a slow but reading client would look stalled.
-const SEND_BUFFER: u32 = 128 * 1024;
-/// Backlog of connections not yet accepted.
-const WAITING_CONNECTIONS: u32 = 1024;
-
-/// A bound socket that is not serving yet; its address is known, also for port 0.
-#[derive(Debug)]
-pub struct Server {
-    listener: TcpListener,
-    address: SocketAddr,
-}
-
-impl Server {
-    /// Binds the address.
-    ///
-    /// # Errors
-    /// The address is in use or not available.
-    pub fn bind(address: SocketAddr) -> std::io::Result<Self> {
-        let socket = if address.is_ipv4() {
-            TcpSocket::new_v4()?
-        } else {
-            TcpSocket::new_v6()?
-        };
-        // A restart must not wait for connections of the previous process to time out.
-        #[cfg(not(windows))]
-        socket.set_reuseaddr(true)?;
-        socket.set_send_buffer_size(SEND_BUFFER)?;
-        socket.bind(address)?;
-        let listener = socket.listen(WAITING_CONNECTIONS)?;
-        let address = listener.local_addr()?;
-        Ok(Self { listener, address })
-    }
-
-    /// The bound address.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
 
 /// The stop signals. Process 1 of a container has no default handlers, so the handlers are installed at start.
 #[derive(Debug)]
@@ -131,19 +90,21 @@ pub async fn serve(
     // End with this function.
     let jobs = app.jobs.start(refreshes);
     let cause = tokio::select! {
-        never = connections.accept(&server.listener) => never,
+        never = connections.accept(&server) => never,
+        never = app.report() => never,
         cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
     tracing::info!("stopping: finishing open requests");
     if cause == StopCause::Terminate {
         tokio::select! {
-            never = connections.accept(&server.listener) => never,
+            never = connections.accept(&server) => never,
             () = tokio::time::sleep(limits.stop_notice) => {}
             _ = stop.next() => return Err(stopped_twice()),
         }
     }
     drop(server);
+    let drained_by = Instant::now() + limits.drain_time;
     tokio::select! {
         () = connections.finish() => {}
         () = tokio::time::sleep(limits.drain_time) => {
@@ -152,6 +113,8 @@ pub async fn serve(
         _ = stop.next() => return Err(stopped_twice()),
     }
     drop(jobs);
+    let left = drained_by.saturating_duration_since(Instant::now());
+    app.report_end(left).await;
     store.close().await;
     Ok(())
 }
@@ -161,10 +124,7 @@ const METRICS_CONNECTIONS: usize = 16;
 
 /// Serves only `/metrics`, until dropped.
 pub async fn serve_metrics<T>(server: Server, app: App) -> T {
-    Connections::of_metrics(app)
-        .await
-        .accept(&server.listener)
-        .await
+    Connections::of_metrics(app).await.accept(&server).await
 }
 
 fn stopped_twice() -> std::io::Error {
@@ -177,11 +137,15 @@ const BETWEEN_REFUSALS: Duration = Duration::from_millis(10);
 /// Interval between log lines about refused connections.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
+/// Permits of a connection: one of all, and one of its address if that is limited.
+type Place = (OwnedSemaphorePermit, Option<Counted>);
+
 /// The open connections.
 struct Connections {
     router: Router,
     limits: Arc<Limits>,
     places: Arc<Semaphore>,
+    per_address: PerAddress,
     refused: Counter,
     refusals: Arc<Refusals>,
     graceful: GracefulShutdown,
@@ -193,6 +157,10 @@ impl Connections {
         Self {
             limits: Arc::clone(&app.limits),
             places: Arc::clone(&app.connections),
+            per_address: PerAddress::new(
+                app.limits.connections_per_address,
+                Arc::clone(&app.access),
+            ),
             refused: app.metrics.refused_connections.clone(),
             refusals: Arc::clone(&app.refusals),
             graceful: GracefulShutdown::new(),
@@ -205,8 +173,9 @@ impl Connections {
         Self {
             limits: Arc::clone(&app.limits),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
+            per_address: PerAddress::new(None, Arc::clone(&app.access)),
             refused: Counter::default(),
-            refusals: Arc::default(),
+            refusals: Arc::new(Refusals::counting("busy: refusing scrapes")),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
             router: metrics_service(app),
@@ -214,10 +183,10 @@ impl Connections {
     }
 
     /// Accepts connections; never returns.
-    async fn accept<T>(&self, listener: &TcpListener) -> T {
+    async fn accept<T>(&self, server: &Server) -> T {
         let mut warned: Option<Instant> = None;
         loop {
-            let (stream, address) = match listener.accept().await {
+            let (stream, peer) = match server.accept().await {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // The client has disconnected, or no file descriptor is free; wait for one.
@@ -226,27 +195,45 @@ impl Connections {
                     continue;
                 }
             };
-            if let Some(place) = self.place().await {
-                let (router, limits) = (self.router.clone(), Arc::clone(&self.limits));
-                tokio::spawn(serve_connection(
-                    (stream, Peer::Tcp(address)),
-                    router,
-                    limits,
-                    self.graceful.watcher(),
-                    place,
-                ));
-                continue;
-            }
-            self.refuse(&stream);
+            let refused = match self.admit(peer).await {
+                Ok(place) => {
+                    self.serve(stream, peer, place);
+                    continue;
+                }
+                Err(refused) => refused,
+            };
+            try_answer(&stream, &self.refusal);
             self.refused.inc();
             if warned.is_none_or(|at| at.elapsed() > BETWEEN_WARNINGS) {
                 warned = Some(Instant::now());
-                tracing::warn!("connection limit reached; refusing further connections");
+                tracing::warn!(reason = refused, "refusing further connections");
             }
         }
     }
 
-    /// A permit for a connection. After many refusals it waits briefly for a free one, while further connections wait in the
+    /// A permit for a connection; or the reason why there is none. An address with too many is refused at once, so that no
+    /// other one waits for it.
+    async fn admit(&self, peer: Peer) -> Result<Place, &'static str> {
+        let of_address = self
+            .per_address
+            .count(peer)
+            .map_err(|TooMany| "an address has reached its limit of connections")?;
+        let of_all = self.place().await;
+        let of_all = of_all.ok_or("the limit of connections is reached")?;
+        Ok((of_all, of_address))
+    }
+
+    fn serve(&self, stream: Stream, peer: Peer, place: Place) {
+        tokio::spawn(serve_connection(
+            (stream, peer),
+            self.router.clone(),
+            Arc::clone(&self.limits),
+            self.graceful.watcher(),
+            place,
+        ));
+    }
+
+    /// A permit out of all. After many refusals it waits briefly for a free one, while further connections wait in the
     /// backlog.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let places = &self.places;
@@ -263,13 +250,6 @@ impl Connections {
             .ok()
     }
 
-    /// Sends 503 if the socket accepts it without blocking.
-    fn refuse(&self, stream: &TcpStream) {
-        let _ = stream.try_write(&self.refusal);
-        // An unread request would make the kernel reset the connection, perhaps before the response is read.
-        let _ = stream.try_read(&mut [0; 8192]);
-    }
-
     /// Closes idle connections and waits for the others.
     async fn finish(self) {
         self.graceful.shutdown().await;
@@ -278,14 +258,12 @@ impl Connections {
 
 /// Serves HTTP on a connection until it ends.
 async fn serve_connection(
-    (stream, peer): (TcpStream, Peer),
+    (stream, peer): (Stream, Peer),
     router: Router,
     limits: Arc<Limits>,
     watcher: Watcher,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 ) {
-    // Responses are written whole, so delaying small packets gains nothing.
-    let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.write_time));
     let connection = http1::Builder::new()

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::problem::{INTERNAL, Problem};
-use super::queue::{Queue, Refused, Turn, hold_hasty, is_hasty};
+use super::manners::{hold_hasty, is_hasty};
+use super::problem::{INTERNAL, LIMITED, Problem};
+use super::queue::{Queue, Refused, Turn};
 use crate::import::Priority;
 
 /// A pool for one kind of work, with its own threads: blocked threads of other pools do not delay it.
@@ -37,10 +38,10 @@ impl Workers {
     /// Checks whether another task may wait.
     ///
     /// # Errors
-    /// The queue is full.
+    /// The queue is full, or the client has its share of it.
     pub(super) async fn has_room(&self) -> Result<(), Problem> {
         hold_hasty().await;
-        self.queue.has_room().map_err(full)
+        self.queue.has_room().map_err(no_turn)
     }
 
     /// Number of running tasks.
@@ -56,10 +57,10 @@ impl Workers {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// The queue is full.
+    /// The queue is full, or the client has its share of it.
     pub(super) async fn admit(&self) -> Result<Turn, Problem> {
         hold_hasty().await;
-        self.queue.enter().await.map_err(full)
+        self.queue.enter().await.map_err(no_turn)
     }
 
     /// Runs a task on one of the threads. A started task runs to its end, also if the client disconnects.
@@ -95,8 +96,15 @@ fn threads_of(name: &str, threads: usize, priority: Priority) -> Runtime {
         .expect("a runtime without a reactor needs no system resources")
 }
 
-fn full(_: Refused) -> Problem {
-    Problem::busy("the request queue is full")
+fn no_turn(refused: Refused) -> Problem {
+    match refused {
+        Refused::Full => Problem::busy("the request queue is full"),
+        Refused::Share => Problem::new(
+            LIMITED,
+            "this client's other requests fill its share of the request queue",
+        )
+        .hint("wait for the answers to some of them first"),
+    }
 }
 
 fn ending() -> Problem {

@@ -9,6 +9,7 @@ use ureq::config::RedirectAuthHeaders;
 
 pub use crate::secrets::without_secrets;
 use crate::secrets::{AMBIGUOUS, is_certain, redacted};
+use crate::telemetry::{call_span, headers_of, note_status};
 
 /// Largest catalog, in bytes.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -74,7 +75,16 @@ pub fn fetch(url: &str, known: &Version) -> Result<Fetched, FetchError> {
     if let Some(time) = &known.last_modified {
         request = request.header("if-modified-since", time);
     }
-    let mut answer = request.call().map_err(failed)?;
+    let call = call_span("GET", url);
+    for (name, value) in headers_of(&call) {
+        request = request.header(name, value);
+    }
+    let called = request.call();
+    note_status(
+        &call,
+        called.as_ref().ok().map(|answer| answer.status().as_u16()),
+    );
+    let mut answer = called.map_err(failed)?;
     if answer.status() == 304 {
         return Ok(Fetched::NotModified);
     }

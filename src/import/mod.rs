@@ -32,6 +32,7 @@ pub use fetch::{
 };
 pub use importer::Importer;
 pub use lines::{LineReceiver, LineSender, lines};
+pub(crate) use models::Drawn;
 pub use models::ModelEstimator;
 pub use options::Options;
 pub(crate) use priority::Priority;

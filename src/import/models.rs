@@ -13,7 +13,9 @@ use crate::storage::{
 };
 use unroof_core::estimate::model::{ModelPool, author_of};
 use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::{CancelToken, ENGINE_VERSION, Estimator, ListRow, StoredRow};
+use unroof_core::estimate::{
+    CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow,
+};
 use unroof_core::input::json;
 use unroof_core::sheet::{PriceSheet, canonical};
 use unroof_core::units::compact;
@@ -140,7 +142,7 @@ impl ModelEstimator {
         }
         let drawn = match runtime.block_on(self.known(&pool))? {
             Some(known) => known,
-            None => self.draw(&pool, wanted)?,
+            None => Drawn::of_pool(&pool, &self.estimator, wanted)?,
         };
         let news = last.and_then(|last| {
             let (before, after) = (
@@ -174,30 +176,54 @@ impl ModelEstimator {
         let Some(stored) = self.store.stored_answer(id).await? else {
             return Ok(None);
         };
-        let row_values = StoredRow::read(&stored.row_values).quantities();
+        let row_values = stored.row_values.clone();
         let answer = stored.document(id)?;
-        let estimate = pool.from_answer(&answer, self.estimator.calibration_id());
-        Ok(estimate.map(|estimate| Drawn {
-            row_values,
-            document: estimate.to_string(),
-        }))
+        let calibration_id = self.estimator.calibration_id();
+        Ok(Drawn::of_answer(pool, calibration_id, &row_values, &answer))
     }
+}
 
-    fn draw(&self, pool: &ModelPool, wanted: &CancelToken) -> Result<Drawn, ImportError> {
-        let estimate = pool.estimate(self.estimator.calibration(), wanted)?;
+/// An estimate of a model as it is stored.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    /// JSON: a nullable number per column of a list.
+    pub(crate) row_values: String,
+    /// The serialised estimate.
+    pub(crate) document: String,
+}
+
+impl Drawn {
+    /// The estimate from the sheets of a model.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub(crate) fn of_pool(
+        pool: &ModelPool,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<Self, Cancelled> {
+        let estimate = pool.estimate(estimator.calibration(), wanted)?;
         let row = ListRow::of_quantities(&estimate.joint.quantities);
-        Ok(Drawn {
+        Ok(Self {
             row_values: serde_json::to_string(&row).expect("a row of numbers serialises"),
             document: serde_json::to_string(&estimate)
                 .expect("an estimate of texts and numbers serialises"),
         })
     }
-}
 
-/// An estimate as it is stored.
-struct Drawn {
-    row_values: String,
-    document: String,
+    /// The same from the answer to its only sheet that is read; none where that is not its answer.
+    pub(crate) fn of_answer(
+        pool: &ModelPool,
+        calibration_id: &str,
+        row_values: &str,
+        answer: &str,
+    ) -> Option<Self> {
+        let estimate = pool.from_answer(answer, calibration_id)?;
+        Some(Self {
+            row_values: StoredRow::read(row_values).quantities(),
+            document: estimate.to_string(),
+        })
+    }
 }
 
 fn read(row: ModelSheetRow) -> Result<PriceSheet, StoreError> {

@@ -1,8 +1,9 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
-//! come into force, estimate models whose sheets have changed, and close lost imports. [`Jobs::start`] is the one place that starts them.
+//! come into force, estimate models whose sheets have changed, check the database, and close lost imports. [`Jobs::start`] is the one place that starts them.
 
 mod attempts;
 mod change_feed;
+mod check;
 mod due_prices;
 pub(crate) mod egress;
 mod lost_imports;
@@ -21,6 +22,7 @@ use unroof_core::estimate::Estimator;
 
 use attempts::AttemptCounts;
 pub(crate) use change_feed::{ChangeFeed, News, PAGE, PAUSE};
+pub(crate) use check::LastCheck;
 pub use refresh::Refresh;
 pub use webhook_sender::ChangeDelivery;
 pub(crate) use webhook_sender::SECRET_PREFIX;
@@ -48,6 +50,8 @@ pub struct JobSettings {
     pub webhook_gathering: Duration,
     /// Number of estimating threads of a refresh.
     pub threads: usize,
+    /// Interval at which the database is checked, if it is.
+    pub check_every: Option<Duration>,
 }
 
 /// The state that jobs share with each other and with requests.
@@ -63,6 +67,8 @@ pub struct Jobs {
     pub(crate) estimator: Estimator,
     /// Attempts to deliver changes to webhooks.
     pub(crate) attempts: Arc<AttemptCounts>,
+    /// The last check of the database.
+    pub(crate) last_check: Arc<LastCheck>,
     /// The refreshes that were started.
     refreshes: Arc<OnceLock<Vec<Refresh>>>,
     settings: JobSettings,
@@ -82,6 +88,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             webhook_client: egress::client(settings.webhook_allow_private),
             attempts: Arc::default(),
+            last_check: Arc::default(),
             refreshes: Arc::default(),
             unrecorded: Arc::default(),
             fetching: Arc::new(Semaphore::new(1)),
@@ -108,6 +115,9 @@ impl Jobs {
         running.spawn(self.clone().close_lost_imports());
         if !self.settings.skip_models {
             running.spawn(self.clone().keep_models_estimated());
+        }
+        if let Some(period) = self.settings.check_every {
+            running.spawn(self.clone().check_at_intervals(period));
         }
         for refresh in refreshes {
             running.spawn(self.clone().keep_fresh(refresh.clone()));

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
+use tracing::Instrument;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -19,6 +20,7 @@ use super::{Jobs, PAUSE};
 use crate::storage::{
     Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
 };
+use crate::telemetry::{call_span, delivery_span, headers_of, note_status};
 
 /// Most changes of a delivery.
 const BATCH: u32 = 100;
@@ -190,7 +192,8 @@ impl Jobs {
     }
 
     async fn attempt(&self, lease: &WebhookLease) {
-        if let Err(error) = self.try_attempt(lease).await {
+        let span = delivery_span(lease.id);
+        if let Err(error) = self.try_attempt(lease).instrument(span).await {
             // The lease ends by itself.
             let error = error.with_causes();
             tracing::warn!(webhook.id = %lease.id, error, "a delivery could not be started");
@@ -203,6 +206,14 @@ impl Jobs {
             self.note(lease, &sent).await;
             return Ok(());
         }
+        let secret = match self.store.secret_of(lease.id, &lease.secret) {
+            Ok(secret) => secret,
+            Err(error) => {
+                // The lease ends by itself. Another replica may have the key.
+                tracing::error!(webhook.id = %lease.id, %error, "this webhook is not sent");
+                return Ok(());
+            }
+        };
         // Read before the changes: all up to it are visible to the next query.
         let newest = self.store.newest_change().await?;
         let filter = &lease.filter;
@@ -215,7 +226,7 @@ impl Jobs {
             return Ok(());
         };
         changes.retain(|change| change.sequence <= attempt.next_since);
-        let answer = self.send(lease, &attempt, changes).await;
+        let answer = self.send(lease, &secret, &attempt, changes).await;
         let at = self.clock.now();
         let outcome = match &answer {
             Ok(200..=299) => Outcome::Delivered,
@@ -269,6 +280,7 @@ impl Jobs {
     async fn send(
         &self,
         lease: &WebhookLease,
+        secret: &str,
         attempt: &Attempt,
         changes: Vec<ChangeRow>,
     ) -> Result<u16, String> {
@@ -281,15 +293,27 @@ impl Jobs {
         };
         let body = serde_json::to_string(&message).expect("rows of texts and numbers serialise");
         let timestamp = self.clock.now().as_second();
-        let signature = signature(&lease.secret, attempt.id, timestamp, &body);
-        let request = self
+        let signature = signature(secret, attempt.id, timestamp, &body);
+        let span = call_span("POST", &lease.url);
+        let mut request = self
             .webhook_client
             .post(&lease.url)
             .header("content-type", "application/json")
             .header("webhook-id", attempt.id.to_string())
             .header("webhook-timestamp", timestamp.to_string())
             .header("webhook-signature", signature);
+        for (name, value) in headers_of(&span) {
+            request = request.header(name, value);
+        }
         let sent = tokio::task::spawn_blocking(move || request.send(body)).await;
+        let status = |answer: &ureq::http::Response<_>| answer.status().as_u16();
+        note_status(
+            &span,
+            sent.as_ref()
+                .ok()
+                .and_then(|sent| sent.as_ref().ok())
+                .map(status),
+        );
         match sent {
             Ok(Ok(answer)) => Ok(answer.status().as_u16()),
             Ok(Err(error)) => Err(error.to_string()),

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 use super::StoreError;
@@ -358,7 +360,7 @@ fn rows_of(
         (None, _) => first_words(&sheet),
     };
     if news.event == Event::Scheduled {
-        summary = format!("from {}: {summary}", news.starts_at);
+        summary = format!("from {}: {summary}", time_in_words(news.starts_at));
     }
     let change = Change {
         kind,
@@ -398,11 +400,24 @@ fn rows_of_cells(
 /// A retirement in words.
 fn words_of_retirement(news: &RetirementNews) -> String {
     match (news.before, news.after) {
-        (_, Some(Retirement(Some(at)))) => format!("is no longer sold from {at}"),
+        (_, Some(Retirement(Some(at)))) => format!("is no longer sold from {}", time_in_words(at)),
         (_, Some(Retirement(None))) => "is deprecated, without a date".to_owned(),
-        (Some(Retirement(Some(at))), None) => format!("the retirement at {at} is cancelled"),
+        (Some(Retirement(Some(at))), None) => {
+            format!("the retirement at {} is cancelled", time_in_words(at))
+        }
         (_, None) => "is no longer deprecated".to_owned(),
     }
+}
+
+/// A stated time: a day alone where it is midnight, since announcements name days.
+fn time_in_words(at: Timestamp) -> String {
+    let at = at.to_zoned(TimeZone::UTC);
+    let format = if at.time() == Time::midnight() {
+        "%Y-%m-%d"
+    } else {
+        "%Y-%m-%d %H:%M UTC"
+    };
+    at.strftime(format).to_string()
 }
 
 /// Seconds from 1970 to a retirement, as the value of a change.

@@ -16,11 +16,14 @@ macro_rules! on_connection {
     };
     ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
         $store.wait_for_tables().await?;
+        // Begins before a connection is free, so that it shows the wait for one.
+        let span = $crate::telemetry::database_span($store.system());
         $crate::storage::database::on_pool!($store, pool => {
             let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
             let outcome = {
                 let $connection = &mut *lease.connection;
-                $store.$in_time(Box::pin(async { $body })).await
+                let operation = tracing::Instrument::instrument(async { $body }, span);
+                $store.$in_time(Box::pin(operation)).await
             };
             lease.note(&outcome);
             outcome

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use log::LevelFilter;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, PgConnection, PgPool, SqlitePool};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
 use uuid::Uuid;
 
@@ -16,6 +17,7 @@ use super::database_url::DatabaseUrl;
 use super::file::{FileIdentity, make_private_file};
 use super::queue::Queue;
 use super::refusal::Writing;
+use super::secrets_key::SecretsKey;
 use super::{DbTime, StoreError};
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
@@ -31,6 +33,8 @@ pub struct StoreLimits {
     pub connection_wait: Duration,
     /// Longest time for which a statement runs or waits for a lock.
     pub statement: Duration,
+    /// Time beyond which a statement is logged; never if zero.
+    pub slow_statement: Duration,
 }
 
 impl Default for StoreLimits {
@@ -39,6 +43,7 @@ impl Default for StoreLimits {
             connections: 16,
             connection_wait: Duration::from_secs(1),
             statement: Duration::from_secs(2),
+            slow_statement: Duration::from_millis(250),
         }
     }
 }
@@ -51,6 +56,7 @@ impl StoreLimits {
             connections: 4,
             connection_wait: Duration::from_secs(30),
             statement: Duration::from_mins(1),
+            slow_statement: Duration::from_secs(1),
         }
     }
 
@@ -58,6 +64,17 @@ impl StoreLimits {
     /// the wait for a server that has stopped answering.
     fn operation(self) -> Duration {
         self.statement + self.connection_wait
+    }
+
+    /// The options of a connection that logs slow statements: their text, without values.
+    fn logging<Options: ConnectOptions>(self, options: Options) -> Options {
+        let is_off = self.slow_statement.is_zero();
+        let slow = if is_off {
+            Duration::MAX
+        } else {
+            self.slow_statement
+        };
+        options.log_slow_statements(LevelFilter::Warn, slow)
     }
 }
 
@@ -91,6 +108,8 @@ pub struct Store {
     pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
+    /// The key that secrets of webhooks are encrypted with, if there is one.
+    pub(super) secrets_key: Option<Arc<SecretsKey>>,
 }
 
 /// Connections to either database.
@@ -170,7 +189,7 @@ impl Store {
                     .max_connections(limits.connections)
                     .acquire_timeout(limits.connection_wait);
                 Pool::Postgres {
-                    pool: pool.connect_lazy_with(options),
+                    pool: pool.connect_lazy_with(limits.logging(options)),
                     without_timeouts: Box::new(without_timeouts),
                 }
             }
@@ -193,6 +212,7 @@ impl Store {
             queue: Arc::default(),
             clock: Arc::default(),
             importing: Importing::default(),
+            secrets_key: None,
         })
     }
 
@@ -238,6 +258,14 @@ impl Store {
         };
         let waiting = async { Ok(Some(Arc::clone(writer).lock_owned().await)) };
         within(self.limits.statement, waiting).await
+    }
+
+    /// Name of the database system, as OpenTelemetry spells it.
+    pub(super) fn system(&self) -> &'static str {
+        match self.pool {
+            Pool::Postgres { .. } => "postgresql",
+            Pool::Sqlite { .. } => "sqlite",
+        }
     }
 
     /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
@@ -365,6 +393,7 @@ async fn open_file(
         .filename(path)
         .foreign_keys(true)
         .busy_timeout(limits.statement);
+    let options = limits.logging(options);
     let options = match access {
         Access::Read => options.read_only(true),
         Access::Write => {

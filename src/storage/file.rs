@@ -51,14 +51,19 @@ pub(super) fn make_private_file(path: &Path) -> Result<(), StoreError> {
             .map_err(StoreError::of_file(folder))?;
     }
     // A file that is there is left alone: to close it would take the locks from it that this process may have.
-    let mut options = std::fs::OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match make_new_file(path) {
         Err(source) if source.kind() != std::io::ErrorKind::AlreadyExists => {
             Err(StoreError::of_file(path)(source))
         }
         _ => Ok(()),
     }
+}
+
+/// Creates a file that was not there, readable by its owner alone.
+pub(super) fn make_new_file(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }

@@ -56,6 +56,7 @@ pub struct KeyRow {
 #[derive(Debug, FromRow)]
 struct UsableRow {
     id: Uuid,
+    origin: Uuid,
     name: String,
     #[sqlx(try_from = "String")]
     scope: Scope,
@@ -88,7 +89,7 @@ const KEYS: &str = "
     WHERE made_from IS NULL ORDER BY created_at, id";
 
 const USABLE: &str = "
-    SELECT own.id, own.name, own.scope, own.hash, own.expires_at
+    SELECT own.id, COALESCE(own.made_from, own.id) AS origin, own.name, own.scope, own.hash, own.expires_at
     FROM api_keys AS own
     LEFT JOIN api_keys AS origin ON origin.id = own.made_from
     WHERE own.revoked_at IS NULL AND origin.revoked_at IS NULL
@@ -214,6 +215,7 @@ impl Store {
             let hash = KeyHash(row.hash.try_into().ok()?);
             let key = Key {
                 id: row.id,
+                origin: row.origin,
                 name: row.name,
                 scope: row.scope,
                 expires_at: row.expires_at.map(Timestamp::from),

@@ -4,6 +4,8 @@ use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
 use super::database::{Pool, on_pool};
+use super::newer_tables::{NOTE_PROGRAM, newest_of};
+use super::program::OWN_VERSION;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 
@@ -11,11 +13,35 @@ static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 impl Store {
+    /// The migrations of this program.
+    pub(super) fn migrations(&self) -> &'static Migrator {
+        match &self.pool {
+            Pool::Postgres { .. } => &POSTGRES_MIGRATIONS,
+            Pool::Sqlite { .. } => &SQLITE_MIGRATIONS,
+        }
+    }
+
     /// Brings the tables up to date. Replicas may do so concurrently.
     ///
     /// # Errors
     /// The database is unreachable or returns an error, or its tables are newer than this program.
     pub async fn migrate(&self) -> Result<(), StoreError> {
+        if let Err(error) = self.apply_migrations().await {
+            let StoreError::OtherTables(_) = error else {
+                return Err(error);
+            };
+            let newer = self.newer_tables().await?;
+            return Err(newer.map_or(error, StoreError::NewerTables));
+        }
+        // Set already where it was called before.
+        let _ = self.migrated.set(());
+        // Learns the database's time.
+        self.version().await.map(drop)
+    }
+
+    async fn apply_migrations(&self) -> Result<(), StoreError> {
+        let migrations = self.migrations();
+        let newest = newest_of(migrations);
         match &self.pool {
             // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection
             // of its own has no limits in time, and says what is wrong where the pool says only that it waited.
@@ -24,38 +50,33 @@ impl Store {
             } => {
                 let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
                 let mut connection = self.in_time(connecting).await?;
-                POSTGRES_MIGRATIONS
-                    .run_direct(None, &mut connection, false)
-                    .await?;
+                migrations.run_direct(None, &mut connection, false).await?;
+                let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
+                note.execute(&mut connection).await?;
                 replace_views(&mut connection).await?;
                 connection.close().await?;
             }
             // The write lock of a transaction around all migrations does the same.
             Pool::Sqlite { pool, .. } => {
                 let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-                SQLITE_MIGRATIONS
+                migrations
                     .run_direct(None, &mut *transaction, false)
                     .await?;
+                let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
+                note.execute(&mut *transaction).await?;
                 transaction.commit().await?;
             }
         }
-        // Set already where it was called before.
-        let _ = self.migrated.set(());
-        // Learns the database's time.
-        self.version().await.map(drop)
+        Ok(())
     }
 
-    /// Checks that the tables are up to date, and leaves them as they are.
+    /// Checks that the tables are up to date, and leaves them as they are. Those of a newer program can be read.
     ///
     /// # Errors
-    /// The database is unreachable, or its tables are older or newer than this program.
+    /// The database is unreachable, or its tables are older than this program or belong to a different build.
     pub(super) async fn require_tables(&self) -> Result<(), StoreError> {
         const SQL: &str = "SELECT max(version) FROM _sqlx_migrations";
-        let migrations = match &self.pool {
-            Pool::Postgres { .. } => &POSTGRES_MIGRATIONS,
-            Pool::Sqlite { .. } => &SQLITE_MIGRATIONS,
-        };
-        let newest = migrations.iter().map(|migration| migration.version).max();
+        let newest = newest_of(self.migrations());
         let reading = on_pool!(self, pool => {
             self.in_time(Box::pin(async {
                 let applied: (Option<i64>,) = sqlx::query_as(SQL).fetch_one(pool).await?;
@@ -64,10 +85,12 @@ impl Store {
             .await
         });
         match reading {
-            Ok((applied,)) if applied > newest => {
-                return Err(StoreError::OtherTables(applied.unwrap_or_default()));
+            Ok((Some(applied),)) if applied > newest => {
+                if let Some(newer) = self.newer_tables().await? {
+                    return self.read_newer_tables(newer).await;
+                }
             }
-            Ok((applied,)) if applied == newest => {}
+            Ok((Some(applied),)) if applied == newest => {}
             // A database without the table was never brought up to date.
             Ok(_) | Err(StoreError::Query(sqlx::Error::Database(_))) => {
                 return Err(StoreError::OlderTables);

@@ -2,10 +2,14 @@
 
 mod announced;
 mod audit;
+mod audit_log;
+mod backup;
 mod change_filter;
 mod change_summary;
 mod changes;
+mod check;
 mod checksum;
+mod client_limits;
 mod connection;
 mod database;
 mod database_url;
@@ -25,10 +29,12 @@ mod meters;
 mod migrate;
 mod models;
 mod names;
+mod newer_tables;
 mod offers;
 mod plan;
 mod price_in_force;
 mod price_sheets;
+mod program;
 mod query;
 mod queue;
 mod ready;
@@ -38,6 +44,7 @@ mod refusal;
 mod reporting;
 mod rows;
 mod search;
+mod secrets_key;
 mod series;
 mod service_address;
 mod serving_lock;
@@ -46,15 +53,20 @@ mod time;
 mod value;
 mod version;
 mod watched;
+mod webhook_secrets;
 mod webhooks;
 mod withdrawals;
 mod work;
 mod writing;
 
-pub use audit::{AuditAction, AuditRow, CallerKind};
+pub use audit::{AuditAction, CallerKind};
+pub use audit_log::AuditRow;
+pub use backup::{BackupError, back_up};
 pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
+pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
+pub use client_limits::ClientCharge;
 pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use effect::{Effect, Other};
@@ -76,9 +88,11 @@ pub use names::{ChangeKind, NameKind, UnknownName};
 pub use offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use price_in_force::{KeptPrices, PriceInForce};
 pub use price_sheets::PriceSheetRow;
+pub use program::NewerTables;
 pub use recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use refusal::Refusal;
 pub use search::NameRow;
+pub use secrets_key::{SecretError, SecretsKey};
 pub use series::PriceStepRow;
 pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use serving_lock::ServingLock;
@@ -117,6 +131,9 @@ pub enum StoreError {
         "the tables do not match this program: a different build applied migration {0}; use that build, or an empty database"
     )]
     OtherTables(i64),
+    /// The tables were brought up to date by a newer program.
+    #[error("{0}; use that version or a newer one")]
+    NewerTables(NewerTables),
     /// There is no file of this name.
     #[error("there is no database `{0}`")]
     NoDatabase(String),
@@ -147,6 +164,9 @@ pub enum StoreError {
     /// A stored document does not match its checksum.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),
+    /// A secret cannot be encrypted.
+    #[error("a secret cannot be encrypted")]
+    Secret(#[from] SecretError),
     /// One error shared by all recordings of a transaction.
     #[error("{0}")]
     Shared(#[source] std::sync::Arc<Self>),

@@ -8,6 +8,7 @@ use super::connection::on_connection;
 use super::rows::FromEitherRow;
 use super::value::Value;
 use super::{Store, StoreError};
+use crate::telemetry::note_query;
 
 /// A query. Its text consists of constants; every value is a parameter.
 #[derive(Debug)]
@@ -62,7 +63,10 @@ impl Store {
         &self,
         query: Query<'_>,
     ) -> Result<Vec<T>, StoreError> {
-        on_connection!(self, connection => Ok(bound!(query_as, query).fetch_all(connection).await?))
+        on_connection!(self, connection => {
+            note_query(&query.sql);
+            Ok(bound!(query_as, query).fetch_all(connection).await?)
+        })
     }
 
     /// The row that a query finds, if there is one.
@@ -71,6 +75,7 @@ impl Store {
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
         on_connection!(self, connection => {
+            note_query(&query.sql);
             Ok(bound!(query_as, query).fetch_optional(connection).await?)
         })
     }
@@ -93,6 +98,7 @@ impl Store {
     /// Executes a statement; how many rows were written.
     pub(super) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
         on_connection!(self, connection => {
+            note_query(&query.sql);
             Ok(bound!(query, query).execute(connection).await?.rows_affected())
         })
     }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::locked;
+use super::program::NewerTables;
 
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +21,9 @@ pub enum Refusal {
          or restart the service"
     )]
     Replaced,
+    /// Its tables are those of a newer program.
+    #[error("{0}; use that version or a newer one")]
+    NewerTables(NewerTables),
 }
 
 /// State of the writability of a database.
@@ -35,10 +39,13 @@ impl Writing {
         *locked(&self.refused)
     }
 
-    /// Returns the previous state.
+    /// Returns the previous state. Tables of a newer program are refused until the process ends.
     pub(super) fn set(&self, refusal: Option<Refusal>) -> Option<Refusal> {
         let mut refused = locked(&self.refused);
-        std::mem::replace(&mut *refused, refusal)
+        match *refused {
+            Some(Refusal::NewerTables(_)) => *refused,
+            _ => std::mem::replace(&mut *refused, refusal),
+        }
     }
 
     pub(super) fn generation(&self) -> u64 {

@@ -37,7 +37,7 @@ impl ServiceAddressFile {
     /// The file cannot be written.
     pub fn write(
         database: &DatabaseUrl,
-        listening: SocketAddr,
+        listening: Option<SocketAddr>,
         instance: Uuid,
     ) -> Result<Option<Self>, StoreError> {
         let Some(path) = path_of(database)? else {
@@ -45,7 +45,7 @@ impl ServiceAddressFile {
         };
         // What a killed process has left.
         remove(&path)?;
-        let Some(listening) = loopback_of(listening) else {
+        let Some(listening) = listening.and_then(loopback_of) else {
             return Ok(None);
         };
         write_whole(&path, &format!("http://{listening}/#{instance}\n"))?;
@@ -169,7 +169,7 @@ mod tests {
         let database = DatabaseUrl::Sqlite(file);
         assert_eq!(ServiceAddress::read(&database).unwrap(), None);
         let instance = Uuid::new_v4();
-        let listening = "0.0.0.0:8080".parse().unwrap();
+        let listening = Some("0.0.0.0:8080".parse().unwrap());
         let written = ServiceAddressFile::write(&database, listening, instance).unwrap();
         let read = ServiceAddress::read(&database).unwrap().unwrap();
         assert_eq!(read.url.as_str(), "http://127.0.0.1:8080/");

@@ -113,7 +113,7 @@ pub struct WebhookLease {
     pub lease_id: Uuid,
     /// Address to which changes are sent.
     pub url: String,
-    /// Key with which deliveries are signed.
+    /// Key with which deliveries are signed, as it is stored: see [`Store::secret_of`].
     pub secret: String,
     /// Changes after this one.
     pub since: i64,
@@ -241,7 +241,7 @@ impl Store {
         let insert = Query::new(INSERT_WEBHOOK)
             .bind(new.id)
             .bind(new.url)
-            .bind(new.secret)
+            .bind(self.sealed(new.id, new.secret)?)
             .bind(new.created_at)
             .bind(most)
             .bind(new.filter.stored());

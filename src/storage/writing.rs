@@ -9,6 +9,7 @@ use sqlx::{ConnectOptions, Connection};
 
 use super::database::{Pool, on_pool};
 use super::file::{FileIdentity, may_write};
+use super::newer_tables::newest_of;
 use super::query::Query;
 use super::refusal::Refusal;
 use super::{Store, StoreError};
@@ -18,7 +19,10 @@ const BETWEEN_PROBES: Duration = Duration::from_millis(500);
 /// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
 const FILLER_BYTES: usize = 256 * 1024;
 
-const PROBE: &str = "UPDATE readiness SET probes = probes + 1 WHERE id = 1";
+// Another replica may have brought the tables up to date for a newer program.
+const PROBE: &str = "
+    UPDATE readiness SET probes = probes + 1
+    WHERE id = 1 AND NOT EXISTS (SELECT 1 FROM _sqlx_migrations WHERE version > $1)";
 const FILL: &str = "UPDATE readiness SET filler = $1 WHERE id = 1";
 
 impl Store {
@@ -130,6 +134,12 @@ impl Store {
             },
             Pool::Postgres { .. } => None,
         };
-        self.execute(Query::new(PROBE)).await.map(drop)
+        let newest = newest_of(self.migrations());
+        if self.execute(Query::new(PROBE).bind(newest)).await? > 0 {
+            return Ok(());
+        }
+        let newer = self.newer_tables().await?;
+        self.writing.set(newer.map(Refusal::NewerTables));
+        self.require_writable()
     }
 }

@@ -1,5 +1,8 @@
 //! Acknowledged writes survive failures of the service and of the database.
 
+mod recovery;
+mod rolling;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};

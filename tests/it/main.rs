@@ -31,5 +31,6 @@ mod reporting;
 mod server;
 mod storage;
 mod support;
+mod telemetry;
 mod ui;
 mod wire;

@@ -118,6 +118,7 @@ const PATIENT: StoreLimits = StoreLimits {
     connections: 16,
     connection_wait: Duration::from_secs(20),
     statement: Duration::from_secs(20),
+    slow_statement: Duration::ZERO,
 };
 
 /// A database of its own.

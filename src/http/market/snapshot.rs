@@ -148,8 +148,9 @@ impl Market {
             ..ModelSelection::default()
         };
         let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
-        let rows = store.models(&selection, None, MOST_MODELS);
-        let (rows, offers) = tokio::try_join!(rows, store.offers_of_all_models(at))?;
+        let rows = Box::pin(store.models(&selection, None, MOST_MODELS));
+        let offers = Box::pin(store.offers_of_all_models(at));
+        let (rows, offers) = tokio::try_join!(rows, offers)?;
         let estimator = estimator.clone();
         let made = tokio::task::spawn_blocking(move || Self::new(rows, &offers, &estimator));
         made.await.map_err(|_| StoreError::Away)

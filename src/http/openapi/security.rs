@@ -53,6 +53,10 @@ fn describe_operation(operation: &mut Map<String, Value>, needs: Needs) {
             "403",
             format!("The key has a narrower scope than `{scope}`"),
         ),
+        (
+            "429",
+            "The client has spent its budget, or its share of the request queue".to_owned(),
+        ),
     ];
     let Some(responses) = operation
         .get_mut("responses")

@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use super::layout::{Page, of_problem};
 use crate::http::app::App;
 use crate::http::problem::{NOT_FOUND, Problem};
+use crate::http::quota;
 use crate::http::response_cache::CachedBody;
 
 /// Media type of a page.
@@ -48,7 +49,11 @@ pub(super) fn of(app: &App, problem: &Problem) -> Response<Body> {
 /// The answer of a page's route, as a page also where a layer around it refused the request.
 pub(in crate::http) fn as_page(app: &App, mut answer: Response<Body>) -> Response<Body> {
     match answer.extensions_mut().remove::<Problem>() {
-        Some(problem) => of(app, &problem),
+        Some(problem) => {
+            let mut page = of(app, &problem);
+            quota::hand_on(answer.headers(), page.headers_mut());
+            page
+        }
         None => answer,
     }
 }

@@ -14,6 +14,7 @@ use super::layout::{Page, Tab};
 use crate::http::app::App;
 use crate::http::problem::Problem;
 use crate::http::ui::names::offer_address;
+use crate::http::ui::words::count;
 use crate::import::Refusal;
 use crate::storage::{
     DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection,
@@ -164,7 +165,7 @@ fn sources(last: &[Last<'_>], now: Timestamp) -> Markup {
 }
 
 fn source(last: &Last<'_>, now: Timestamp) -> Markup {
-    let counts = |of: fn(&ImportRow) -> i64| html! { td.number { (last.whole.map_or_else(|| "–".to_owned(), |row| thousands(of(row)))) } };
+    let counts = |of: fn(&ImportRow) -> i64| html! { td.number { (last.whole.map_or_else(|| "–".to_owned(), |row| count(of(row)))) } };
     html! {
         tr {
             th scope="row" { (last.name()) }
@@ -218,7 +219,7 @@ fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
             p { (last.name()) ": no entry is refused." }
         } @else {
             details {
-                summary { (last.name()) ": " (thousands(whole.refused)) " of " (thousands(whole.entries)) " entries are refused" }
+                summary { (last.name()) ": " (count(whole.refused)) " of " (count(whole.entries)) " entries are refused" }
                 @if known.is_empty() { p.note { "The reasons are not stored. The next import stores them." } }
                 @else if kept { p.note { "The first " (known.len()) " are stored. The report of an import lists them all." } }
                 dl.reasons {
@@ -275,8 +276,8 @@ fn runs(imports: &[ImportRow]) -> Markup {
                             td { (row.catalog.as_deref().unwrap_or("–")) }
                             td { (row.source) }
                             td { (outcome(row)) }
-                            td.number { (thousands(row.entries)) }
-                            td.number { (thousands(row.estimated)) }
+                            td.number { (count(row.entries)) }
+                            td.number { (count(row.estimated)) }
                         }
                     }
                 }
@@ -288,9 +289,4 @@ fn runs(imports: &[ImportRow]) -> Markup {
 fn time(at: DbTime) -> Markup {
     let at = Timestamp::from(at);
     html! { time datetime=(at.to_string()) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn thousands(number: i64) -> String {
-    readable(number as f64)
 }

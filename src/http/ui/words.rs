@@ -5,6 +5,13 @@ use maud::{Markup, html};
 use crate::http::charts::drawn::capital;
 use unroof_core::estimate::{StoredEstimate, warnings};
 use unroof_core::reference::RecordSetting;
+use unroof_core::units::readable;
+
+/// A count, with thousands separators.
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+pub(super) fn count(number: i64) -> String {
+    readable(number as f64)
+}
 
 /// A share in percent.
 pub(super) fn percent(share: f64) -> String {

@@ -172,7 +172,8 @@ async fn a_wrong_request_for_a_key_names_every_fault() {
 
 #[tokio::test]
 async fn a_key_without_a_database_is_not_taken_for_a_wrong_one() {
-    let (api, store) = service(&crate::support::TestDatabase::sqlite(), None).await;
+    let database = crate::support::TestDatabase::sqlite();
+    let (api, store) = service(&database, None).await;
     store.close().await;
     let problem = get(&api, "/models", "unroof_any").await.problem(503);
     assert_eq!(problem["type"], "/problems/unavailable");

@@ -2,9 +2,13 @@
 
 mod audit;
 mod keys;
+pub(crate) mod limits;
 mod pages;
 mod routes;
 mod serve;
+mod shared_limits;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
@@ -17,19 +21,28 @@ use uuid::Uuid;
 use crate::support::{Api, Reply, TestDatabase, clock};
 
 /// A service that answers callers with a key.
-async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Store) {
+pub(crate) async fn service(database: &TestDatabase, anonymous: Option<Scope>) -> (Api, Store) {
+    service_within(database, anonymous, Limits::default()).await
+}
+
+/// The same with limits of its own.
+pub(crate) async fn service_within(
+    database: &TestDatabase,
+    anonymous: Option<Scope>,
+    limits: Limits,
+) -> (Api, Store) {
     let store = database.store().await;
     let access = Access {
         requires_keys: true,
         anonymous,
         ..Access::default()
     };
-    let app = App::new(store.clone(), clock(), Limits::default()).allowing(access);
+    let app = App::new(store.clone(), clock(), limits).allowing(access);
     (Api::new(app), store)
 }
 
 /// A key, made as the command line makes it.
-async fn key(store: &Store, name: &str, scope: Scope) -> String {
+pub(crate) async fn key(store: &Store, name: &str, scope: Scope) -> String {
     let key = NewKey::random().unwrap();
     let new = NewKeyRow {
         id: Uuid::new_v4(),

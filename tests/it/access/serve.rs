@@ -156,10 +156,10 @@ fn keys_are_created_listed_and_revoked_by_name() {
 #[test]
 fn the_command_line_sends_its_key_wherever_it_asks_a_service() {
     on_each_database_blocking(|database| {
-        let server = serve(database, &["127.0.0.1:0", "--require-keys"]);
         let at = ["--database-url", database.url.as_str()];
         let observe =
             output_of(&[&["keys", "create", "desk", "--scope", "observe"], &at[..]].concat());
+        let server = serve(database, &["127.0.0.1:0", "--require-keys"]);
         let folder = tempfile::tempdir().unwrap();
         let catalog = r#"{"gpt-x": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e-6,
             "output_cost_per_token": 2e-6}}"#;

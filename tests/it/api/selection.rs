@@ -226,7 +226,13 @@ async fn with_runs(database: &TestDatabase) -> Api {
     for (number, (source, catalog, outcome)) in (0..).zip(RUNS) {
         let started_at: Timestamp = format!("2026-11-20T10:0{number}:00Z").parse().unwrap();
         let id = Uuid::new_v4();
-        let begun = store.begin_import(id, source, Some(catalog), started_at.into());
+        let begun = store.begin_import(
+            id,
+            source,
+            Some(catalog),
+            started_at.into(),
+            &unroof::access::Actor::SERVICE,
+        );
         running.push(begun.await.unwrap());
         let all = ImportSelection::default();
         let newest = store.imports(&all, ImportOrder::NEWEST, None, 1).await;

@@ -173,10 +173,17 @@ fn a_health_check_of_an_address_needs_no_name() {
 fn a_service_for_other_machines_logs_a_hint_about_host_names() {
     let database = TestDatabase::sqlite();
     for (name, hint) in [(None, true), (Some("unroof.example"), false)] {
-        let mut arguments = vec!["--database-url", &database.url, "--listen", "0.0.0.0:0"];
+        let mut arguments = vec![
+            "--database-url",
+            &database.url,
+            "--listen",
+            "0.0.0.0:0",
+            "--anonymous",
+            "read",
+        ];
         arguments.extend(name.iter().flat_map(|name| ["--allow-host", *name]));
         let server = Server::start_with(&arguments);
-        let log = server.wait_for_log("anyone who can reach");
+        let log = server.wait_for_log("a key decides what a caller may do");
         let (_, log) = (log, server.stop().1);
         assert_eq!(log.contains("with --allow-host"), hint, "{log}");
     }

@@ -100,21 +100,23 @@ fn what_fails_on_its_way_ends_with_1_and_its_causes() {
 }
 
 #[test]
-fn serve_warns_where_others_can_reach_it_and_only_there() {
+fn serve_says_who_may_use_it_where_others_can_reach_it_and_only_there() {
     let database = TestDatabase::sqlite();
-    let open = Server::start_with(&["--database-url", &database.url, "--listen", "0.0.0.0:0"]);
+    let others = ["--listen", "0.0.0.0:0", "--anonymous", "read"];
+    let open = Server::start_with(&[&["--database-url", &database.url], &others[..]].concat());
     assert!(
         open.address.starts_with("http://0.0.0.0:"),
         "{}",
         open.address
     );
-    open.wait_for_log("there is no authentication");
+    let log = open.wait_for_log("a key decides what a caller may do");
+    assert!(log.contains("without_a_key=\"read\""), "{log}");
     // An embedded database is served by one.
     drop(open);
     let closed = Server::start(&database.url);
     let log = closed.wait_for_log("listening");
     assert!(
-        !log.contains("authentication") && !log.contains("WARN"),
+        !log.contains("a key decides") && !log.contains("WARN"),
         "{log}"
     );
 }

@@ -116,6 +116,62 @@ impl Cluster {
         self.up();
     }
 
+    /// Keeps every file of its write-ahead log from now on.
+    pub(crate) fn archive(&self) {
+        let archive = self.make_folder("archive");
+        self.configure(&format!(
+            "archive_mode = on\narchive_command = 'cp %p {archive}/%f'\n"
+        ));
+        self.down("fast");
+        self.up();
+    }
+
+    /// Copies its data while it runs.
+    pub(crate) fn base_backup(&self) {
+        let base = self.make_folder("base");
+        let url = self.url();
+        self.must(
+            "pg_basebackup",
+            &["-D", &base, "-d", &url, "--checkpoint=fast"],
+        );
+    }
+
+    /// Loses its data, and recovers from the copy and the kept log to a time, such as `2026-11-24 01:02:03.4+00`.
+    pub(crate) fn recover_to(&self, time: &str) {
+        self.down("fast");
+        let place = |name: &str| self.folder.path().join(name);
+        std::fs::rename(place("data"), place("lost")).unwrap();
+        std::fs::rename(place("base"), place("data")).unwrap();
+        let archive = place("archive").display().to_string();
+        self.configure(&format!(
+            "restore_command = 'cp {archive}/%f %p'\nrecovery_target_time = '{time}'\n\
+             recovery_target_action = promote\n"
+        ));
+        std::fs::write(place("data").join("recovery.signal"), "").unwrap();
+        self.up();
+    }
+
+    /// Adds lines to its settings, which it reads at its next start.
+    fn configure(&self, lines: &str) {
+        let file = Path::new(&self.data()).join("postgresql.conf");
+        let settings = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("{settings}\n{lines}")).unwrap();
+    }
+
+    /// Makes a folder of its user; the path.
+    fn make_folder(&self, name: &str) -> String {
+        let folder = self.folder.path().join(name);
+        // PostgreSQL refuses data that others can read.
+        let mut private = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.create(&folder).unwrap();
+        if let Some(user) = &self.user {
+            let given = Command::new("chown").arg(user).arg(&folder).status();
+            assert!(given.unwrap().success());
+        }
+        folder.display().to_string()
+    }
+
     /// Makes a standby a primary.
     pub(crate) fn promote(&self) {
         self.must("pg_ctl", &["promote", "-s", "-w", "-D", &self.data()]);

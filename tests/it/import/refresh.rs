@@ -87,6 +87,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
 fn without_models() -> Limits {
     Limits {
         skip_models: true,
+        check_every: None,
         ..Limits::default()
     }
 }

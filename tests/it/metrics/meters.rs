@@ -72,7 +72,13 @@ async fn record(store: &Store, source: &str, outcome: ImportOutcome, at: &str) {
         refused: 0,
         ..rows.unwrap().remove(0)
     };
-    let begun = store.begin_import(run.id, source, Some("litellm"), at.into());
+    let begun = store.begin_import(
+        run.id,
+        source,
+        Some("litellm"),
+        at.into(),
+        &unroof::access::Actor::SERVICE,
+    );
     let _running = begun.await.unwrap();
     store.end_import(&run).await.unwrap();
 }

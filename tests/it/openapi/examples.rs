@@ -7,12 +7,15 @@ use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
+use unroof::access::Scope;
 use unroof::http::{App, Limits};
 use unroof::import::ModelEstimator;
 use unroof_core::estimate::Estimator;
 use uuid::Uuid;
 
 use super::operations;
+use crate::access::limits::budget;
+use crate::access::{key, service, service_within};
 use crate::changes::webhooks::{Hand, Receiver, Sender};
 use crate::support::{Api, Reply, TestDatabase, clock, sheet, with};
 
@@ -31,6 +34,7 @@ pub(super) struct Ids {
     pub(super) estimate: String,
     pub(super) sheet: String,
     pub(super) webhook: String,
+    pub(super) key: String,
 }
 
 impl Ids {
@@ -40,6 +44,7 @@ impl Ids {
             Some("estimates") => &self.estimate,
             Some("price-sheets") => &self.sheet,
             Some("webhooks") => &self.webhook,
+            Some("keys") => &self.key,
             _ => "",
         };
         let mut address = path.replace("{id}", id);
@@ -131,6 +136,13 @@ impl Shown {
                 .post(
                     "/webhooks",
                     json!({"url": "https://hooks.example.com/unroof"}).to_string(),
+                )
+                .await
+                .id(),
+            key: api
+                .post(
+                    "/keys",
+                    json!({"name": "dashboard", "scope": "read"}).to_string(),
                 )
                 .await
                 .id(),
@@ -467,6 +479,25 @@ async fn shared_problems() -> BTreeMap<String, Value> {
     let request = Request::get("/estimates").header("x-request-id", "request-1");
     let reply = closed.send(request.body(Body::empty()).unwrap()).await;
     problems.insert(reply.status.as_str().to_owned(), reply.json());
+    let database = TestDatabase::sqlite();
+    let (api, store) = service(&database, None).await;
+    let reader = key(&store, "dashboard", Scope::Read).await;
+    for authorization in [None, Some(format!("Bearer {reader}"))] {
+        let mut request = post("/infer", "application/json", "{}".into());
+        if let Some(authorization) = authorization {
+            let authorization = authorization.parse().unwrap();
+            request
+                .headers_mut()
+                .insert(header::AUTHORIZATION, authorization);
+        }
+        let reply = api.send(request).await;
+        problems.insert(reply.status.as_str().to_owned(), reply.json());
+    }
+    let (api, _) = service_within(&database, Some(Scope::Read), budget(1)).await;
+    api.get("/estimates").await;
+    let request = Request::get("/estimates").header("x-request-id", "request-1");
+    let reply = api.send(request.body(Body::empty()).unwrap()).await;
+    problems.insert(reply.status.as_str().to_owned(), reply.json());
     problems
 }
 
@@ -491,6 +522,7 @@ fn steady(example: &Value) -> Value {
     for (name, word) in [
         ("secret", "0123456789abcdef"),
         ("next_cursor", "WyIyMDI2LTExLTIx"),
+        ("key", "unroof_AAECAwQF"),
     ] {
         if steady[name].is_string() {
             steady[name] = json!(word.repeat(4));

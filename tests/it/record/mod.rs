@@ -501,8 +501,8 @@ async fn an_announced_retirement_is_news_once_and_the_price_stays_in_force() {
         assert_eq!(
             reported,
             [
-                "\"leaving\" \"is no longer sold from 2027-03-30T00:00:00Z\"",
-                "\"leaving\" \"is no longer sold from 2027-06-30T00:00:00Z\"",
+                "\"leaving\" \"is no longer sold from 2027-03-30\"",
+                "\"leaving\" \"is no longer sold from 2027-06-30\"",
             ]
         );
         assert_eq!(in_force(&api).await.len(), 3);

@@ -1,7 +1,10 @@
 //! The store, on both databases.
 
+mod backup;
+mod check;
 mod lists;
 mod migrate;
+mod newer;
 mod plans;
 mod save;
 mod upgrade;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
+use crate::server::run;
 use crate::support::{Api, TestDatabase, on_each_database, sheet_of, with};
 
 /// The migration with the tables of version 0.1.0.
@@ -144,6 +145,28 @@ async fn what_version_0_1_0_stored_is_kept_and_found() {
         assert_eq!(changes, ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
         assert_eq!(column(&api, "/imports", "catalog").await, ["litellm"]);
         assert_eq!(column(&api, "/disagreements", "model").await, ["m-1"]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_version_0_1_0_stored_passes_a_check() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = upgraded(database).await;
+        // Documents of its estimates are cut: those alone are faults.
+        let check = |older: &str| {
+            let checked = run(&["check", "--database-url", &database.url]);
+            let is_cut = |line: &&str| line.ends_with(": its document is not an estimate");
+            let cut = checked.out.lines().filter(is_cut).count();
+            assert_eq!(cut, tables()["estimates"].as_array().unwrap().len());
+            let faults = format!(": {cut} faults\n{older} not compared");
+            assert!(checked.out.contains(&faults), "{}", checked.out);
+        };
+        check("5 offers");
+        // An offer is derived again with its first new fact.
+        let cheaper = with(sheet_of("m-1"), "/rates/0/input", json!("0.90"));
+        api.infer(&cheaper).await;
+        check("4 offers");
     })
     .await;
 }

@@ -43,7 +43,7 @@ pub use joint::{ENGINE_VERSION, Joint};
 pub use quantity_estimate::LEAST_BITS;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
-pub use stored::{NotRepeatable, Question};
+pub use stored::{NotRepeatable, Question, StoredQuestion};
 pub use stored_estimate::StoredEstimate;
 pub use warnings::warnings;
 

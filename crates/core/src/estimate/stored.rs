@@ -10,7 +10,7 @@ use super::joint::{self, ENGINE_VERSION};
 use super::model::ModelPool;
 use super::samples::PriorAndPosterior;
 use super::serving::Serving;
-use super::{Estimator, identity};
+use super::{Answer, Estimator, Request, identity};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::input::{self, json};
 use crate::model::assumptions::Assumptions;
@@ -21,6 +21,15 @@ use crate::sheet::{PriceSheet, canonical};
 pub struct Question {
     contents: Vec<PriceSheet>,
     assumptions: Assumptions,
+}
+
+/// The question of any stored estimate, from which the whole of it can be computed again.
+#[derive(Debug, Clone)]
+pub enum StoredQuestion {
+    /// The sheets and assumptions of a request.
+    Sheets(Question),
+    /// All sheets of a model.
+    Model(ModelPool),
 }
 
 /// Reason that the draws of a stored estimate cannot be made again.
@@ -58,6 +67,28 @@ struct HeadSheet {
     service_tiers: Option<Value>,
 }
 
+impl StoredQuestion {
+    /// The question of a stored estimate, from its document and the documents of all its sheets by their ids.
+    ///
+    /// # Errors
+    /// It was made otherwise than it would be now.
+    pub fn of_stored(
+        estimate: &str,
+        sheets: &BTreeMap<Uuid, String>,
+        estimator: &Estimator,
+    ) -> Result<Self, NotRepeatable> {
+        let head = Head::of_estimator(estimate, estimator)?;
+        let question = match (&head.assumptions, &head.canonical_model) {
+            (Some(assumptions), _) => head
+                .question(assumptions, sheets, estimator)
+                .map(Self::Sheets),
+            (None, Some(model)) => head.pool(model, sheets, estimator).map(Self::Model),
+            (None, None) => None,
+        };
+        question.ok_or(NotRepeatable::Sheets)
+    }
+}
+
 impl Question {
     /// The question of a stored estimate, from its document and the documents of its sheets by their ids.
     ///
@@ -68,13 +99,7 @@ impl Question {
         sheets: &BTreeMap<Uuid, String>,
         estimator: &Estimator,
     ) -> Result<Self, NotRepeatable> {
-        let head: Head = serde_json::from_str(estimate).map_err(|_| NotRepeatable::Sheets)?;
-        if head.engine_version != ENGINE_VERSION {
-            return Err(NotRepeatable::Engine(head.engine_version));
-        }
-        if head.calibration_id != estimator.calibration_id() {
-            return Err(NotRepeatable::Calibration(head.calibration_id));
-        }
+        let head = Head::of_estimator(estimate, estimator)?;
         let question = match (&head.assumptions, &head.canonical_model) {
             (Some(assumptions), _) => head.question(assumptions, sheets, estimator),
             (None, Some(model)) => head.question_of_model(model, sheets),
@@ -90,6 +115,18 @@ impl Question {
             contents: pool.used(),
             assumptions: Assumptions::default(),
         }
+    }
+
+    /// Its answer.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn answer(&self, estimator: &Estimator, wanted: &CancelToken) -> Result<Answer, Cancelled> {
+        let request = Request {
+            sheets: self.contents.clone(),
+            assumptions: self.assumptions.clone(),
+        };
+        estimator.infer(&request, wanted)
     }
 
     /// The longest context that one of the sheets states.
@@ -127,6 +164,18 @@ impl Question {
 }
 
 impl Head {
+    /// That of an estimate by this engine and calibration.
+    fn of_estimator(estimate: &str, estimator: &Estimator) -> Result<Self, NotRepeatable> {
+        let head: Self = serde_json::from_str(estimate).map_err(|_| NotRepeatable::Sheets)?;
+        if head.engine_version != ENGINE_VERSION {
+            return Err(NotRepeatable::Engine(head.engine_version));
+        }
+        if head.calibration_id != estimator.calibration_id() {
+            return Err(NotRepeatable::Calibration(head.calibration_id));
+        }
+        Ok(head)
+    }
+
     /// The question of an answer; none where it has another id.
     fn question(
         &self,
@@ -151,6 +200,21 @@ impl Head {
             contents,
             assumptions,
         })
+    }
+
+    /// The pool of a model's sheets; none where it has another id.
+    fn pool(
+        &self,
+        model: &str,
+        sheets: &BTreeMap<Uuid, String>,
+        estimator: &Estimator,
+    ) -> Option<ModelPool> {
+        let all = self.price_sheets.iter();
+        let all: Option<Vec<PriceSheet>> = all
+            .map(|sheet| read(sheets.get(&sheet.id)?, None))
+            .collect();
+        let pool = ModelPool::new(model, &all?);
+        (pool.estimate_id(estimator.calibration_id()) == self.id).then_some(pool)
     }
 
     /// The question of a model; none where another choice of its sheets would be read.
@@ -221,6 +285,17 @@ mod tests {
         let request = read_request(body.as_bytes(), &Format::Canonical).unwrap();
         let answer = infer(&request);
         let text = serde_json::to_string(&answer).unwrap();
+        let known = BTreeMap::from([
+            (sheet(&one).id().0, one.clone()),
+            (sheet(&other).id().0, other.clone()),
+        ]);
+        let estimator = Estimator::default();
+        let stored = StoredQuestion::of_stored(&text, &known, &estimator).unwrap();
+        let StoredQuestion::Sheets(question) = stored else {
+            panic!("it is the answer to sheets");
+        };
+        let repeated = question.answer(&estimator, &CancelToken::default());
+        assert_eq!(serde_json::to_string(&repeated.unwrap()).unwrap(), text);
         // The speeds may have been measured again since.
         let again = one.replace("80", "95");
         let sheets = BTreeMap::from([(sheet(&one).id().0, again), (sheet(&other).id().0, other)]);
@@ -247,6 +322,13 @@ mod tests {
         let question = Question::of_stored(&text, &stored, &estimator).unwrap();
         let expected = estimate.joint.quantities.active_parameters.median;
         assert_eq!(median(&question).to_bits(), expected.to_bits());
+        let StoredQuestion::Model(pool) =
+            StoredQuestion::of_stored(&text, &stored, &estimator).unwrap()
+        else {
+            panic!("it is the estimate of a model");
+        };
+        let repeated = pool.estimate(estimator.calibration(), &CancelToken::default());
+        assert_eq!(serde_json::to_string(&repeated.unwrap()).unwrap(), text);
         let older = text.replace(ENGINE_VERSION, "0.0.1");
         let refused = Question::of_stored(&older, &stored, &estimator).unwrap_err();
         assert_eq!(refused, NotRepeatable::Engine("0.0.1".to_owned()));

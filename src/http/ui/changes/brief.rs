@@ -6,8 +6,8 @@ use std::collections::hash_map::Entry;
 use maud::{Markup, html};
 
 use crate::http::ui::names::{model_address, offer_address};
+use crate::http::ui::words::count;
 use crate::storage::{ChangeKind, ChangeRow, KindCount};
-use unroof_core::units::readable;
 
 /// The page of a model, or of an offer whose model is not known.
 pub(in crate::http::ui) fn address_of(
@@ -50,18 +50,13 @@ pub(in crate::http::ui) fn changed_prices(counts: &[KindCount]) -> String {
     match of_prices.map(|count| (count.changes, count.offers)) {
         None => "No price has changed".to_owned(),
         Some((1, _)) => "1 price has changed".to_owned(),
-        Some((prices, 1)) => format!("{} prices of 1 offer have changed", thousands(prices)),
+        Some((prices, 1)) => format!("{} prices of 1 offer have changed", count(prices)),
         Some((prices, offers)) => format!(
             "{} prices of {} offers have changed",
-            thousands(prices),
-            thousands(offers)
+            count(prices),
+            count(offers)
         ),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-pub(super) fn thousands(number: i64) -> String {
-    readable(number as f64)
 }
 
 /// The time, the offer and the words of a change.

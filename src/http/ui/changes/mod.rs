@@ -19,7 +19,6 @@ use crate::http::page::without_nul;
 use crate::http::problem::{Problem, UNREADABLE};
 use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom};
 
-use brief::thousands;
 pub(super) use brief::{address_of, brief, changed_prices, folded};
 
 /// The parameters as they are sent: a form sends empty ones too.

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folded, thousands};
+use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folded};
 use crate::http::ui::layout::{Page, Tab};
+use crate::http::ui::words::count;
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 use unroof_core::units::readable;
 
@@ -54,7 +55,7 @@ impl View<'_> {
         let added = match added.map(|count| count.offers) {
             None => "no offer was added".to_owned(),
             Some(1) => "1 offer was added".to_owned(),
-            Some(offers) => format!("{} offers were added", thousands(offers)),
+            Some(offers) => format!("{} offers were added", count(offers)),
         };
         let days = days(self.question.days);
         let largest = self.summarised.moves.iter().max_by(|left, right| {
@@ -185,7 +186,7 @@ impl View<'_> {
                 ol.changes { @for row in shown { li { span.tag { (row.kind.name()) } " " (brief(row, "%H:%M")) } } }
             }
             @if !counted.is_empty() {
-                ul { @for (kind, words, number) in counted { li { a href=(self.question.of_kind(kind)) { (thousands(number)) " " (words) } } } }
+                ul { @for (kind, words, number) in counted { li { a href=(self.question.of_kind(kind)) { (count(number)) " " (words) } } } }
             }
         }
     }

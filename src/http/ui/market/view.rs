@@ -11,6 +11,7 @@ use crate::http::market::{Market, MarketModel, Price, Question, ROWS, Sort};
 use crate::http::ui::changes::{brief, folded};
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::names::model_address;
+use crate::http::ui::words::count;
 use crate::storage::{ChangeKind, ChangeRow};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::{compact, readable};
@@ -73,13 +74,13 @@ impl View<'_> {
             model.estimate(quantity).and_then(|of| of.identified) == Some(true)
         };
         let identified = self.selected.iter().filter(is_identified).count();
-        let models = match self.selected.len() {
-            1 => "1 model".to_owned(),
-            number => format!("{} models", thousands(number)),
+        let models = match count_of(self.selected.len()).as_str() {
+            "1" => "1 model".to_owned(),
+            number => format!("{number} models"),
         };
         let label = quantity.definition().label;
         html! {
-            h1 { (models) "; " (label) " identified for " (thousands(identified)) }
+            h1 { (models) "; " (label) " identified for " (count_of(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts, in US dollars per million tokens: input · output. The strip is the estimate: its dot is the median, its \
                  dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
@@ -298,7 +299,6 @@ fn price(price: Option<Price>) -> Markup {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn thousands(number: usize) -> String {
-    readable(number as f64)
+fn count_of(models: usize) -> String {
+    count(i64::try_from(models).unwrap_or(i64::MAX))
 }

@@ -160,8 +160,22 @@ impl Sender {
         Self::start(database, clock, limits).await
     }
 
+    /// One on a store of its own, that may send to this machine.
+    pub(super) fn of_store(store: Store, hand: &Hand) -> Self {
+        let limits = Limits {
+            webhook_allow_private: true,
+            webhook_rest: Duration::from_millis(20),
+            webhook_gathering: Duration::from_millis(20),
+            ..Limits::default()
+        };
+        Self::begin(store, hand.clock(), limits)
+    }
+
     async fn start(database: &TestDatabase, clock: Clock, limits: Limits) -> Self {
-        let store = database.store().await;
+        Self::begin(database.store().await, clock, limits)
+    }
+
+    fn begin(store: Store, clock: Clock, limits: Limits) -> Self {
         let app = App::new(store.clone(), clock, limits);
         let mut background = JoinSet::new();
         background.spawn(app.jobs().clone().follow_changes());

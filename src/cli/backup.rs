@@ -1,0 +1,63 @@
+//! `unroof backup`: a checked copy of an SQLite database while a service writes to it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use indicatif::HumanBytes;
+
+use super::{DatabaseArguments, Failure, Verbosity, terminal};
+use crate::storage::{BackupError, DatabaseUrl, back_up};
+
+/// Arguments of `unroof backup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof backup unroof-backup.db
+  unroof backup --database-url sqlite:/data/unroof.db \"/backup/unroof-$(date +%F).db\"")]
+pub(super) struct BackupArguments {
+    /// File to write, which must not exist; only its owner can read it
+    file: PathBuf,
+    #[command(flatten)]
+    database: DatabaseArguments,
+}
+
+pub(super) fn run(arguments: &BackupArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    arguments.database.start_logging(verbosity.of_reader())?;
+    let url = arguments.database.database_url()?;
+    let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
+    let began = Instant::now();
+    let bytes = runtime.block_on(async {
+        tokio::select! {
+            made = back_up(&url, &arguments.file) => made.map_err(|error| failure(&url, error)),
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted(anyhow!("stopped; no file is left"))),
+        }
+    });
+    // An interrupted copy is not waited for.
+    runtime.shutdown_background();
+    let (bytes, seconds) = (bytes?, began.elapsed().as_secs_f64());
+    writeln!(
+        terminal::stdout(),
+        "{url} is backed up to `{}` and checked: {} in {seconds:.1} s",
+        arguments.file.display(),
+        HumanBytes(bytes)
+    )?;
+    Ok(())
+}
+
+fn failure(url: &DatabaseUrl, error: BackupError) -> Failure {
+    let is_on_server = matches!(error, BackupError::OnServer);
+    let is_usage = is_on_server || matches!(error, BackupError::Exists(_) | BackupError::Name);
+    let error = anyhow::Error::new(error).context(format!("cannot back up {url}"));
+    if is_on_server {
+        return Failure::Usage(error).with_hint(
+            "a PostgreSQL database is backed up with `pg_dump --format=custom`, or with `pg_basebackup` and its write-ahead log",
+        );
+    }
+    if is_usage {
+        return Failure::Usage(error);
+    }
+    Failure::Other(error)
+}

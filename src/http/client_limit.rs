@@ -1,0 +1,115 @@
+//! The limit of a client's requests: each is charged before it is worked on, and one that the client cannot pay is 429.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+
+use super::extract::{discard, stated_length};
+use super::manners::CLIENT;
+use super::problem::{LIMITED, Problem};
+use super::quota::{Exhausted, Quotas, Rest, cost};
+use super::shared_quota::SharedQuotas;
+use crate::access::{Client, Scope};
+
+/// The budget that a request is charged to.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) quotas: Arc<Quotas>,
+    /// Budgets of all replicas, where they share them.
+    pub(super) shared: Option<Arc<SharedQuotas>>,
+    pub(super) client: Client,
+    /// The time.
+    pub(super) now: Timestamp,
+    /// Bytes of a refused body that are read, so that its sender sees the refusal.
+    pub(super) most_bytes: usize,
+}
+
+/// Charges a request to a route that needs a scope, if it needs one. An answer that the client has already is free: a 304 gives the points
+/// back.
+pub(super) async fn charge(
+    State(needed): State<Option<Scope>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let account = request.extensions().get::<Account>().cloned();
+    let (Some(account), false) = (account, needed.is_none() && request.method().is_safe()) else {
+        return next.run(request).await;
+    };
+    let points = cost(needed, length(request.headers()));
+    // It may be free: shared budgets are charged afterwards, so that polling costs no query.
+    let is_conditional = request.headers().contains_key(header::IF_NONE_MATCH);
+    let may_be_free = is_conditional && request.method().is_safe();
+    let rest = match account.begin(points, may_be_free).await {
+        Ok(rest) => rest,
+        Err(exhausted) => {
+            discard(request, account.most_bytes).await;
+            return account.refuse(exhausted);
+        }
+    };
+    let mut response = CLIENT
+        .scope(account.client.clone(), next.run(request))
+        .await;
+    let is_free = response.status() == StatusCode::NOT_MODIFIED;
+    match account.end(points, rest, (may_be_free, is_free)).await {
+        Ok(rest) => {
+            account.quotas.announce(rest, response.headers_mut());
+            response
+        }
+        Err(exhausted) => account.refuse(exhausted),
+    }
+}
+
+/// Bytes of a request's body; none if they are not stated.
+fn length(headers: &HeaderMap) -> Option<usize> {
+    let is_unknown = headers.contains_key(header::TRANSFER_ENCODING);
+    (!is_unknown).then(|| stated_length(headers).unwrap_or_default())
+}
+
+impl Account {
+    /// Charges a request before it is worked on.
+    async fn begin(&self, points: usize, may_be_free: bool) -> Result<Rest, Exhausted> {
+        let rest = self.quotas.charge(&self.client, points)?;
+        if may_be_free {
+            return Ok(rest);
+        }
+        self.share(points, rest).await
+    }
+
+    /// Charges what could only be known afterwards.
+    async fn end(
+        &self,
+        points: usize,
+        rest: Rest,
+        (might_be_free, is_free): (bool, bool),
+    ) -> Result<Rest, Exhausted> {
+        match (might_be_free, is_free) {
+            (_, true) => Ok(self.quotas.give_back(&self.client, points, rest)),
+            (true, false) => self.share(points, rest).await,
+            (false, false) => Ok(rest),
+        }
+    }
+
+    /// Charges the budget that all replicas share, if there is one.
+    async fn share(&self, points: usize, rest: Rest) -> Result<Rest, Exhausted> {
+        let Some(shared) = &self.shared else {
+            return Ok(rest);
+        };
+        let charge = (&self.client, points);
+        let shared = shared.charge(&self.quotas, charge, self.now, rest).await;
+        shared.inspect_err(|_| {
+            self.quotas.give_back(&self.client, points, rest);
+        })
+    }
+
+    fn refuse(&self, exhausted: Exhausted) -> Response {
+        let mut headers = HeaderMap::new();
+        self.quotas.refuse(exhausted, &mut headers);
+        let problem = Problem::new(LIMITED, "this client has spent its budget")
+            .hint("send the request again after the seconds in `Retry-After`");
+        (headers, problem).into_response()
+    }
+}

@@ -1,0 +1,99 @@
+//! Behaviour of connections after refusals: those that wait before they ask again, and those that do not.
+
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::access::Client;
+
+/// Value of `Retry-After`.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Time for which a connection stays classified as hasty or patient.
+const REMEMBERED: Duration = Duration::from_mins(1);
+/// Behaviour of a connection after refusals.
+#[derive(Debug, Default)]
+pub(super) struct Manners(Mutex<Seen>);
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Seen {
+    /// Time of the last refusal.
+    refused: Option<Instant>,
+    /// Time of the last retry before `Retry-After`.
+    hasty: Option<Instant>,
+    /// Time of the last test.
+    tested: Option<Instant>,
+}
+
+tokio::task_local! {
+    /// Retry behaviour of the connection served by this task.
+    pub(super) static MANNERS: Arc<Manners>;
+    /// Client of the request that this task works on, where clients are limited.
+    pub(super) static CLIENT: Client;
+}
+
+fn is_recent(at: Option<Instant>, time: Duration) -> bool {
+    at.is_some_and(|at| at.elapsed() < time)
+}
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Records a refusal for the connection of this task.
+pub(super) fn note_refusal() {
+    // Tests call the router without a connection.
+    let _ = MANNERS.try_with(|manners| locked(&manners.0).refused = Some(Instant::now()));
+}
+
+impl Manners {
+    /// Records another request; returns the rest of its `Retry-After` time.
+    pub(super) fn note_request(&self) -> Duration {
+        let mut seen = locked(&self.0);
+        let waited = seen.refused.map_or(RETRY_AFTER, |at| at.elapsed());
+        let left = RETRY_AFTER.saturating_sub(waited);
+        // Tolerance for clocks and networks.
+        if left > RETRY_AFTER / 10 {
+            seen.hasty = Some(Instant::now());
+        }
+        left
+    }
+
+    pub(super) fn is_hasty(&self) -> bool {
+        is_recent(locked(&self.0).hasty, REMEMBERED)
+    }
+
+    /// Marks the connection as tested; true if it was not yet classified.
+    pub(super) fn begin_test(&self) -> bool {
+        let mut seen = locked(&self.0);
+        let is_new = !is_recent(seen.tested, REMEMBERED) && !is_recent(seen.refused, REMEMBERED);
+        seen.tested = Some(Instant::now());
+        is_new
+    }
+}
+
+/// Holds a request until the `Retry-After` time of its connection is over.
+pub(super) async fn hold_hasty() {
+    let left = MANNERS.try_with(|manners| manners.note_request());
+    tokio::time::sleep(left.unwrap_or_default()).await;
+}
+
+/// Interval at which estimates of hasty connections are stored together, so that other requests wait for few transactions.
+const GATHERED: Duration = Duration::from_millis(100);
+
+/// Holds an estimate of a hasty connection until the next common transaction.
+pub(super) async fn gather_hasty() {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    if is_hasty() {
+        let periods = BEGAN.elapsed().as_millis() / GATHERED.as_millis();
+        let next = GATHERED * u32::try_from(periods + 1).unwrap_or(u32::MAX);
+        tokio::time::sleep_until(*BEGAN + next).await;
+    }
+}
+
+/// Whether the connection of this task is hasty.
+pub(super) fn is_hasty() -> bool {
+    MANNERS
+        .try_with(|manners| manners.is_hasty())
+        .unwrap_or_default()
+}

@@ -1,0 +1,92 @@
+//! Tables of a newer program: this one reads them, and writes nothing.
+
+use sqlx::FromRow;
+use sqlx::migrate::Migrator;
+
+use super::database::on_pool;
+use super::program::NewerTables;
+use super::refusal::Refusal;
+use super::{Store, StoreError};
+
+const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
+const PROGRAM: &str = "SELECT version FROM program WHERE id = 1";
+
+/// Notes which program applied the newest migration.
+pub(super) const NOTE_PROGRAM: &str =
+    "UPDATE program SET migration = $1, version = $2 WHERE id = 1 AND migration < $1";
+
+/// A migration that was applied to the tables.
+#[derive(Debug, FromRow)]
+struct AppliedRow {
+    version: i64,
+    checksum: Vec<u8>,
+}
+
+/// The newest migration of a program.
+pub(super) fn newest_of(migrations: &Migrator) -> i64 {
+    let versions = migrations.iter().map(|migration| migration.version);
+    versions.max().unwrap_or_default()
+}
+
+/// The newest migration that this program does not know, if every one that it knows was applied as it is.
+fn newest_unknown(
+    migrations: &Migrator,
+    applied: &[AppliedRow],
+) -> Result<Option<i64>, StoreError> {
+    for own in migrations.iter() {
+        let is_applied = |row: &&AppliedRow| row.version == own.version;
+        let row = applied.iter().find(is_applied);
+        if row.is_none_or(|row| row.checksum != *own.checksum) {
+            return Err(StoreError::OtherTables(own.version));
+        }
+    }
+    let is_known = |version: i64| migrations.iter().any(|own| own.version == version);
+    let mut unknown = applied.iter().filter(|row| !is_known(row.version));
+    let newest = newest_of(migrations);
+    match unknown.clone().find(|row| row.version < newest) {
+        Some(other) => Err(StoreError::OtherTables(other.version)),
+        None => Ok(unknown.next_back().map(|row| row.version)),
+    }
+}
+
+impl Store {
+    /// The program whose tables these are, if it is newer than this one.
+    ///
+    /// # Errors
+    /// The database is unreachable, or the tables belong to a different build.
+    pub(super) async fn newer_tables(&self) -> Result<Option<NewerTables>, StoreError> {
+        let migrations = self.migrations();
+        on_pool!(self, pool => {
+            self.in_time(Box::pin(async {
+                let applied: Vec<AppliedRow> = sqlx::query_as(APPLIED).fetch_all(pool).await?;
+                let Some(migration) = newest_unknown(migrations, &applied)? else {
+                    return Ok(None);
+                };
+                let program: Option<(String,)> = sqlx::query_as(PROGRAM).fetch_optional(pool).await?;
+                let program = program.map(|(version,)| version);
+                Ok(Some(NewerTables::new(migration, program.as_deref())))
+            }))
+            .await
+        })
+    }
+
+    /// Reads from the tables of a newer program from now on. Writes are refused until this process ends.
+    ///
+    /// # Errors
+    /// The database is unreachable.
+    pub async fn read_newer_tables(&self, newer: NewerTables) -> Result<(), StoreError> {
+        self.writing.set(Some(Refusal::NewerTables(newer)));
+        // Set already where it was called before.
+        let _ = self.migrated.set(());
+        self.version().await.map(drop)
+    }
+
+    /// The newer program whose tables these are, where that is known.
+    #[must_use]
+    pub fn newer_program(&self) -> Option<NewerTables> {
+        match self.writing.refusal()? {
+            Refusal::NewerTables(newer) => Some(newer),
+            _ => None,
+        }
+    }
+}
