@@ -86,11 +86,12 @@ class Ledger:
             found = [row["input_per_mtok"] for row in await history(client, key, provider, model)]
             self.compare_lists("catalog price", f"{provider}/{model}", prices, found)
         await self._compare_audit(client, key)
-        return await self._compare_feed(client, key)
+        await self._compare_feed(client, key)
 
     async def _compare_audit(self, client, key):
         rows = [row async for row in pages(client, key, "/audit?limit=1000")]
-        found = collections.Counter((row["action"], row["subject_id"]) for row in rows if row["caller"] == "key")
+        of_load = (row for row in rows if row["caller"] == "key" and row["name"] != "probe")
+        found = collections.Counter((row["action"], row["subject_id"]) for row in of_load)
         begun = collections.Counter(action for action, _ in found.elements())["catalog.imported"]
         if begun < self.imports:
             self.find(f"audit: {begun} imports of {self.imports} acknowledged")
@@ -102,12 +103,8 @@ class Ledger:
         self.compare_lists("audit row", "audit", sorted(expected), sorted(collections.Counter(kept).elements()))
 
     async def _compare_feed(self, client, key):
-        """Compares observations with the feed; the sequence numbers of the feed."""
-        rows, since, has_more = [], 0, True
-        while has_more:
-            page = (await client.ask("GET", f"/changes?since={since}&limit=2000", key)).json()
-            rows += page["data"]
-            since, has_more = page["next_since"], page["has_more"]
+        """Compares observations with the feed."""
+        rows = await feed(client, key)
         first_seen = collections.Counter(
             (row["sheet_id"], row["cell"]) for row in rows if row["kind"] in ("offer.added", "price.changed")
         )
@@ -115,11 +112,20 @@ class Ledger:
         for offer, sheets in self.sheets.items():
             mine = set(sheets)
             self.compare_lists("change in the feed", f"feed of {'/'.join(offer)}", sheets, [s for s in found if s in mine])
-        return [row["sequence"] for row in rows]
+
+
+async def feed(client, key, since=0):
+    """All changes after one."""
+    rows, has_more = [], True
+    while has_more:
+        page = (await client.ask("GET", f"/changes?since={since}&limit=1000", key)).json()
+        rows += page["data"]
+        since, has_more = page["next_since"], page["has_more"]
+    return rows
 
 
 async def history(client, key, provider, model):
-    path = f"/history?provider={provider}&model={model}&limit=2000"
+    path = f"/history?provider={provider}&model={model}&limit=1000"
     return [row async for row in pages(client, key, path)]
 
 

@@ -52,7 +52,7 @@ class World:
         self.ledger, self.random = ledger, chance
         self.answers = collections.defaultdict(Answers)
         self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
-        self.receiver = None
+        self.receiver, self.refusals = None, 0
 
     def client(self):
         return Client(self.service.port)
@@ -79,11 +79,11 @@ class World:
             self.ledger.find(f"{kind}: {reply.body[:300]!r}")
 
     async def write(self, client, kind, method, path, scope, body=None):
-        """Sends a request until it is acknowledged; 503 and no answer are reasons to send it again."""
+        """Sends a request until it is acknowledged; 429, 503 and no answer are reasons to send it again."""
         wait = FIRST_RETRY
         while True:
             reply = await self.ask(client, kind, method, path, scope, body)
-            if reply.status and reply.status < 500:
+            if reply.status and reply.status < 500 and reply.status != 429:
                 return reply
             await asyncio.sleep(wait)
             wait = min(2.0, wait * 1.5)
@@ -266,7 +266,7 @@ def reader(world):
         reply = await world.ask(client, "read", "GET", path, "read", headers={"If-None-Match": tag} if tag else None)
         if reply.status == 304 and reply.headers.get("etag") != tag:
             world.ledger.find(f"{path}: 304 with another tag")
-        elif reply.status not in (0, 200, 304, 503):
+        elif reply.status not in (0, 200, 304, 429, 503):
             world.ledger.find(f"{path}: {reply.status} {reply.body[:300]!r}")
         if reply.status == 200:
             tags[path] = reply.headers.get("etag")
@@ -280,7 +280,7 @@ def plain(world, kind, method, paths, scope, body, *statuses):
     async def send(client):
         path = world.random.choice(paths)
         reply = await world.ask(client, kind, method, path, scope, body)
-        if reply.status not in (0, 503, *statuses):
+        if reply.status not in (0, 429, 503, *statuses):
             world.ledger.find(f"{method} {path}: {reply.status} {reply.body[:300]!r}")
 
     return send
@@ -293,7 +293,7 @@ def babbler(world):
         if world.random.random() < 0.5:
             body = world.random.choice(BAD_BODIES)
             reply = await world.ask(client, "nonsense", "POST", "/infer", "observe", body)
-            if reply.status not in (0, 400, 413, 422, 503):
+            if reply.status not in (0, 400, 413, 422, 429, 503):
                 world.ledger.find(f"{body[:40]!r}: {reply.status}")
             return
         text = world.random.choice(NONSENSE)
@@ -320,6 +320,23 @@ async def first_status(port, text):
         return 0
     finally:
         output.close()
+
+
+def greedy(world):
+    """Spends more than its budget at once. Some of that is refused, with the time to wait; others notice nothing."""
+
+    async def spend(_):
+        clients = [world.client() for _ in range(25)]
+        requests = (world.ask(client, "greedy client", "POST", "/simulate", "greedy", {}) for client in clients)
+        replies = await asyncio.gather(*requests)
+        for client in clients:
+            client.close()
+        refused = [reply for reply in replies if reply.status == 429]
+        world.refusals += len(refused)
+        if any("retry-after" not in reply.headers for reply in refused):
+            world.ledger.find("429 without Retry-After")
+
+    return spend
 
 
 async def hold(world, beginning, piece, pause, is_over):
@@ -362,7 +379,7 @@ class Subscriber:
         self.world, self.seen = world, []
 
     async def follow(self):
-        while not self.world.is_over:
+        while True:
             with contextlib.suppress(OSError, EOFError, ValueError, asyncio.TimeoutError):
                 await self._read_stream()
             await asyncio.sleep(0.5)
@@ -410,7 +427,7 @@ class Receiver:
 
     def _take(self, message, body):
         """Whether a message is taken; one that was seen before is, and adds nothing."""
-        if self.world.random.random() < 0.01:
+        if not self.world.is_over and self.world.random.random() < 0.01:
             return False
         if message not in self.messages:
             self.messages.add(message)
@@ -435,6 +452,7 @@ def start(world, rate):
         (1.5, plain(world, "no key", "GET", ["/models", "/audit"], None, None, 401)),
         (1.5, plain(world, "narrow key", "POST", ["/infer", "/webhooks"], "read", {}, 403)),
         (0.7, babbler(world)),
+        (30.0, greedy(world)),
     )
     tasks = [asyncio.create_task(world.regularly(period / rate, action)) for period, action in regular]
     slow = slow_clients(world, 10, 3, 3, 2, lambda: world.is_over)

@@ -7,7 +7,10 @@ import socket
 import subprocess
 import time
 
-SCOPES = ("read", "ask", "observe", "admin")
+KEYS = {"read": "read", "ask": "ask", "observe": "observe", "admin": "admin", "greedy": "ask", "probe": "admin"}
+BUDGET = 200
+# Small, so that it is full early and does not hide growth of memory.
+CACHE_BYTES = 8 << 20
 PRELOADED = "faketime/libfaketimeMT.so.1"
 STOPPED_IN = 20.0
 READY_IN = 60.0
@@ -36,14 +39,16 @@ class Service:
         self.process = None
         self.starts = 0
         self.set_clock("+0")
-        self.keys = {scope: self._create_key(scope) for scope in SCOPES}
+        self.keys = {name: self._create_key(name, scope) for name, scope in KEYS.items()}
 
-    def _create_key(self, scope):
-        command = [self.binary, "keys", "--database-url", self.url, "create", scope, "--scope", scope]
+    def _create_key(self, name, scope):
+        command = [self.binary, "keys", "--database-url", self.url, "create", name, "--scope", scope]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    def start(self):
+    def start(self, budget=BUDGET):
+        """Starts the process; a client may spend `budget` points a second, 0 for as many as it likes."""
         flags = ["--require-keys", "--webhook-allow-private", "--log", "warn", "--stop-notice", "500ms"]
+        flags += [f"--client-rate={budget}", f"--client-burst={max(1, budget)}", f"--cache-bytes={CACHE_BYTES}"]
         place = ["--database-url", self.url, "--listen", f"127.0.0.1:{self.port}"]
         self.process = subprocess.Popen(
             [self.binary, "serve", *place, *flags],
@@ -81,6 +86,12 @@ class Service:
             self.kill()
             code = None
         return code, time.monotonic() - began
+
+    def check(self):
+        """What `unroof check` says of the database, and whether it found no damage."""
+        command = [self.binary, "check", "--database-url", self.url]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None
