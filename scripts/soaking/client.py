@@ -43,6 +43,8 @@ class Client:
             return Reply(0)
 
     async def _ask_once(self, request, method):
+        if self.reader is not None and self.reader.at_eof():
+            self.close()
         if self.writer is None:
             self.reader, self.writer = await asyncio.open_connection(HOST, self.port, limit=1 << 20)
         self.writer.write(request)

@@ -81,8 +81,8 @@ async def crowd(world):
     await asyncio.gather(*slow_clients(world, 30, 15, 10, 5, lambda: time.monotonic() > end))
 
 
-def kinds_for(world):
-    """The faults that this machine and database allow, and words about those that they do not."""
+def kinds_for(world, left_out):
+    """The faults that this machine and database allow, without those left out, and words about what is not checked."""
     faults = [
         Fault("kill -9", kill, restarts=True),
         Fault("SIGTERM", terminate, restarts=True),
@@ -101,7 +101,10 @@ def kinds_for(world):
         faults.append(Fault("clock jumps", move_clock, is_calm=True))
     else:
         missing.append("clock jumps: Debian's package faketime is not installed")
-    return faults, missing
+    if unknown := set(left_out) - {fault.name for fault in faults}:
+        raise SystemExit(f"soak: no such fault: {', '.join(sorted(unknown))}")
+    missing += [f"{name}: left out" for name in left_out]
+    return [fault for fault in faults if fault.name not in left_out], missing
 
 
 async def inflict(world, faults, pause, begin, end):

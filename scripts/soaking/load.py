@@ -23,7 +23,7 @@ READS = (
     "/changes/summary?window=24h",
     "/changes.atom?limit=20",
     "/disagreements",
-    "/history?provider=soak&model=w0-1",
+    "/history?provider=soak&model=known",
     "/imports",
     "/models",
     "/search?q=w1&limit=20",
@@ -31,7 +31,7 @@ READS = (
     "/track-record",
     "/estimates?limit=100&sort=model",
 )
-PAGES = ("/ui/", "/ui/changes", "/ui/catalogs", "/ui/offers/soak/w0-1", "/docs/", "/openapi.json")
+PAGES = ("/ui/", "/ui/changes", "/ui/catalogs", "/ui/offers/soak/known", "/docs/", "/openapi.json")
 NONSENSE = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"GET / HTTP/1.1\r\n\r\n",
@@ -149,7 +149,9 @@ def repeater(world):
         if not known:
             known.append(answer["id"])
             world.ledger.stored(reply.body, answer["id"])
-            world.ledger.observed(("soak", "known"), answer["observe"]["sheets"][0]["price_sheet_id"])
+            sheet_id = answer["observe"]["sheets"][0]["price_sheet_id"]
+            world.ledger.observed(("soak", "known"), sheet_id)
+            world.ledger.repeated.add(("sheet.observed", sheet_id))
         elif answer["id"] != known[0]:
             world.ledger.find(f"the same sheet has two ids: {answer['id']}")
 
@@ -435,11 +437,13 @@ class Receiver:
         return True
 
 
-def start(world, rate):
-    """The tasks of the whole load, about 20 requests a second at the rate 1."""
+async def start(world, rate):
+    """The tasks of the whole load, about 20 requests a second at the rate 1. What is read is there before."""
+    repeat = repeater(world)
+    await repeat(world.client())
     regular = (
         *((2.0, writer(world, name)) for name in range(4)),
-        (0.7, repeater(world)),
+        (0.7, repeat),
         (1.5, asker(world)),
         (5.0, importer(world)),
         (10.0, withdrawer(world)),
