@@ -5,8 +5,9 @@ import contextlib
 import signal
 import time
 
+from soaking.client import HOST
 from soaking.figures import GRACE
-from soaking.load import HOST, slow_clients
+from soaking.load import slow_clients
 from soaking.service import READY_IN, clock_library
 
 STOP_LIMIT = 12.0
@@ -59,7 +60,7 @@ async def lock_database(world):
 
 
 async def fill_disk(world):
-    """No room is left, then it is."""
+    """The disk is full for some seconds."""
     await asyncio.to_thread(world.disk.fill)
     try:
         await asyncio.sleep(world.random.uniform(5, 10))

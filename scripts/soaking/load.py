@@ -1,18 +1,14 @@
-"""The mixed load: writers, readers, subscribers, a receiver of webhooks, slow clients and nonsense."""
+"""The mixed load: writers, readers, slow clients, a greedy one, and nonsense."""
 
 import asyncio
-import collections
 import contextlib
 import json
-import random
 import time
 
-from soaking.client import HOST, Client, Reply, chunks, head, read_head
-from soaking.figures import Answers
+from soaking.client import HOST, Reply, head, read_head
 
 OFFERS_OF_A_WRITER = 25
 CATALOG_ENTRIES = 30
-FIRST_RETRY = 0.2
 SOURCE = {"url": "https://example.com/pricing", "format": "manual", "locator": "soak"}
 
 READS = (
@@ -42,59 +38,6 @@ NONSENSE = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * 200_000 + b"\r\n\r\n",
 )
 BAD_BODIES = (b"", b"{", b"[" * 100_000, b"\xff\xfe", b'{"price_sheet": 1e400}', b'{"a":1,"a":2}', b"null", b'"\\u0000"')
-
-
-class World:
-    """What the parts of a run share: the service, its database, the ledger, and the figures."""
-
-    def __init__(self, service, database, disk, ledger, chance):
-        self.service, self.database, self.disk = service, database, disk
-        self.ledger, self.random = ledger, chance
-        self.answers = collections.defaultdict(Answers)
-        self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
-        self.receiver, self.refusals = None, 0
-
-    def client(self):
-        return Client(self.service.port)
-
-    def is_calm(self):
-        return not self.faults_open and time.monotonic() >= self.calm_from
-
-    async def ask(self, client, kind, method, path, scope=None, body=None, headers=None):
-        """Sends a request and counts its answer; one that a fault touched is counted apart."""
-        was_calm = self.is_calm()
-        reply = await client.ask(method, path, self.service.keys.get(scope), body, headers)
-        self.count(kind, reply, was_calm)
-        return reply
-
-    def count(self, kind, reply, was_calm):
-        answers = self.answers[kind]
-        if was_calm and self.is_calm():
-            answers.calm[reply.status].append(reply.milliseconds)
-            if reply.status == 0 or reply.status >= 500:
-                self.ledger.find(f"{kind}: {reply.status} without a fault: {reply.body[:300]!r}")
-        else:
-            answers.in_fault[reply.status] += 1
-        if reply.status == 500:
-            self.ledger.find(f"{kind}: {reply.body[:300]!r}")
-
-    async def write(self, client, kind, method, path, scope, body=None):
-        """Sends a request until it is acknowledged; 429, 503 and no answer are reasons to send it again."""
-        wait = FIRST_RETRY
-        while True:
-            reply = await self.ask(client, kind, method, path, scope, body)
-            if reply.status and reply.status < 500 and reply.status != 429:
-                return reply
-            await asyncio.sleep(wait)
-            wait = min(2.0, wait * 1.5)
-
-    async def regularly(self, period, action):
-        """Runs an action again and again, on average once per period."""
-        client = self.client()
-        while not self.is_over:
-            await action(client)
-            await asyncio.sleep(self.random.uniform(0.5, 1.5) * period)
-        client.close()
 
 
 def sheet(model, number, provider="soak", canonical=None):
@@ -372,69 +315,6 @@ def slow_clients(world, silent, heads, bodies, readers, is_over):
     return [
         asyncio.create_task(hold(world, *manner, is_over)) for count, *manner in kinds for _ in range(count)
     ]
-
-
-class Subscriber:
-    """A reader of the stream of changes, which resumes at the last one it has seen."""
-
-    def __init__(self, world):
-        self.world, self.seen = world, []
-
-    async def follow(self):
-        while True:
-            with contextlib.suppress(OSError, EOFError, ValueError, asyncio.TimeoutError):
-                await self._read_stream()
-            await asyncio.sleep(0.5)
-
-    async def _read_stream(self):
-        reader, output = await asyncio.open_connection(HOST, self.world.service.port)
-        last = {"Last-Event-ID": self.seen[-1]} if self.seen else None
-        path = "/changes/stream" if self.seen else "/changes/stream?since=0"
-        try:
-            output.write(head("GET", path, self.world.service.keys["read"], None, last))
-            status, _ = await asyncio.wait_for(read_head(reader), 15)
-            if status != 200:
-                return
-            rest = b""
-            async for chunk in chunks(reader):
-                *lines, rest = (rest + chunk).split(b"\n")
-                self.seen += [int(line[4:]) for line in lines if line.startswith(b"id: ")]
-        finally:
-            output.close()
-
-
-class Receiver:
-    """A receiver of webhooks on this machine. It fails once in a while, so that deliveries are sent again."""
-
-    def __init__(self, world):
-        self.world, self.seen, self.messages, self.port, self.server = world, [], set(), None, None
-
-    async def open(self):
-        self.server = await asyncio.start_server(self._serve, HOST, 0)
-        self.port = self.server.sockets[0].getsockname()[1]
-
-    async def _serve(self, reader, output):
-        with contextlib.suppress(OSError, EOFError, ValueError):
-            first = (await reader.readuntil(b"\r\n")).split(b" ")[1]
-            _, headers = await self._headers(reader)
-            body = await reader.readexactly(int(headers["content-length"]))
-            status = b"200 OK" if first != b"/main" or self._take(headers["webhook-id"], body) else b"500 Busy"
-            output.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await output.drain()
-        output.close()
-
-    async def _headers(self, reader):
-        lines = (await reader.readuntil(b"\r\n\r\n")).decode().strip().split("\r\n")
-        return None, {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
-
-    def _take(self, message, body):
-        """Whether a message is taken; one that was seen before is, and adds nothing."""
-        if not self.world.is_over and self.world.random.random() < 0.01:
-            return False
-        if message not in self.messages:
-            self.messages.add(message)
-            self.seen += [row["sequence"] for row in json.loads(body)["data"]]
-        return True
 
 
 async def start(world, rate):
