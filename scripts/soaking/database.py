@@ -12,6 +12,8 @@ from soaking.service import free_port
 
 DISK_BYTES = 6 << 30
 LEFT_BYTES = 64 << 10
+# The account that owns nothing, on every Linux.
+UNPRIVILEGED = 65534
 
 
 class Disk:
@@ -160,4 +162,4 @@ def server_user():
     if os.geteuid() != 0:
         return None
     names = {account.pw_name for account in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    return "postgres" if "postgres" in names else pwd.getpwuid(UNPRIVILEGED).pw_name

@@ -1,4 +1,4 @@
-"""Those who are told of changes: subscribers of the stream, and a receiver of webhooks."""
+"""Receivers of changes: subscribers of the stream, and an address for a webhook."""
 
 import asyncio
 import contextlib
