@@ -369,9 +369,10 @@ fn every_fault_of_the_robustness_page_is_shown_by_a_test_or_script_that_there_is
         let is_named = !names.is_empty() || cells[2].starts_with("*not covered*: ");
         assert!(is_named, "{number} has neither a test nor a reason");
         for name in names {
-            let is_there = match name.strip_prefix("scripts/") {
-                Some(_) => repository().join(name).is_file(),
-                None => tests.contains(name),
+            let is_there = if name.starts_with("scripts/") {
+                repository().join(name).is_file()
+            } else {
+                tests.contains(name)
             };
             assert!(is_there, "{number}: {name}");
         }
