@@ -206,7 +206,8 @@ fn tables_of_a_newer_program_are_left_alone_with_a_word_about_it() {
         assert_eq!(ended.code, Some(1), "{}: {}", database.name, ended.out);
         for words in [
             "error: cannot bring the tables of",
-            "caused by: the tables do not match this program",
+            "caused by: its tables are those of unroof ",
+            "use that version or a newer one",
         ] {
             assert!(
                 ended.err.contains(words),

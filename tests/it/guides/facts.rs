@@ -315,3 +315,67 @@ fn figures_in_the_text_are_those_that_are_printed() {
         );
     }
 }
+
+/// Texts of all Rust files of a folder and of those in it, one after the other.
+fn sources_in(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let texts = paths.iter().map(|path| {
+        if path.is_dir() {
+            sources_in(path)
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            std::fs::read_to_string(path).unwrap()
+        } else {
+            String::new()
+        }
+    });
+    texts.collect()
+}
+
+/// Names of the tests in a text of Rust.
+fn tests_in(sources: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    let mut is_test = false;
+    for line in sources.lines().map(str::trim) {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            is_test = true;
+        } else if let Some(function) = line.strip_prefix("fn ") {
+            if is_test {
+                names.extend(function.split('(').next());
+            }
+            is_test = false;
+        }
+    }
+    names
+}
+
+#[test]
+fn every_fault_of_the_robustness_page_is_shown_by_a_test_or_script_that_there_is() {
+    let sources = ["tests", "src", "crates"].map(|folder| sources_in(&repository().join(folder)));
+    let sources = sources.concat();
+    let tests = tests_in(&sources);
+    let page = text("docs/reference/robustness.md");
+    let mut number = 0;
+    for row in page.lines().filter_map(|line| line.strip_prefix("| ")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        if cells[0] == "no." {
+            continue;
+        }
+        number += 1;
+        assert_eq!(cells[0], number.to_string(), "{row}");
+        let names: Vec<&str> = cells[3].split('`').skip(1).step_by(2).collect();
+        let is_named = !names.is_empty() || cells[2].starts_with("*not covered*: ");
+        assert!(is_named, "{number} has neither a test nor a reason");
+        for name in names {
+            let is_there = if name.starts_with("scripts/") {
+                repository().join(name).is_file()
+            } else {
+                tests.contains(name)
+            };
+            assert!(is_there, "{number}: {name}");
+        }
+    }
+    assert_eq!(number, 72);
+}

@@ -1,0 +1,115 @@
+"""The service under test: its process, its keys, and the figures of the process."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+KEYS = {"read": "read", "ask": "ask", "observe": "observe", "admin": "admin", "greedy": "ask", "probe": "admin"}
+BUDGET = 200
+# Small, so that it is full early and does not hide growth of memory.
+CACHE_BYTES = 8 << 20
+PRELOADED = "faketime/libfaketimeMT.so.1"
+STOPPED_IN = 20.0
+READY_IN = 60.0
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def clock_library():
+    """The library of Debian's package faketime, if it is installed."""
+    places = list(pathlib.Path("/usr/lib").glob(f"*/{PRELOADED}"))
+    return str(places[0]) if places else None
+
+
+class Service:
+    """`unroof serve` at a fixed address, started again after each stop."""
+
+    def __init__(self, binary, folder, url):
+        self.binary, self.folder, self.url = binary, folder, url
+        self.port = free_port()
+        self.clock = folder / "clock"
+        self.log = open(folder / "service.log", "ab")
+        self.process = None
+        self.starts = 0
+        self.set_clock("+0")
+        self.keys = {name: self._create_key(name, scope) for name, scope in KEYS.items()}
+
+    def _create_key(self, name, scope):
+        command = [self.binary, "keys", "--database-url", self.url, "create", name, "--scope", scope]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def start(self, budget=BUDGET):
+        """Starts the process; a client may spend `budget` points a second, 0 for as many as it likes."""
+        flags = ["--require-keys", "--webhook-allow-private", "--log", "warn", "--stop-notice", "500ms"]
+        flags += [f"--client-rate={budget}", f"--client-burst={max(1, budget)}", f"--cache-bytes={CACHE_BYTES}"]
+        place = ["--database-url", self.url, "--listen", f"127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(
+            [self.binary, "serve", *place, *flags],
+            stdout=subprocess.DEVNULL,
+            stderr=self.log,
+            env=self._environment(),
+        )
+        self.starts += 1
+
+    def _environment(self):
+        """The environment, with the clock that `set_clock` moves. The monotonic clock and times of files stay true."""
+        library = clock_library()
+        if library is None:
+            return dict(os.environ)
+        moved = {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": str(self.clock), "FAKETIME_CACHE_DURATION": "1"}
+        return {**os.environ, **moved, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
+
+    def set_clock(self, offset):
+        """Moves the clock of the service by seconds, such as `-3600`. The file is replaced at once, never read in part."""
+        written = self.clock.with_suffix(".new")
+        written.write_text(f"{offset}\n")
+        written.rename(self.clock)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        """Asks the service to stop; its exit code and the seconds until then. One that does not stop is killed."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(STOPPED_IN)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = None
+        return code, time.monotonic() - began
+
+    def check(self):
+        """What `unroof check` says of the database, and whether it found no damage. It computes 1,000 estimates again."""
+        command = [self.binary, "check", "--sample", "1000", "--database-url", self.url]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode == 0, f"{done.stdout}{done.stderr}".strip()
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def memory(self):
+        """Resident memory in MiB without files, and all of it."""
+        lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        sizes = dict(line.split(":", 1) for line in lines)
+        return tuple(int(sizes[name].split()[0]) / 1024 for name in ("RssAnon", "VmRSS"))
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def cpu_seconds(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self):
+        if self.is_running():
+            self.kill()
+        self.log.close()

@@ -1,0 +1,63 @@
+"""What the parts of a run share, and how requests are sent and counted."""
+
+import asyncio
+import collections
+import time
+
+from soaking.client import Client
+from soaking.figures import Answers
+
+FIRST_RETRY = 0.2
+
+
+class World:
+    """What the parts of a run share: the service, its database, the ledger, and the figures."""
+
+    def __init__(self, service, database, disk, ledger, chance):
+        self.service, self.database, self.disk = service, database, disk
+        self.ledger, self.random = ledger, chance
+        self.answers = collections.defaultdict(Answers)
+        self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
+        self.receiver, self.refusals = None, 0
+
+    def client(self):
+        return Client(self.service.port)
+
+    def is_calm(self):
+        return not self.faults_open and time.monotonic() >= self.calm_from
+
+    async def ask(self, client, kind, method, path, scope=None, body=None, headers=None):
+        """Sends a request and counts its answer; one that a fault touched is counted apart."""
+        was_calm = self.is_calm()
+        reply = await client.ask(method, path, self.service.keys.get(scope), body, headers)
+        self.count(kind, reply, was_calm)
+        return reply
+
+    def count(self, kind, reply, was_calm):
+        answers = self.answers[kind]
+        if was_calm and self.is_calm():
+            answers.calm[reply.status].append(reply.milliseconds)
+            if reply.status == 0 or reply.status >= 500:
+                self.ledger.find(f"{kind}: {reply.status} without a fault: {reply.body[:300]!r}")
+        else:
+            answers.in_fault[reply.status] += 1
+        if reply.status == 500:
+            self.ledger.find(f"{kind}: {reply.body[:300]!r}")
+
+    async def write(self, client, kind, method, path, scope, body=None):
+        """Sends a request until it is acknowledged; 429, 503 and no answer are reasons to send it again."""
+        wait = FIRST_RETRY
+        while True:
+            reply = await self.ask(client, kind, method, path, scope, body)
+            if reply.status and reply.status < 500 and reply.status != 429:
+                return reply
+            await asyncio.sleep(wait)
+            wait = min(2.0, wait * 1.5)
+
+    async def regularly(self, period, action):
+        """Runs an action again and again, on average once per period."""
+        client = self.client()
+        while not self.is_over:
+            await action(client)
+            await asyncio.sleep(self.random.uniform(0.5, 1.5) * period)
+        client.close()
