@@ -1,6 +1,7 @@
 //! Routes: the methods they take, how they refuse, what they do where a handler fails.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
@@ -8,7 +9,7 @@ use unroof::clock::Clock;
 use unroof::http::{App, Limits};
 
 use super::{paths_taking, routes, with_query};
-use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet};
+use crate::support::{Api, Reply, TestDatabase, clock, on_each_database, sheet};
 
 /// Asked for with a request id of one's own, so that two answers can be compared.
 async fn ask(api: &Api, method: Method, path: &str) -> Reply {
@@ -169,8 +170,16 @@ async fn a_client_that_accepts_no_available_type_gets_the_default() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_that_panics_is_a_500_without_details_and_the_next_request_is_answered() {
     on_each_database(async |database: &TestDatabase| {
-        let clock = Clock::new(|| panic!("a secret of the clock"));
-        let api = Api::new(App::new(database.store().await, clock, Limits::default()));
+        // The service asks for the time of its start.
+        let starts = AtomicBool::new(true);
+        let failing = Clock::new(move || {
+            assert!(
+                starts.swap(false, Ordering::Relaxed),
+                "a secret of the clock"
+            );
+            clock().now()
+        });
+        let api = Api::new(App::new(database.store().await, failing, Limits::default()));
         // More often than there are connections and permits.
         for _ in 0..24 {
             let reply = api.infer(&sheet()).await;
