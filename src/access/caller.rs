@@ -16,7 +16,7 @@ pub enum Identity {
         /// Name of the key.
         name: String,
     },
-    /// A user whom a trusted proxy has signed in.
+    /// A user signed in by a trusted proxy.
     User(String),
     /// The command line, which has the database itself.
     CommandLine,
@@ -44,10 +44,10 @@ impl Identity {
     }
 }
 
-/// Who does something, and in which request.
+/// The actor of a change, and its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Who it is.
+    /// Identity.
     pub identity: Identity,
     /// Id of the request; none outside a request.
     pub request_id: Option<String>,
@@ -69,9 +69,9 @@ impl Actor {
 /// The caller of a request, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Who it is.
+    /// Identity.
     pub identity: Identity,
-    /// What it may do; nothing if none.
+    /// Scope; nothing is allowed if none.
     pub scope: Option<Scope>,
 }
 

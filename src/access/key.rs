@@ -82,7 +82,7 @@ pub struct Key {
     pub origin: Uuid,
     /// Its name, for people.
     pub name: String,
-    /// What it allows.
+    /// Scope.
     pub scope: Scope,
     /// Time from which it is refused; never if none.
     pub expires_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! Who may do what: scopes, keys, the proxies that speak for their clients, and the caller of a request.
+//! Access: scopes, keys, trusted proxies, and the caller of a request.
 //!
 //! Pure: keys are read from the database by [`crate::storage`], and requests are checked by [`crate::http`].
 

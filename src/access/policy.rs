@@ -1,4 +1,4 @@
-//! Access to a service: what its settings allow to whom.
+//! Access to a service, as its settings allow it.
 
 use super::{GroupScopes, Scope, TrustedProxies};
 
@@ -7,7 +7,7 @@ use super::{GroupScopes, Scope, TrustedProxies};
 pub struct Access {
     /// Whether a key decides what a caller may do. If not, every caller may do everything.
     pub requires_keys: bool,
-    /// What a caller without a key may do; nothing if none.
+    /// Scope of a caller without a key; nothing is allowed if none.
     pub anonymous: Option<Scope>,
     /// Proxies whose word about a client's address is taken.
     pub proxies: TrustedProxies,

@@ -1,4 +1,4 @@
-//! Who may use the service, as flags.
+//! Access to the service, as flags.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::http::ListenAddress;
 use crate::storage::{NewKeyRow, Store};
 
-/// Keys, and proxies that speak for their clients.
+/// Keys and trusted proxies.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Access")]
 pub(super) struct AccessArguments {
@@ -110,10 +110,10 @@ impl AccessArguments {
         }
     }
 
-    /// Stores the key of the file, if one is named, and makes sure that somebody may use the service.
+    /// Stores the key of the file, if one is named, and checks that at least one caller may use the service.
     ///
     /// # Errors
-    /// The file cannot be used, or nobody could use the service.
+    /// The file cannot be used, or no caller could use the service.
     pub(super) async fn prepare(
         &self,
         store: &Store,

@@ -36,7 +36,7 @@ enum Action {
     Create {
         /// Name of the key: who uses it, and for what
         name: String,
-        /// What it allows, each scope more than the one before: read, ask, observe, admin
+        /// Scope, each with more rights than the one before: read, ask, observe, admin
         #[arg(long)]
         scope: Scope,
         /// Time after which it is refused, such as 12h or 30d; never if left out

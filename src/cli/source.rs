@@ -107,6 +107,8 @@ impl Source {
         let limits = Limits {
             computing: 1,
             answer_time: LONGEST_WAIT,
+            // A person who waits knows that it is slow.
+            slow_answer: Duration::ZERO,
             ..Limits::default()
         };
         let app = App::new(store, Clock::system(), limits);

@@ -1,4 +1,4 @@
-//! Who calls, and whether the caller may do what the route does.
+//! The caller of a request, and the check whether the caller may use the route.
 //!
 //! [`identify`] runs once for every request and finds the caller; [`guarded`] adds the check to a route. A route without one
 //! cannot be added: the lists of routes name a scope for each.
@@ -21,7 +21,7 @@ use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 use crate::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
-/// What a route needs of its caller.
+/// Needs of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     /// Nothing: probes, and texts that are the same on every service.
@@ -201,7 +201,7 @@ impl App {
         is_trusted && stated.is_some_and(|scheme| scheme == "https")
     }
 
-    /// The caller of a request without a key: a user whom a trusted proxy names, or anybody.
+    /// The caller of a request without a key: the user named by a trusted proxy, or an anonymous one.
     fn without_key(&self, request: &Parts) -> Caller {
         let access = &*self.access;
         user(access, request).unwrap_or_else(|| Caller::anonymous(access.anonymous))
@@ -231,7 +231,7 @@ impl App {
     }
 }
 
-/// The user whom a trusted proxy names.
+/// The user named by a trusted proxy.
 fn user(access: &Access, request: &Parts) -> Option<Caller> {
     let users = access.users.as_ref()?;
     let peer = request.extensions.get::<Peer>()?;
@@ -250,9 +250,9 @@ fn user(access: &Access, request: &Parts) -> Option<Caller> {
 /// The sender of a request, for handlers that record it or that depend on its scope.
 #[derive(Debug)]
 pub(super) struct Sender {
-    /// What it may do; nothing if none.
+    /// Scope; nothing is allowed if none.
     pub(super) scope: Option<Scope>,
-    /// Who it is, and in which request.
+    /// Identity and request.
     pub(super) actor: Actor,
 }
 

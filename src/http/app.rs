@@ -44,7 +44,7 @@ pub struct App {
     pub(super) instance: Uuid,
     pub(super) store: Store,
     pub(super) limits: Arc<Limits>,
-    /// What the settings allow to whom.
+    /// Access that the settings allow.
     pub(super) access: Arc<Access>,
     pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,

@@ -33,7 +33,8 @@ pub(super) struct AuditQuery {
 
 /// List the audit log, newest first
 ///
-/// Who observed, withdrew or imported prices, added or removed webhooks, created or revoked keys: when, and in which request.
+/// The callers who observed, withdrew or imported prices, added or removed webhooks, created or revoked keys: when, and in which
+/// request.
 /// A row is stored in the transaction of its change. Questions change nothing of the record and are not listed.
 #[utoipa::path(
     get,

@@ -30,7 +30,7 @@ pub(super) struct KeyRequest {
     /// Name of the key: who uses it, and for what.
     #[schema(min_length = 1, max_length = 255, example = "price desk")]
     name: String,
-    /// What it allows; each scope includes those before it.
+    /// Scope; each includes those before it.
     #[schema(inline, example = "observe")]
     scope: Scope,
     /// Time from which it is refused; never if left out.
@@ -77,7 +77,7 @@ pub(super) struct NewKeyItem {
     /// Its name.
     #[schema(example = "price desk")]
     name: String,
-    /// What it allows; each scope includes those before it.
+    /// Scope; each includes those before it.
     #[schema(inline, example = "observe")]
     scope: Scope,
     /// Time of its creation.

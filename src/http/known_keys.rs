@@ -28,7 +28,7 @@ struct Known {
 
 impl Keys {
     /// The keys that are not revoked, at most half a second old. While the database is unreachable, those that were known
-    /// last: nobody can revoke one meanwhile.
+    /// last: no key can be revoked meanwhile.
     ///
     /// # Errors
     /// The database was never reached.

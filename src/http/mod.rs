@@ -164,7 +164,7 @@ macro_rules! with_handlers {
     };
 }
 
-/// What a route needs of its caller, by its name in the list.
+/// Needs of a route, by its word in the list.
 macro_rules! needs {
     (anyone) => {
         Needs::Nothing

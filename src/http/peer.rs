@@ -63,7 +63,7 @@ fn forwarded_for(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// A service that tells every request which connection it came by.
+/// A service that adds the connection to every request.
 #[derive(Debug, Clone)]
 pub(super) struct FromPeer<S> {
     pub(super) inner: S,

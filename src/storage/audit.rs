@@ -12,7 +12,7 @@ use super::work::Act;
 use crate::access::{Actor, Identity};
 
 stored_names! {
-    /// What was done.
+    /// Action.
     AuditAction {
         /// A price sheet entered the record.
         SheetObserved = "sheet.observed",
@@ -42,7 +42,7 @@ stored_names! {
     CallerKind {
         /// The holder of a key.
         Key = "key",
-        /// A user whom a trusted proxy has signed in.
+        /// A user signed in by a trusted proxy.
         User = "user",
         /// A caller without a key.
         Anonymous = "anonymous",
@@ -102,7 +102,7 @@ pub(super) const PIECE: Piece = Piece {
     columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
 };
 
-/// The observation of a sheet; none where nobody sent it.
+/// The observation of a sheet; none where no caller sent it.
 pub(super) fn observed(recording: &Recording) -> Option<AuditEntry<'_>> {
     let sheet = &recording.sheet;
     Some(AuditEntry {

@@ -37,7 +37,7 @@ pub struct AuditRow {
     /// Name of the key or the user; null for others.
     #[schema(example = "price desk")]
     pub name: Option<String>,
-    /// What was done.
+    /// Action.
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "sheet.withdrawn")]
     pub action: AuditAction,

@@ -49,14 +49,14 @@ impl Default for StoreLimits {
 }
 
 impl StoreLimits {
-    /// Limits of commands, which wait for the database without a timeout.
+    /// Limits of commands, which wait for the database without a timeout, and say nothing about slow statements.
     #[must_use]
     pub fn without_timeouts() -> Self {
         Self {
             connections: 4,
             connection_wait: Duration::from_secs(30),
             statement: Duration::from_mins(1),
-            slow_statement: Duration::from_secs(1),
+            slow_statement: Duration::ZERO,
         }
     }
 

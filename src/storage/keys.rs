@@ -18,7 +18,7 @@ pub struct NewKeyRow<'a> {
     pub id: Uuid,
     /// Its name; unique among the keys that are not revoked.
     pub name: &'a str,
-    /// What it allows.
+    /// Scope.
     pub scope: Scope,
     /// The hash of its text.
     pub hash: KeyHash,
@@ -37,7 +37,7 @@ pub struct KeyRow {
     /// Its name.
     #[schema(example = "price desk")]
     pub name: String,
-    /// What it allows; each scope includes those before it.
+    /// Scope; each includes those before it.
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "observe")]
     pub scope: Scope,

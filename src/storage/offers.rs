@@ -497,7 +497,7 @@ pub struct SightedBy {
     pub standing: Standing,
     /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
     pub is_now: bool,
-    /// Who sent it, for the audit log; none for the examples.
+    /// Sender, for the audit log; none for the examples.
     pub actor: Option<Arc<Actor>>,
 }
 
@@ -524,7 +524,7 @@ impl SightedBy {
         }
     }
 
-    /// The same, sent by somebody.
+    /// The same, sent by a caller.
     #[must_use]
     pub fn sent_by(self, actor: Actor) -> Self {
         Self {

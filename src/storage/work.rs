@@ -27,7 +27,7 @@ pub(super) struct Act {
     pub(super) sheet_id: Uuid,
     /// Reason for a withdrawal; none where it is undone.
     pub(super) because: Option<String>,
-    /// Who does it.
+    /// Actor.
     pub(super) actor: Actor,
 }
 

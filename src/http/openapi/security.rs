@@ -1,4 +1,4 @@
-//! What each route needs of its caller, in the API document.
+//! Scopes that the routes need, in the API document.
 
 use serde_json::{Map, Value, json};
 

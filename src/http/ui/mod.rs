@@ -70,7 +70,7 @@ pub(super) fn routes() -> Router<App> {
     pages().into_iter().fold(Router::new(), add)
 }
 
-/// What each page needs of its caller.
+/// Needs of each page.
 pub(super) fn needs() -> impl Iterator<Item = (String, Needs)> {
     let pages = pages().into_iter();
     pages.map(|(needs, path, _)| (path.to_owned(), needs))

@@ -157,7 +157,7 @@ fn document(app: &App, next: &str, is_signed_in: bool, problem: Option<&Problem>
         content: html! {
             h1 { "Sign in" }
             @if !app.access.requires_keys {
-                p { "Nobody needs a key here: this service can be reached from this machine alone." }
+                p { "No key is needed here: this service can be reached from this machine alone." }
             } @else if is_signed_in {
                 p { "You are signed in." }
                 form method="post" action="/ui/sign-out" { button type="submit" { "Sign out" } }
@@ -170,7 +170,7 @@ fn document(app: &App, next: &str, is_signed_in: bool, problem: Option<&Problem>
 
 fn form(next: &str, problem: Option<&Problem>) -> Markup {
     html! {
-        p { "A key says what you may do here. Whoever runs this service makes one with " code { "unroof keys create" } "." }
+        p { "A key decides what you may do here. The operator of this service creates one with " code { "unroof keys create" } "." }
         form method="post" action="/ui/sign-in" {
             input type="hidden" name="next" value=(next);
             p {

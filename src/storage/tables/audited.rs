@@ -5,7 +5,7 @@ use crate::storage::audit;
 use crate::storage::rows::Rows;
 
 impl<'a> Writing<'a> {
-    /// Who observed sheets, or withdrew one.
+    /// Entries for observed sheets, or for a withdrawal.
     pub(super) fn audit(&self) -> Rows<'a> {
         let seen = self.with(|step| step.is_sighting);
         let observed = seen.filter_map(|(recording, _)| audit::observed(recording));

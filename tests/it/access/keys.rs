@@ -10,7 +10,7 @@ use super::{get, key, post, send, service};
 use crate::support::{on_each_database, sheet, sheet_of};
 
 #[tokio::test]
-async fn a_caller_without_a_valid_key_is_told_what_is_missing() {
+async fn the_refusal_of_a_caller_without_a_valid_key_names_what_is_missing() {
     on_each_database(async |database| {
         let (api, store) = service(database, None).await;
         let reply = api.get("/estimates").await;

@@ -1,4 +1,4 @@
-//! Who may do what: keys and scopes, the audit log, the pages' sign-in, trusted proxies, and the start of a service.
+//! Access: keys and scopes, the audit log, the pages' sign-in, trusted proxies, and the start of a service.
 
 mod audit;
 mod keys;

@@ -17,7 +17,7 @@ const METHODS: [Method; 5] = [
     Method::DELETE,
 ];
 
-/// Tables that a request may write to without changing anything that is stored for anybody.
+/// Tables that a request may write to without changing the record.
 const OF_THE_SERVICE: [&str; 1] = ["readiness"];
 
 /// A path with something that is there in each place.

@@ -11,8 +11,9 @@ mod unread;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::support::{Api, TestDatabase, on_each_database, sheet, with};
+use crate::support::{Api, TestDatabase, clock, on_each_database, sheet, with};
 
 /// Input price by model, as two catalogs write it. An entry with the price 0 cannot be read.
 type Prices = BTreeMap<&'static str, u32>;
@@ -256,6 +257,9 @@ async fn random_events_in_any_order_of_arrival_give_the_state_of_a_replay_in_ord
             let withdrawals = "SELECT hex(sheet_id) || ' ' || at FROM withdrawals ORDER BY 1";
             was_refused.insert(database.texts(withdrawals).await);
             states.push(database.texts(PERIODS).await);
+            let store = database.store().await;
+            let compared = store.check_histories(Uuid::nil(), 100, clock().now()).await;
+            assert_eq!(compared.unwrap().faults, [], "seed {seed}: {events:#?}");
         }
         // A withdrawal is refused where its price is not known yet, or no longer known; of copies, those that are known are withdrawn. The clock
         // of a test is fixed, so that their times differ.
