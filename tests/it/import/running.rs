@@ -14,12 +14,18 @@ use crate::support::{TestDatabase, on_each_database_blocking};
 const INSTANCE: &str = "7d444840-9dc0-41d1-b245-5ffdce74fad2";
 
 fn import(database_url: &str, arguments: &[&str], input: &str) -> Ended {
+    import_with("", database_url, arguments, input)
+}
+
+/// The same with a key.
+fn import_with(key: &str, database_url: &str, arguments: &[&str], input: &str) -> Ended {
     let mut command = unroof(&["import"]);
     command
         .args(arguments)
         // An address of this machine is not asked of a proxy.
         .env("HTTP_PROXY", "http://127.0.0.1:1")
         .env("UNROOF_DATABASE_URL", database_url)
+        .env("UNROOF_KEY", key)
         .env("UNROOF_LOG", "error");
     run_with(&mut command, input)
 }
@@ -105,11 +111,15 @@ fn the_service_of_the_file_takes_the_catalogs_and_prints_what_a_local_import_pri
 fn the_address_is_private_and_is_removed_when_the_service_stops() {
     let database = TestDatabase::sqlite();
     let file = address_file(&database);
+    let folder = tempfile::tempdir().unwrap();
+    let key_file = folder.path().join("admin.key");
     let server = Server::start_with(&[
         "--database-url",
         &database.url,
         "--listen",
         "0.0.0.0:0",
+        "--admin-key-file",
+        key_file.to_str().unwrap(),
         "--stop-notice",
         "0s",
     ]);
@@ -120,7 +130,11 @@ fn the_address_is_private_and_is_removed_when_the_service_stops() {
     assert_eq!(text.lines().count(), 1);
     #[cfg(unix)]
     assert_eq!(crate::server::mode(&file), 0o600);
-    let sent = import(&database.url, &["-"], &catalog().to_string());
+    let refused = import(&database.url, &["-"], &catalog().to_string());
+    assert_eq!(refused.code, Some(1), "{}", refused.out);
+    let key = std::fs::read_to_string(&key_file).unwrap();
+    let catalog = catalog().to_string();
+    let sent = import_with(key.trim(), &database.url, &["-"], &catalog);
     assert_eq!(sent.code, Some(0), "{}", sent.err);
     let (status, log) = server.stop();
     assert!(status.success(), "{log}");
