@@ -43,11 +43,9 @@ impl ServiceUrl {
         let url = Url::parse(&bare).ok();
         let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
         let url = url.ok_or_else(|| refused("expected an http or https address"))?;
-        let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
-        let key = key.map(|key| format!("Bearer {}", key.trim()));
         Ok(Self {
             url,
-            authorization: key.or(authorization),
+            authorization: key_in_environment().or(authorization),
         })
     }
 
@@ -55,6 +53,12 @@ impl ServiceUrl {
     pub(super) fn name(&self) -> String {
         without_secrets(self.url.as_str())
     }
+}
+
+/// Value of `Authorization` with the key in `UNROOF_KEY`; none without it.
+pub(super) fn key_in_environment() -> Option<String> {
+    let key = std::env::var(KEY).ok().filter(|key| !key.is_empty());
+    key.map(|key| format!("Bearer {}", key.trim()))
 }
 
 /// The address of a route below that of a service.

@@ -11,7 +11,7 @@ use ureq::http::Response;
 use url::Url;
 
 use crate::cli::Failure;
-use crate::cli::service::{ServiceUrl, USER_AGENT, problem_of, route};
+use crate::cli::service::{ServiceUrl, USER_AGENT, key_in_environment, problem_of, route};
 use crate::import::{CatalogFormat, Line, Summary, client_error, without_secrets};
 use crate::storage::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
@@ -74,7 +74,7 @@ impl Service {
                 "the address next to the file, {url}, is that of another process"
             ));
         }
-        Ok(Self::new(&url, None, config()))
+        Ok(Self::new(&url, key_in_environment(), config()))
     }
 
     fn new(

@@ -96,7 +96,7 @@ const SAME: [(&str, &str, &str); 5] = [
         "SELECT indexrelid::regclass || ' ' || attnum || ' ' || pg_get_indexdef(indexrelid, attnum, true)
                 || CASE WHEN indpred IS NULL THEN '' ELSE ' in part' END
          FROM pg_index JOIN pg_attribute ON attrelid = indexrelid JOIN pg_class ON pg_class.oid = indexrelid
-         WHERE NOT indisunique AND relnamespace = 'public'::regnamespace",
+         WHERE (NOT indisunique OR indpred IS NOT NULL) AND relnamespace = 'public'::regnamespace",
         "SELECT indexes.name || ' ' || (columns.seqno + 1) || ' ' || columns.name
                 || CASE WHEN indexes.partial THEN ' in part' ELSE '' END
          FROM sqlite_master AS tables JOIN pragma_index_list(tables.name) AS indexes
