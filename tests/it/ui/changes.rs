@@ -39,7 +39,7 @@ async fn the_largest_moves_are_first_and_new_offers_are_counted() {
         let place = |host: &str| day.find(&format!("at {host}")).unwrap();
         assert!(place("beta") < place("acme"), "{day}");
         assert!(
-            text.contains("kind=offer.added") && text.contains("2 offers seen for the first time")
+            text.contains("kind=offer.added") && text.contains("Offers seen for the first time: 2")
         );
         let reply = api
             .get("/ui/changes?kind=price.changed&provider=acme")

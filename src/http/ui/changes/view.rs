@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folded};
+use crate::http::charts::drawn::capital;
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::words::count;
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
@@ -161,8 +162,7 @@ impl View<'_> {
             .filter(move |count| is_whole && is_counted(count))
     }
 
-    /// The changes of a day: prices by the size of their move, then the rest, then the numbers of what comes in large
-    /// numbers.
+    /// The changes of a day: the numbers of what comes in large numbers, then prices by the size of their move, then the rest.
     fn of_day(&self, of_day: &str) -> Markup {
         let of_it: Vec<ChangeRow> = self
             .rows
@@ -182,11 +182,11 @@ impl View<'_> {
             })
             .collect();
         html! {
+            @if !counted.is_empty() {
+                ul { @for (kind, words, number) in counted { li { a href=(self.question.of_kind(kind)) { (capital(words)) ": " (count(number)) } } } }
+            }
             @if !shown.is_empty() {
                 ol.changes { @for row in shown { li { span.tag { (row.kind.name()) } " " (brief(row, "%H:%M")) } } }
-            }
-            @if !counted.is_empty() {
-                ul { @for (kind, words, number) in counted { li { a href=(self.question.of_kind(kind)) { (count(number)) " " (words) } } } }
             }
         }
     }

@@ -100,7 +100,7 @@ fn why(tiers: &StoredTiers) -> Markup {
     html! {
         strong { (tiers.provider) ": " (tiers.name) } ": " (tier_name(&tiers.most_likely)) ". It rests on: " (listed(&rests_on)) "."
         @if let Some(document) = &tiers.document {
-            " The vendor writes: “" (document.medium.as_deref().unwrap_or(&document.lifetime)) "” (" (source(&document.source)) ")."
+            " The vendor’s document says: " (document.medium.as_deref().unwrap_or(&document.lifetime)) " (" (source(&document.source)) ")."
         }
         @if let Some(without) = &tiers.probability_without_document {
             @let most = without.iter().max_by(|one, other| one.1.total_cmp(other.1));
