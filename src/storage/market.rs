@@ -1,22 +1,67 @@
 //! All models at once, for pages that compare them: the prices of their offers in force, and since a time.
 
 use sqlx::FromRow;
+use uuid::Uuid;
 
+use super::connection::on_connection;
 use super::estimates::AsOf;
 use super::query::Query;
+use super::rows::{Connected, Piece, Statement};
+use super::value::Kind;
 use super::{DbTime, Store, StoreError};
 
-/// A price in force of some model, in US dollars per million tokens.
+/// The newest estimate of a model.
 #[derive(Debug, Clone, FromRow)]
-pub struct MarketOfferRow {
+pub struct NewestEstimateRow {
+    /// Id of the estimate.
+    pub id: Uuid,
     /// author/model
     pub canonical_model: String,
+    /// author
+    pub author: String,
+}
+
+/// The numbers of an estimate.
+#[derive(Debug, Clone, FromRow)]
+pub struct EstimateNumbersRow {
+    /// Id of the estimate.
+    pub id: Uuid,
+    /// JSON: a nullable number per column of a list.
+    pub row_values: String,
+}
+
+/// The prices in force of a model. A row per model, since a row costs more than a price.
+#[derive(Debug, Clone, FromRow)]
+pub struct MarketOffersRow {
+    /// author/model
+    pub canonical_model: String,
+    offers: String,
+}
+
+/// A price in force, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MarketOffer<'a> {
     /// Billing provider.
-    pub provider: String,
+    pub provider: &'a str,
     /// Fresh prompt tokens.
     pub input_per_mtok: Option<f64>,
     /// Generated tokens.
     pub output_per_mtok: Option<f64>,
+}
+
+impl MarketOffersRow {
+    /// Its prices.
+    pub fn offers(&self) -> impl Iterator<Item = MarketOffer<'_>> {
+        self.offers.lines().filter_map(|line| {
+            let mut parts = line.splitn(3, ' ');
+            let mut price = || parts.next().map(|price| price.parse().ok());
+            Some(MarketOffer {
+                input_per_mtok: price()?,
+                output_per_mtok: price()?,
+                provider: parts.next()?,
+            })
+        })
+    }
 }
 
 /// A price that was in force for a while.
@@ -32,31 +77,67 @@ pub struct PastPriceRow {
     pub output_per_mtok: f64,
 }
 
+const NEWEST: &str = "
+    SELECT estimate_id AS id, canonical_model, author FROM model_estimates AS latest WHERE canonical_model > ''";
+
+static NUMBERS: Statement = Statement::new(&[Piece {
+    sql: "SELECT id, row_values FROM given JOIN estimates ON estimates.id = given.column1",
+    columns: &[Kind::Id],
+}]);
+
+// No name has a line feed.
 const OFFERS: &str = "
-    SELECT sheet.canonical_model, sheet.provider, input_price AS input_per_mtok, output_price AS output_per_mtok
+    SELECT sheet.canonical_model,
+           string_agg(coalesce(CAST(input_price AS text), '') || ' ' || coalesce(CAST(output_price AS text), '') || ' '
+                      || sheet.provider, '\n') AS offers
     FROM price_intervals AS period CROSS JOIN price_sheets AS sheet
     WHERE sheet.id = period.sheet_id AND sheet.canonical_model IS NOT NULL AND sheet.currency = 'USD' AND";
 
 const PAST: &str = "
     SELECT DISTINCT sheet.canonical_model, starts_at, ends_at, output_price AS output_per_mtok
-    FROM price_periods AS period CROSS JOIN price_sheets AS sheet
-    WHERE sheet.id = period.sheet_id AND withdrawn_at IS NULL AND sheet.currency = 'USD' AND output_price IS NOT NULL
+    FROM price_sheets AS sheet CROSS JOIN price_periods AS period
+    WHERE period.sheet_id = sheet.id AND withdrawn_at IS NULL AND sheet.currency = 'USD' AND output_price IS NOT NULL
       AND (ends_at IS NULL OR ends_at > $1) AND starts_at <= $2";
 
-/// Most prices of all models together.
-const MOST_OFFERS: u32 = 200_000;
+/// Most models.
+const MOST_MODELS: u32 = 50_000;
 /// Most prices of the models of a page.
 const MOST_PAST: u32 = 50_000;
 
 impl Store {
-    /// The prices of all models that are in force, in US dollars.
+    /// The newest estimate of every model, by name, from the sheets that were seen up to a time, where one is given.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn newest_estimates(
+        &self,
+        as_of: Option<DbTime>,
+    ) -> Result<Vec<NewestEstimateRow>, StoreError> {
+        let newest = Query::new(NEWEST).newest_up_to(as_of);
+        let by_name = " ORDER BY canonical_model";
+        self.rows(newest.page(by_name, MOST_MODELS)).await
+    }
+
+    /// The numbers of estimates, in any order.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn numbers_of_estimates(
+        &self,
+        ids: impl Iterator<Item = Uuid> + Send,
+    ) -> Result<Vec<EstimateNumbersRow>, StoreError> {
+        let ids = ids.map(|id| vec![id.into()]).collect();
+        on_connection!(self, connection => connection.read_rows(&NUMBERS, &ids).await)
+    }
+
+    /// The prices that are in force of every model that has one, in US dollars, by name.
     ///
     /// # Errors
     /// The query fails.
     pub async fn offers_of_all_models(
         &self,
         as_of: AsOf,
-    ) -> Result<Vec<MarketOfferRow>, StoreError> {
+    ) -> Result<Vec<MarketOffersRow>, StoreError> {
         let is_any_ahead = self.is_any_ahead(as_of).await?;
         let (offers, at) = (Query::new(OFFERS), as_of.time());
         let offers = if is_any_ahead {
@@ -64,8 +145,8 @@ impl Store {
         } else {
             offers.in_force(at)
         };
-        let by_name = " ORDER BY sheet.canonical_model, sheet.provider, sheet.id";
-        self.rows(offers.page(by_name, MOST_OFFERS)).await
+        let by_name = " GROUP BY sheet.canonical_model ORDER BY sheet.canonical_model";
+        self.rows(offers.page(by_name, MOST_MODELS)).await
     }
 
     /// The prices of some models that were in force between two times.
@@ -82,5 +163,30 @@ impl Store {
         let past = past.any_of("sheet.canonical_model", models);
         let by_time = " ORDER BY sheet.canonical_model, starts_at";
         self.rows(past.page(by_time, MOST_PAST)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_read_and_may_be_missing() {
+        let row = MarketOffersRow {
+            canonical_model: "a/b".to_owned(),
+            offers: "0.15 2 x\n 3e-7 y z".to_owned(),
+        };
+        let offer = |provider, input_per_mtok, output_per_mtok| MarketOffer {
+            provider,
+            input_per_mtok,
+            output_per_mtok,
+        };
+        assert_eq!(
+            row.offers().collect::<Vec<_>>(),
+            [
+                offer("x", Some(0.15), Some(2.0)),
+                offer("y z", None, Some(3e-7))
+            ]
+        );
     }
 }

@@ -78,7 +78,9 @@ pub use imports::{
 };
 pub use keys::{KeyRow, NewKeyRow};
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
-pub use market::{MarketOfferRow, PastPriceRow};
+pub use market::{
+    EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,
+};
 pub use meters::{CatalogImports, SourceImports, WebhookCounts};
 pub use models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,

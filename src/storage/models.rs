@@ -203,6 +203,16 @@ const OFFERS: &str = "
     FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
     WHERE period.sheet_id = sheet.id AND sheet.canonical_model = ";
 
+impl Query<'_> {
+    /// Only the newest estimate of a model, from the sheets that were seen up to a time, where one is given.
+    pub(super) fn newest_up_to(self, as_of: Option<DbTime>) -> Self {
+        self.and("observed_at <= ", as_of)
+            .text(IS_LAST)
+            .and("newer.observed_at <= ", as_of)
+            .text(")")
+    }
+}
+
 /// Most offers of one model.
 const MOST_OFFERS: u32 = 2_000;
 
@@ -282,10 +292,7 @@ impl Store {
             .any_of("author", &selection.author)
             .any_of("canonical_model", &selection.canonical_model)
             .prefix(selection.prefix.as_ref())
-            .and("observed_at <= ", selection.as_of)
-            .text(IS_LAST)
-            .and("newer.observed_at <= ", selection.as_of)
-            .text(")");
+            .newest_up_to(selection.as_of);
         self.rows(list.page(" ORDER BY canonical_model", limit))
             .await
     }

@@ -1,12 +1,16 @@
 //! All models with the prices of their offers, as of a time: read once for every version of the store.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use moka::future::Cache;
+use uuid::Uuid;
 
 use crate::chart::strip::Strip;
-use crate::storage::{AsOf, DbTime, MarketOfferRow, ModelRow, ModelSelection, Store, StoreError};
+use crate::storage::{
+    AsOf, DbTime, EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, Store,
+    StoreError,
+};
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::published::{open_model_of, published_value};
 use unroof_core::estimate::quantities::JointQuantity;
@@ -26,16 +30,43 @@ impl Price {
     }
 }
 
+/// What the newest estimate of a model says, which never changes.
+#[derive(Debug)]
+struct Estimated {
+    id: Uuid,
+    /// The estimates, in the order of [`JointQuantity::ALL`].
+    estimates: Vec<StoredQuantity>,
+    /// Published values, in the same order; empty where the model is not open.
+    truths: Vec<Option<f64>>,
+}
+
+impl Estimated {
+    fn new(id: Uuid, model: &str, row_values: &str) -> Self {
+        let stored = StoredRow::read(row_values);
+        let estimates = JointQuantity::ALL
+            .into_iter()
+            .map(|quantity| stored.quantity(quantity));
+        let truths = open_model_of(model).map_or_else(Vec::new, |model| {
+            let truths = JointQuantity::ALL.into_iter();
+            truths
+                .map(|quantity| published_value(model, quantity))
+                .collect()
+        });
+        Self {
+            id,
+            estimates: estimates.collect(),
+            truths,
+        }
+    }
+}
+
 /// A model.
 #[derive(Debug)]
 pub(in crate::http) struct MarketModel {
     /// author/model
     pub(in crate::http) name: String,
     pub(in crate::http) author: String,
-    /// The estimates, in the order of [`JointQuantity::ALL`].
-    estimates: Vec<StoredQuantity>,
-    /// Published values, in the same order; empty where the model is not open.
-    truths: Vec<Option<f64>>,
+    estimated: Arc<Estimated>,
     /// Providers that sell it.
     pub(in crate::http) hosts: usize,
     /// The lowest price of every provider, but free ones, the cheapest first.
@@ -45,22 +76,17 @@ pub(in crate::http) struct MarketModel {
 }
 
 impl MarketModel {
-    fn new(row: ModelRow, offers: &[MarketOfferRow]) -> Self {
-        let stored = StoredRow::read(&row.row_values);
-        let estimates = JointQuantity::ALL
-            .into_iter()
-            .map(|quantity| stored.quantity(quantity));
-        let truths = open_model_of(&row.canonical_model).map_or_else(Vec::new, |model| {
-            let truths = JointQuantity::ALL.into_iter();
-            truths
-                .map(|quantity| published_value(model, quantity))
-                .collect()
-        });
-        let hosts: BTreeSet<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
+    fn new<'a>(
+        row: NewestEstimateRow,
+        estimated: Arc<Estimated>,
+        offers: impl Iterator<Item = MarketOffer<'a>>,
+    ) -> Self {
+        let mut hosts = BTreeSet::new();
         let mut lowest: BTreeMap<&str, Price> = BTreeMap::new();
         for offer in offers {
-            let Some(price) = price(offer) else { continue };
-            let known = lowest.entry(&offer.provider).or_insert(price);
+            hosts.insert(offer.provider);
+            let Some(price) = price(&offer) else { continue };
+            let known = lowest.entry(offer.provider).or_insert(price);
             if price.blended() < known.blended() {
                 *known = price;
             }
@@ -70,8 +96,7 @@ impl MarketModel {
         let mut distinct = prices.clone();
         distinct.dedup();
         Self {
-            estimates: estimates.collect(),
-            truths,
+            estimated,
             hosts: hosts.len(),
             prices,
             distinct,
@@ -82,17 +107,21 @@ impl MarketModel {
 
     /// The estimate of a quantity.
     pub(in crate::http) fn estimate(&self, quantity: JointQuantity) -> Option<StoredQuantity> {
-        self.estimates.get(quantity as usize).copied()
+        self.estimated.estimates.get(quantity as usize).copied()
     }
 
     /// Its published value.
     pub(in crate::http) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
-        self.truths.get(quantity as usize).copied().flatten()
+        self.estimated
+            .truths
+            .get(quantity as usize)
+            .copied()
+            .flatten()
     }
 
     /// Whether its architecture is published.
     pub(in crate::http) fn is_open(&self) -> bool {
-        !self.truths.is_empty()
+        !self.estimated.truths.is_empty()
     }
 
     /// The cheapest price.
@@ -117,12 +146,39 @@ impl MarketModel {
 }
 
 /// The price of an offer that is sold by the token and is not free.
-fn price(offer: &MarketOfferRow) -> Option<Price> {
+fn price(offer: &MarketOffer) -> Option<Price> {
     let price = Price {
         input: offer.input_per_mtok?,
         output: offer.output_per_mtok?,
     };
     (price.input > 0.0 && price.output > 0.0).then_some(price)
+}
+
+/// The models with their prices. Models and offers are in the order of names.
+fn models(
+    newest: Vec<NewestEstimateRow>,
+    mut known: HashMap<Uuid, Arc<Estimated>>,
+    numbers: &[EstimateNumbersRow],
+    offers: &[MarketOffersRow],
+) -> Vec<MarketModel> {
+    let numbers: HashMap<Uuid, &str> = numbers
+        .iter()
+        .map(|row| (row.id, row.row_values.as_str()))
+        .collect();
+    let of_row = |row: NewestEstimateRow| {
+        let estimated = known.remove(&row.id).unwrap_or_else(|| {
+            let numbers = numbers.get(&row.id).copied().unwrap_or_default();
+            Arc::new(Estimated::new(row.id, &row.canonical_model, numbers))
+        });
+        let found =
+            offers.binary_search_by(|offers| offers.canonical_model.cmp(&row.canonical_model));
+        let offers = found
+            .ok()
+            .into_iter()
+            .flat_map(|index| offers[index].offers());
+        MarketModel::new(row, estimated, offers)
+    };
+    newest.into_iter().map(of_row).collect()
 }
 
 /// All models as of a time, by name.
@@ -133,41 +189,36 @@ pub(in crate::http) struct Market {
     priors: Vec<Interval>,
 }
 
-/// Most models of a market.
-const MOST_MODELS: u32 = 50_000;
-
 impl Market {
+    /// Reads the market; of estimates that an earlier one has, the numbers are not read again.
     async fn read(
         store: &Store,
         estimator: &Estimator,
-        as_of: Option<DbTime>,
-        now: DbTime,
+        (as_of, now): (Option<DbTime>, DbTime),
+        before: Option<Arc<Self>>,
     ) -> Result<Self, StoreError> {
-        let selection = ModelSelection {
-            as_of,
-            ..ModelSelection::default()
-        };
         let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
-        let rows = Box::pin(store.models(&selection, None, MOST_MODELS));
+        let newest = Box::pin(store.newest_estimates(as_of));
         let offers = Box::pin(store.offers_of_all_models(at));
-        let (rows, offers) = tokio::try_join!(rows, offers)?;
-        let estimator = estimator.clone();
-        let made = tokio::task::spawn_blocking(move || Self::new(rows, &offers, &estimator));
+        let (newest, offers) = tokio::try_join!(newest, offers)?;
+        let known = before.map(|before| before.estimated()).unwrap_or_default();
+        let ids = newest.iter().map(|row| row.id);
+        let unknown: Vec<Uuid> = ids.filter(|id| !known.contains_key(id)).collect();
+        let numbers = store.numbers_of_estimates(unknown.into_iter()).await?;
+        let priors = estimator.prior();
+        let made = tokio::task::spawn_blocking(move || Self {
+            models: models(newest, known, &numbers, &offers),
+            priors,
+        });
         made.await.map_err(|_| StoreError::Away)
     }
 
-    /// Both lists are in the order of the models' names.
-    fn new(rows: Vec<ModelRow>, offers: &[MarketOfferRow], estimator: &Estimator) -> Self {
-        let of_model = |row: ModelRow| {
-            let name = row.canonical_model.as_str();
-            let from = offers.partition_point(|offer| offer.canonical_model.as_str() < name);
-            let of_it = offers[from..].partition_point(|offer| offer.canonical_model == name);
-            MarketModel::new(row, &offers[from..from + of_it])
-        };
-        Self {
-            models: rows.into_iter().map(of_model).collect(),
-            priors: estimator.prior(),
-        }
+    /// What its models' estimates say, by their ids.
+    fn estimated(&self) -> HashMap<Uuid, Arc<Estimated>> {
+        let estimated = self.models.iter().map(|model| &model.estimated);
+        estimated
+            .map(|estimated| (estimated.id, Arc::clone(estimated)))
+            .collect()
     }
 
     /// 90 % interval of a quantity before any sheet is read.
@@ -215,13 +266,19 @@ impl Market {
     }
 }
 
-/// The last markets that were asked for, by version of the store and time.
+/// The last markets that were asked for, by version of the store and time, and the newest of them.
 #[derive(Debug, Clone)]
-pub(in crate::http) struct Markets(Cache<(i64, Option<DbTime>), Arc<Market>>);
+pub(in crate::http) struct Markets {
+    asked: Cache<(i64, Option<DbTime>), Arc<Market>>,
+    newest: Arc<Mutex<Option<Arc<Market>>>>,
+}
 
 impl Default for Markets {
     fn default() -> Self {
-        Self(Cache::new(4))
+        Self {
+            asked: Cache::new(4),
+            newest: Arc::default(),
+        }
     }
 }
 
@@ -234,15 +291,21 @@ impl Markets {
         (version, as_of, now): (i64, Option<DbTime>, DbTime),
     ) -> Result<Arc<Market>, StoreError> {
         let read = async {
-            Market::read(store, estimator, as_of, now)
-                .await
-                .map(Arc::new)
+            let before = self.newest().clone();
+            let market = Market::read(store, estimator, (as_of, now), before).await?;
+            let market = Arc::new(market);
+            if as_of.is_none() {
+                *self.newest() = Some(Arc::clone(&market));
+            }
+            Ok(market)
         };
-        let read = self.0.try_get_with((version, as_of), read);
+        let read = self.asked.try_get_with((version, as_of), read);
         // The cause was logged where it happened; all that waited share it.
-        read.await.map_err(|error| match Arc::try_unwrap(error) {
-            Ok(error) => error,
-            Err(_) => StoreError::Away,
-        })
+        read.await
+            .map_err(|error: Arc<StoreError>| Arc::try_unwrap(error).unwrap_or(StoreError::Away))
+    }
+
+    fn newest(&self) -> std::sync::MutexGuard<'_, Option<Arc<Market>>> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
