@@ -11,7 +11,7 @@ use crate::http::problem::Problem;
 use unroof_core::units::compact;
 
 /// Probability from which one model is said to have more than another.
-const CLEAR: f64 = 0.8;
+pub(in crate::http) const CLEAR: f64 = 0.8;
 /// Probability from which it probably has.
 const LIKELY: f64 = 0.65;
 

@@ -20,7 +20,7 @@ use super::spelling::canonical;
 use super::words::percent;
 use crate::http::app::App;
 use crate::http::charts::Question;
-use crate::http::charts::compare::{chart_of, is_clear, probability, ranking};
+use crate::http::charts::compare::{CLEAR, chart_of, is_clear, probability, ranking};
 use crate::http::compare::{ComparedDraws, ComparedQuantity, Comparison, read_comparison};
 use crate::http::problem::Problem;
 use unroof_core::units::compact;
@@ -284,7 +284,7 @@ fn cheapest(comparison: &Comparison) -> Markup {
             @if number > 0 { ", " } @else { "It costs less than " }
             (name(*other)) " with a probability of " (percent(sure(*other)))
         }
-        ". No cost is published, so no record says how often this is right."
+        ". From " (percent(CLEAR)) " on, this page calls it probable. No cost is published, so no record says how often this is right."
         (cheapest_to_buy(comparison))
     }
 }

@@ -10,6 +10,7 @@ use crate::http::charts::drawn::capital;
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::words::count;
 use crate::storage::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
+use unroof_core::sheet::PriceSheet;
 use unroof_core::units::readable;
 
 /// The content of the page.
@@ -213,7 +214,8 @@ fn mover(row: &MoveRow) -> Markup {
     let address = address_of(row.canonical_model.as_deref(), &row.provider, &row.model);
     let tone = if row.is_rise { "bad" } else { "good" };
     html! {
-        a href=(address) { (row.model) } " at " (row.provider) ": " (row.cell.replace('_', " ")) " "
+        a href=(address) { (row.model) } " at " (row.provider)
+        @if row.region != PriceSheet::DEFAULT_REGION { " (" (row.region) ")" } ": " (row.cell.replace('_', " ")) " "
         (readable(row.old_value)) " → " (readable(row.new_value)) " " strong class=(tone) { (ratio(row)) }
     }
 }
