@@ -1,8 +1,9 @@
-//! Prepares what the program embeds: the migrations, the data, the files of Swagger UI, and the name of the commit.
+//! Prepares what the program embeds: the migrations, the data, the API document and the files of Swagger UI, both
+//! compressed, and the name of the commit.
 
 use std::error::Error;
 use std::fs::{File, create_dir_all};
-use std::io::{Cursor, copy};
+use std::io::{Cursor, Read, copy};
 use std::path::Path;
 use std::process::Command;
 
@@ -18,9 +19,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     // An incremental build sees changed files, not new ones.
     println!("cargo:rerun-if-changed=migrations");
     println!("cargo:rerun-if-changed=data");
+    println!("cargo:rerun-if-changed=openapi");
     println!("cargo:rerun-if-changed=build.rs");
     name_commit();
-    compress_swagger_ui(&Path::new(&std::env::var("OUT_DIR")?).join("swagger-ui"))
+    let folder = std::env::var("OUT_DIR")?;
+    let folder = Path::new(&folder);
+    compress(
+        &mut File::open("openapi/openapi.json")?,
+        &folder.join("openapi.json"),
+    )?;
+    compress_swagger_ui(&folder.join("swagger-ui"))
+}
+
+fn compress(content: &mut impl Read, into: &Path) -> Result<(), Box<dyn Error>> {
+    let mut compressed = GzEncoder::new(File::create(into)?, Compression::best());
+    copy(content, &mut compressed)?;
+    compressed.finish()?;
+    Ok(())
 }
 
 /// Writes every file of Swagger UI into a folder, compressed. The archive has one folder at its top, named by the version.
@@ -30,9 +45,7 @@ fn compress_swagger_ui(folder: &Path) -> Result<(), Box<dyn Error>> {
     create_dir_all(folder)?;
     for name in SWAGGER_UI {
         let mut file = archive.by_name(&format!("{top}dist/{name}"))?;
-        let mut compressed = GzEncoder::new(File::create(folder.join(name))?, Compression::best());
-        copy(&mut file, &mut compressed)?;
-        compressed.finish()?;
+        compress(&mut file, &folder.join(name))?;
     }
     Ok(())
 }

@@ -257,7 +257,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Check(arguments) => check::run(&arguments, verbosity),
         Command::Migrate(arguments) => migrate::run(arguments, verbosity),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
-        Command::Openapi => print(crate::http::DOCUMENT),
+        Command::Openapi => print(crate::http::document()),
         Command::Schema => print_json(&unroof_core::sheet::json_schema()),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

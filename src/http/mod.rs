@@ -103,7 +103,7 @@ pub use limits::{ClientLimits, Limits};
 pub use listener::{ListenAddress, Server};
 pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
-pub use openapi::DOCUMENT;
+pub use openapi::document;
 pub use server::{StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 

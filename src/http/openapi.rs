@@ -5,10 +5,12 @@ mod parts;
 mod security;
 mod webhooks;
 
+use std::io::Read;
 use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
+use flate2::read::GzDecoder;
 use serde_json::Value;
 use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
@@ -21,8 +23,18 @@ use super::problem::Problem;
 use super::response_cache::CachedBody;
 use unroof_core::estimate::{Column, columns};
 
-/// The document as JSON, generated from the handlers by `just bless`.
-pub const DOCUMENT: &str = include_str!("../../openapi/openapi.json");
+/// The document as JSON, generated from the handlers by `just bless` and compressed by `build.rs`.
+#[must_use]
+pub fn document() -> &'static str {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
+        let mut text = String::new();
+        GzDecoder::new(&include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json"))[..])
+            .read_to_string(&mut text)
+            .expect("the build compresses the document");
+        text
+    });
+    &DOCUMENT
+}
 
 /// Title, licence, servers and tags of the document.
 #[derive(OpenApi)]
@@ -124,6 +136,6 @@ fn describe_rows(document: &mut Document) {
 ))]
 pub(super) async fn show_openapi(_: NoQuery, headers: HeaderMap) -> Response<Body> {
     static BODY: LazyLock<CachedBody> =
-        LazyLock::new(|| CachedBody::new(DOCUMENT, "application/json", None));
+        LazyLock::new(|| CachedBody::new(document(), "application/json", None));
     BODY.respond(&headers)
 }
