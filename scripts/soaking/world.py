@@ -13,9 +13,9 @@ FIRST_RETRY = 0.2
 class World:
     """What the parts of a run share: the service, its database, the ledger, and the figures."""
 
-    def __init__(self, service, database, disk, ledger, chance):
+    def __init__(self, service, database, disk, ledger, chance, untimed):
         self.service, self.database, self.disk = service, database, disk
-        self.ledger, self.random = ledger, chance
+        self.ledger, self.random, self.untimed = ledger, chance, untimed
         self.answers = collections.defaultdict(Answers)
         self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
         self.receiver, self.refusals = None, 0

@@ -21,38 +21,18 @@ use super::peer::Peer;
 use super::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 use crate::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
-/// Needs of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    /// Nothing: probes, and texts that are the same on every service.
-    Nothing,
-    /// A scope.
-    Scope(Scope),
-}
-
-impl Needs {
-    /// The scope; none where nothing is needed.
-    pub(super) fn scope(self) -> Option<Scope> {
-        match self {
-            Self::Nothing => None,
-            Self::Scope(scope) => Some(scope),
-        }
-    }
-}
-
 /// The name of the cookie of a signed-in browser.
 pub(super) const SESSION: &str = "unroof_session";
 
-/// A route, or several methods of one, with what it needs.
-pub(super) fn guarded(needs: Needs, route: MethodRouter<App>) -> MethodRouter<App> {
-    match needs {
-        // Only what such a route stores is charged: a sign-in.
-        Needs::Nothing => route.route_layer(from_fn_with_state(None, client_limit::charge)),
-        // The last layer is the outermost: a request that is refused for its scope is charged too.
-        Needs::Scope(scope) => route
-            .route_layer(from_fn_with_state(scope, require))
-            .route_layer(from_fn_with_state(Some(scope), client_limit::charge)),
-    }
+/// A route, or several methods of one, with the scope that it needs; none for probes, and texts that are the same on every
+/// service.
+pub(super) fn guarded(needed: Option<Scope>, route: MethodRouter<App>) -> MethodRouter<App> {
+    let checked = match needed {
+        Some(scope) => route.route_layer(from_fn_with_state(scope, require)),
+        None => route,
+    };
+    // The last layer is the outermost: a request that is refused for its scope is charged too.
+    checked.route_layer(from_fn_with_state(needed, client_limit::charge))
 }
 
 /// The caller of a request; or why its key is refused, which matters only where a key is needed.
@@ -163,26 +143,26 @@ impl App {
         if !access.requires_keys {
             return Ok(Caller::anonymous(Some(Scope::Admin)));
         }
-        let headers = &request.headers;
-        match sent(headers) {
-            Some(Sent::Bearer(key)) => self.holder(key).await,
-            Some(Sent::Unreadable) => Err(Problem::new(
-                UNAUTHORIZED,
-                "`Authorization` is not `Bearer KEY`",
-            )
-            .hint("send `Authorization: Bearer KEY`")),
-            // A page of another site cannot make a browser write with the cookie.
-            Some(Sent::Cookie(_)) if !request.method.is_safe() && !is_from_own_page(headers) => {
-                Err(Problem::new(FORBIDDEN, "the form is of another site")
-                    .hint("send it from a page of this service"))
+        let caller = match sent(&request.headers) {
+            Some(Sent::Bearer(key)) => return self.holder(key).await,
+            Some(Sent::Unreadable) => {
+                let problem = Problem::new(UNAUTHORIZED, "`Authorization` is not `Bearer KEY`");
+                return Err(problem.hint("send `Authorization: Bearer KEY`"));
             }
             Some(Sent::Cookie(key)) => match self.holder(key).await {
                 // A session that has ended is no session: the page is that of a caller without a key.
-                Err(problem) if problem.is_of(UNAUTHORIZED) => Ok(self.without_key(request)),
-                holder => holder,
+                Err(problem) if problem.is_of(UNAUTHORIZED) => self.without_key(request),
+                holder => holder?,
             },
-            None => Ok(self.without_key(request)),
+            None => self.without_key(request),
+        };
+        // A browser sends by itself what names its user: a page of another site must not write in the user's name.
+        let is_of_browser = caller.identity != Identity::Anonymous;
+        if is_of_browser && !request.method.is_safe() && !is_from_own_page(&request.headers) {
+            let problem = Problem::new(FORBIDDEN, "the form is of another site");
+            return Err(problem.hint("send it from a page of this service"));
         }
+        Ok(caller)
     }
 
     /// The client that a request counts for. One with a refused key counts for its address.

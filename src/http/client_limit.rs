@@ -28,8 +28,8 @@ pub(super) struct Account {
     pub(super) most_bytes: usize,
 }
 
-/// Charges a request to a route that needs a scope, if it needs one. An answer that the client has already is free: a 304 gives the points
-/// back.
+/// Charges a request to a route, which may need a scope. One that needs none charges for what it stores: a sign-in. An answer
+/// that the client has already is free: a 304 gives the points back.
 pub(super) async fn charge(
     State(needed): State<Option<Scope>>,
     request: Request,
@@ -53,8 +53,8 @@ pub(super) async fn charge(
     let mut response = CLIENT
         .scope(account.client.clone(), next.run(request))
         .await;
-    let is_free = response.status() == StatusCode::NOT_MODIFIED;
-    match account.end(points, rest, (may_be_free, is_free)).await {
+    let ended = account.end(points, rest, may_be_free, response.status());
+    match ended.await {
         Ok(rest) => {
             account.quotas.announce(rest, response.headers_mut());
             response
@@ -84,13 +84,16 @@ impl Account {
         &self,
         points: usize,
         rest: Rest,
-        (might_be_free, is_free): (bool, bool),
+        might_be_free: bool,
+        status: StatusCode,
     ) -> Result<Rest, Exhausted> {
-        match (might_be_free, is_free) {
-            (_, true) => Ok(self.quotas.give_back(&self.client, points, rest)),
-            (true, false) => self.share(points, rest).await,
-            (false, false) => Ok(rest),
+        if status == StatusCode::NOT_MODIFIED {
+            return Ok(self.quotas.give_back(&self.client, points, rest));
         }
+        if might_be_free {
+            return self.share(points, rest).await;
+        }
+        Ok(rest)
     }
 
     /// Charges the budget that all replicas share, if there is one.
@@ -98,9 +101,8 @@ impl Account {
         let Some(shared) = &self.shared else {
             return Ok(rest);
         };
-        let charge = (&self.client, points);
-        let shared = shared.charge(&self.quotas, charge, self.now, rest).await;
-        shared.inspect_err(|_| {
+        let charged = shared.charge(&self.quotas, &self.client, points, self.now, rest);
+        charged.await.inspect_err(|_| {
             self.quotas.give_back(&self.client, points, rest);
         })
     }

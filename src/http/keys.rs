@@ -91,6 +91,14 @@ pub(super) struct NewKeyItem {
     key: String,
 }
 
+/// A new key, or session.
+pub(super) fn random_key() -> Result<NewKey, Problem> {
+    NewKey::random().map_err(|error| {
+        tracing::error!(%error, "the system has no random numbers");
+        Problem::of_status(StatusCode::INTERNAL_SERVER_ERROR)
+    })
+}
+
 impl ListItem for KeyRow {}
 
 /// Create a key
@@ -116,10 +124,7 @@ pub(super) async fn create_key(
 ) -> Result<AnyResponse, Problem> {
     let created_at = app.now();
     let asked = read(&body, |root| KeyRequest::read(root, created_at))?;
-    let key = NewKey::random().map_err(|error| {
-        tracing::error!(%error, "the system has no random numbers");
-        Problem::of_status(StatusCode::INTERNAL_SERVER_ERROR)
-    })?;
+    let key = random_key()?;
     let new = NewKeyRow {
         id: Uuid::new_v4(),
         name: &asked.name,

@@ -90,7 +90,7 @@ use utoipa::openapi::HttpMethod;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::{PathItemExt, routes};
 
-use access::{Needs, guarded};
+use access::guarded;
 
 use crate::access::Scope;
 use unroof_core::input::cursor::nearest_names;
@@ -107,7 +107,7 @@ pub use openapi::document;
 pub use server::{StopSignals, serve, serve_metrics};
 pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
-/// Calls a macro with the handlers of all routes, each after what it needs of its caller: the name of a scope, or `anyone`.
+/// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
     ($with:ident) => {
         $with! {
@@ -164,53 +164,53 @@ macro_rules! with_handlers {
     };
 }
 
-/// Needs of a route, by its word in the list.
-macro_rules! needs {
+/// The scope that a route needs, by its word in the list.
+macro_rules! needed {
     (anyone) => {
-        Needs::Nothing
+        None
     };
     (read) => {
-        Needs::Scope(Scope::Read)
+        Some(Scope::Read)
     };
     (ask) => {
-        Needs::Scope(Scope::Ask)
+        Some(Scope::Ask)
     };
     (observe) => {
-        Needs::Scope(Scope::Observe)
+        Some(Scope::Observe)
     };
     (admin) => {
-        Needs::Scope(Scope::Admin)
+        Some(Scope::Admin)
     };
 }
 
 /// Routes handlers by the path and methods that they declare. `utoipa_axum` would make the API document as well, and
 /// the code for it is 2 MB of the program.
 macro_rules! router_of {
-    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needed:ident $module:ident :: $handler:ident),+ $(,)?) => {
         paste! {
             Router::new()$(.route(
                 &$module::[<__path_ $handler>]::path(),
-                guarded(needs!($needs), on(methods_of::<$module::[<__path_ $handler>]>(), $module::$handler)),
+                guarded(needed!($needed), on(methods_of::<$module::[<__path_ $handler>]>(), $module::$handler)),
             ))+
         }
     };
 }
 
-/// The paths that handlers declare, with their methods and what they need of their callers.
+/// The paths that handlers declare, with their methods and the scopes that they need.
 macro_rules! declared {
-    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needed:ident $module:ident :: $handler:ident),+ $(,)?) => {
         paste! {
             [$((
                 $module::[<__path_ $handler>]::path(),
                 $module::[<__path_ $handler>]::methods(),
-                needs!($needs),
+                needed!($needed),
             )),+]
         }
     };
 }
 
-/// The routes with their methods, and what they need of their callers.
-fn declared_routes() -> Vec<(String, Vec<HttpMethod>, Needs)> {
+/// The routes with their methods, and the scopes that they need.
+fn declared_routes() -> Vec<(String, Vec<HttpMethod>, Option<Scope>)> {
     with_handlers!(declared).into()
 }
 
@@ -218,11 +218,8 @@ fn declared_routes() -> Vec<(String, Vec<HttpMethod>, Needs)> {
 #[must_use]
 pub fn needed_scopes() -> Vec<(String, Option<Scope>)> {
     let routes = declared_routes().into_iter();
-    let routes = routes.map(|(path, _, needs)| (path, needs));
-    routes
-        .chain(ui::needs())
-        .map(|(path, needs)| (path, needs.scope()))
-        .collect()
+    let routes = routes.map(|(path, _, needed)| (path, needed));
+    routes.chain(ui::needed_scopes()).collect()
 }
 
 /// The route of a path as long as it: `{…}` stands for whatever is written there.
@@ -283,7 +280,7 @@ fn methods_of_path(path: &str) -> Vec<&'static str> {
 
 /// The API document of handlers.
 macro_rules! document_of {
-    ($($needs:ident $module:ident :: $handler:ident),+ $(,)?) => {
+    ($($needed:ident $module:ident :: $handler:ident),+ $(,)?) => {
         OpenApiRouter::<App>::with_openapi(openapi::description())
             $(.routes(routes!($module::$handler)))+
             .into_openapi()

@@ -32,7 +32,7 @@ impl PerAddress {
         }
     }
 
-    /// Counts a connection, until the answer is dropped. A trusted proxy has the connections of all its clients, and the
+    /// Counts a connection until the result is dropped. A trusted proxy has the connections of all its clients, and the
     /// Unix socket has no address: neither is counted.
     ///
     /// # Errors

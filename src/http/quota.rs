@@ -33,8 +33,8 @@ const BYTES_PER_POINT: usize = 16 * 1024;
 /// Charges after which idle clients are forgotten, or more if more clients are remembered.
 const BETWEEN_SWEEPS: usize = 1024;
 
-/// Points of a request to a route that needs a scope; one that needs none stores something. `length` is that of its body, none if it is not stated, which costs
-/// all that there can be.
+/// Points of a request to a route that needs a scope; a route that needs none stores something. `length` is that of the body, none
+/// if it is not stated, which costs all that there can be.
 pub(super) fn cost(needed: Option<Scope>, length: Option<usize>) -> usize {
     match needed {
         Some(Scope::Read | Scope::Admin) => READ,

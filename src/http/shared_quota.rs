@@ -39,7 +39,8 @@ impl SharedQuotas {
     pub(super) async fn charge(
         &self,
         quotas: &Quotas,
-        (client, points): (&Client, usize),
+        client: &Client,
+        points: usize,
         now: Timestamp,
         own: Rest,
     ) -> Result<Rest, Exhausted> {

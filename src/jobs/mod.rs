@@ -1,5 +1,6 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
-//! come into force, estimate models whose sheets have changed, check the database, and close lost imports. [`Jobs::start`] is the one place that starts them.
+//! come into force, estimate models whose sheets have changed, check the database, and close lost imports.
+//! [`Jobs::start`] is the one place that starts them.
 
 mod attempts;
 mod change_feed;

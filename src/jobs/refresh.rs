@@ -13,7 +13,9 @@ use crate::import::{
     CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, lines, without_secrets,
 };
 use crate::secrets::{AMBIGUOUS, is_certain};
-use crate::storage::{DbTime, ImportOrder, ImportOutcome, ImportRow, ImportSelection, StoreError};
+use crate::storage::{
+    DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError,
+};
 use unroof_core::catalog::UnknownFormat;
 use unroof_core::estimate::CancelToken;
 
@@ -31,6 +33,11 @@ const SHORTEST_PERIOD: Duration = Duration::from_mins(1);
 const FIRST_PAUSE: Duration = Duration::from_mins(1);
 /// Number of latest runs in which consecutive failures are counted.
 const RUNS_LOOKED_AT: u32 = 12;
+/// Difference between the clocks of replicas. A run that began later than this from now was made while a clock was ahead, and
+/// does not count: the next one would wait until its time is reached.
+const CLOCKS_DIFFER: Duration = Duration::from_mins(1);
+/// Pause after which the clock is read again, which may have been set.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 impl FromStr for Refresh {
     type Err = String;
@@ -141,7 +148,7 @@ impl Jobs {
                     PAUSE_WITHOUT_DATABASE
                 }
             };
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(pause.min(LONGEST_PAUSE)).await;
         }
     }
 
@@ -179,13 +186,16 @@ impl Jobs {
             source: vec![source.to_owned()],
             ..ImportSelection::default()
         };
-        let newest = ImportOrder::NEWEST;
-        let runs = self.store.imports(&of_source, newest, None, RUNS_LOOKED_AT);
+        let (now, newest) = (self.clock.now(), ImportOrder::NEWEST);
+        let latest = now.checked_add(CLOCKS_DIFFER).unwrap_or(now);
+        let up_to = ImportPlace::Started(latest, Uuid::max());
+        let runs = self
+            .store
+            .imports(&of_source, newest, Some(&up_to), RUNS_LOOKED_AT);
         let runs = runs.await?;
-        let pause = refresh.due_at(&runs).and_then(|due_at| {
-            let pause = self.clock.now().duration_until(due_at);
-            Duration::try_from(pause).ok()
-        });
+        let pause = refresh
+            .due_at(&runs)
+            .and_then(|due_at| Duration::try_from(now.duration_until(due_at)).ok());
         Ok(match pause {
             Some(pause) if !pause.is_zero() => Err(pause),
             _ => Ok(runs),

@@ -1,12 +1,13 @@
 //! The audit log. Its rows are written in the transactions of the changes that they record.
 
 use serde::Serialize;
-use sqlx::{AssertSqlSafe, Connection, FromRow};
+use sqlx::{Connection, FromRow};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
 use super::connection::on_connection;
+use super::newer_tables::require_own_tables;
 use super::query::{Query, bound};
 use super::{DbTime, Store, StoreError};
 
@@ -67,6 +68,7 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             let mut transaction = connection.begin_with(self.begin()).await?;
+            require_own_tables(&mut *transaction).await?;
             let written = bound!(query, query).execute(&mut *transaction).await?.rows_affected();
             if written > 0 {
                 bound!(query, inserted(&entry)).execute(&mut *transaction).await?;

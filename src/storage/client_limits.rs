@@ -52,7 +52,9 @@ impl Store {
             .bind(cost)
             .bind(now + micros(charge.whole) - cost)
             .bind(now);
-        let row: Option<(i64,)> = self.written_row(query).await?;
+        // A single statement, since every request waits for it; what it writes no later version reads.
+        let _writer = self.wait_to_write().await?;
+        let row: Option<(i64,)> = self.row(query).await?;
         let left = |(whole_at,): (i64,)| u64::try_from(whole_at - now).unwrap_or_default();
         Ok(row.map(left).map(Duration::from_micros))
     }

@@ -12,6 +12,23 @@ use super::{Store, StoreError};
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
+/// One program migrates at a time. Then the transactions that write are waited for, and later ones wait for the end of this
+/// one: those of an older program see the new migration.
+const HOLD_WRITERS: &str = "
+    DO $$
+    BEGIN
+        PERFORM pg_advisory_xact_lock(hashtext('unroof'), hashtext('migrations'));
+        IF to_regclass('store_version') IS NOT NULL THEN
+            PERFORM FROM store_version FOR UPDATE;
+        END IF;
+    END
+    $$";
+
+/// The newest migration of this program, which is the same for both databases.
+pub(super) fn own_migration() -> i64 {
+    newest_of(&SQLITE_MIGRATIONS)
+}
+
 impl Store {
     /// The migrations of this program.
     pub(super) fn migrations(&self) -> &'static Migrator {
@@ -41,18 +58,23 @@ impl Store {
 
     async fn apply_migrations(&self) -> Result<(), StoreError> {
         let migrations = self.migrations();
-        let newest = newest_of(migrations);
+        let newest = own_migration();
         match &self.pool {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection
-            // of its own has no limits in time, and says what is wrong where the pool says only that it waited.
+            // A connection of its own has no limits in time, and says what is wrong where the pool says only that it
+            // waited.
             Pool::Postgres {
                 without_timeouts, ..
             } => {
                 let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
                 let mut connection = self.in_time(connecting).await?;
-                migrations.run_direct(None, &mut connection, false).await?;
+                let mut transaction = connection.begin().await?;
+                sqlx::query(HOLD_WRITERS).execute(&mut *transaction).await?;
+                migrations
+                    .run_direct(None, &mut *transaction, false)
+                    .await?;
                 let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
-                note.execute(&mut connection).await?;
+                note.execute(&mut *transaction).await?;
+                transaction.commit().await?;
                 replace_views(&mut connection).await?;
                 connection.close().await?;
             }
@@ -76,7 +98,7 @@ impl Store {
     /// The database is unreachable, or its tables are older than this program or belong to a different build.
     pub(super) async fn require_tables(&self) -> Result<(), StoreError> {
         const SQL: &str = "SELECT max(version) FROM _sqlx_migrations";
-        let newest = newest_of(self.migrations());
+        let newest = own_migration();
         let reading = on_pool!(self, pool => {
             self.in_time(Box::pin(async {
                 let applied: (Option<i64>,) = sqlx::query_as(SQL).fetch_one(pool).await?;

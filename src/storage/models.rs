@@ -10,8 +10,8 @@ use super::connection::on_connection;
 use super::estimates::AsOf;
 use super::list::NamePrefix;
 use super::names::ChangeKind;
+use super::newer_tables::take_numbers;
 use super::query::Query;
-use super::record::ADVANCE_VERSION;
 use super::recording::MODEL;
 use super::rows::{Connected, Piece, Rows, Statement};
 use super::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
@@ -348,8 +348,7 @@ impl Store {
         on_connection!(self, within_write_timeout, connection => {
             connection.prepare_rows(&WRITE).await?;
             let mut transaction = connection.begin_with(self.begin()).await?;
-            let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
-            let version: i64 = advance.fetch_one(&mut *transaction).await?;
+            let version = take_numbers(&mut *transaction, count).await?;
             let written = rows(records, version - count);
             transaction.write_rows(&WRITE, &written).await?;
             transaction.commit().await?;

@@ -4,16 +4,27 @@ use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
 use super::database::on_pool;
+use super::migrate::own_migration;
 use super::program::NewerTables;
+use super::query::Query;
 use super::refusal::Refusal;
+use super::rows::{Connected, Either};
 use super::{Store, StoreError};
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
-const PROGRAM: &str = "SELECT version FROM program WHERE id = 1";
+const PROGRAM: &str = "SELECT program FROM store_version WHERE id = 1";
 
-/// Notes which program applied the newest migration.
+/// Notes the newest migration, and which program applied it.
 pub(super) const NOTE_PROGRAM: &str =
-    "UPDATE program SET migration = $1, version = $2 WHERE id = 1 AND migration < $1";
+    "UPDATE store_version SET migration = $1, program = $2 WHERE id = 1 AND migration < $1";
+
+/// Takes the writers' lock and reserves this many sequence numbers, unless the tables are those of a newer program.
+pub(super) const ADVANCE_VERSION: &str = "
+    UPDATE store_version SET version = version + $1 WHERE id = 1 AND migration <= $2 RETURNING version";
+
+const WRITERS: &str = "SELECT migration, program FROM store_version WHERE id = 1";
+/// The tables stay as they are until the end of the transaction. Other writers do not wait for it.
+const HELD: &str = " FOR KEY SHARE";
 
 /// A migration that was applied to the tables.
 #[derive(Debug, FromRow)]
@@ -46,6 +57,43 @@ fn newest_unknown(
     match unknown.clone().find(|row| row.version < newest) {
         Some(other) => Err(StoreError::OtherTables(other.version)),
         None => Ok(unknown.next_back().map(|row| row.version)),
+    }
+}
+
+/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
+///
+/// # Errors
+/// The query fails, or the tables are those of a newer program.
+pub(super) async fn take_numbers(
+    transaction: &mut impl Connected,
+    count: i64,
+) -> Result<i64, StoreError> {
+    let advance = Query::new(ADVANCE_VERSION)
+        .bind(count)
+        .bind(own_migration());
+    if let Some((last,)) = transaction.read_row(advance).await? {
+        return Ok(last);
+    }
+    require_own_tables(transaction).await?;
+    Err(sqlx::Error::RowNotFound.into())
+}
+
+/// Refuses in a transaction that writes if the tables are those of a newer program.
+///
+/// # Errors
+/// The query fails, or they are.
+pub(super) async fn require_own_tables(transaction: &mut impl Connected) -> Result<(), StoreError> {
+    let writers = match transaction.either() {
+        Either::Postgres(_) => Query::new(WRITERS).text(HELD),
+        Either::Sqlite(_) => Query::new(WRITERS),
+    };
+    let newest: Option<(i64, String)> = transaction.read_row(writers).await?;
+    match newest.filter(|(migration, _)| *migration > own_migration()) {
+        Some((migration, program)) => {
+            let newer = NewerTables::new(migration, Some(&program));
+            Err(StoreError::Refused(Refusal::NewerTables(newer)))
+        }
+        None => Ok(()),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use sqlx::AssertSqlSafe;
+use sqlx::Connection;
 
 use super::connection::on_connection;
-use super::rows::FromEitherRow;
+use super::newer_tables::require_own_tables;
+use super::rows::{Connected, FromEitherRow};
 use super::value::Value;
 use super::{Store, StoreError};
 use crate::telemetry::note_query;
@@ -48,7 +49,7 @@ impl<'a> Query<'a> {
 /// A query of sqlx with the parameters of one of ours.
 macro_rules! bound {
     ($query_of_sqlx:ident, $query:expr) => {{
-        let mut query = sqlx::$query_of_sqlx(AssertSqlSafe($query.sql));
+        let mut query = sqlx::$query_of_sqlx(sqlx::AssertSqlSafe($query.sql));
         for value in $query.values {
             query = query.bind(value);
         }
@@ -76,7 +77,7 @@ impl Store {
     ) -> Result<Option<T>, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query_as, query).fetch_optional(connection).await?)
+            connection.read_row(query).await
         })
     }
 
@@ -86,13 +87,27 @@ impl Store {
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
         let _writer = self.wait_to_write().await?;
-        self.row(query).await
+        on_connection!(self, connection => {
+            note_query(&query.sql);
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            require_own_tables(&mut *transaction).await?;
+            let row = transaction.read_row(query).await?;
+            transaction.commit().await?;
+            Ok(row)
+        })
     }
 
     /// Writes in its turn; how many rows were written.
     pub(super) async fn write(&self, query: Query<'_>) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        self.execute(query).await
+        on_connection!(self, connection => {
+            note_query(&query.sql);
+            let mut transaction = connection.begin_with(self.begin()).await?;
+            require_own_tables(&mut *transaction).await?;
+            let written = bound!(query, query).execute(&mut *transaction).await?;
+            transaction.commit().await?;
+            Ok(written.rows_affected())
+        })
     }
 
     /// Executes a statement; how many rows were written.

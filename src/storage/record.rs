@@ -6,6 +6,7 @@ use std::ops::Range;
 use sqlx::{Connection, Executor, SqlSafeStr};
 
 use super::connection::on_connection;
+use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
@@ -14,10 +15,6 @@ use super::{Store, StoreError, tables};
 
 /// Times that a plan is made without the lock, while other writers commit.
 const MOST_TRIES: usize = 3;
-
-/// Takes the writers' lock and reserves this many sequence numbers.
-pub(super) const ADVANCE_VERSION: &str =
-    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
 
 impl Store {
     /// Stores an estimate and its sheets in one transaction. Stored content is unchanged, but a new source of a known
@@ -97,8 +94,7 @@ impl Store {
                 // The version is the lock of the writers: from here to the end there are two round trips. A look that
                 // found what was there before is not a new version.
                 let count = if is_empty { 0 } else { ready.count };
-                let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(count);
-                let mut version: i64 = advance.fetch_one(&mut *transaction).await?;
+                let mut version = take_numbers(&mut *transaction, count).await?;
                 let mut base = version - count;
                 if ready.version != base && tries < MOST_TRIES {
                     // What another writer has committed is read without the lock.
@@ -108,9 +104,8 @@ impl Store {
                 }
                 if ready.version != base {
                     ready = Ready::make(&mut *transaction, work).await?;
-                    let advance = sqlx::query_scalar(ADVANCE_VERSION).bind(ready.count);
                     base = version;
-                    version = advance.fetch_one(&mut *transaction).await?;
+                    version = take_numbers(&mut *transaction, ready.count).await?;
                 }
                 tables::write(&mut *transaction, work, &ready.plan, &ready.announced, base).await?;
                 transaction.commit().await?;

@@ -12,6 +12,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite, SqliteConnection};
 
 use super::StoreError;
+use super::query::{Query, bound};
 use super::value::{Kind, Value};
 
 /// Rows for one statement, each with a value per column.
@@ -186,9 +187,23 @@ pub(super) trait Connected {
 
     /// The number that a query without parameters finds.
     async fn read_number(&mut self, sql: &'static str) -> Result<i64, StoreError> {
+        let row: Option<(i64,)> = self.read_row(Query::new(sql)).await?;
+        let (number,) = row.ok_or(sqlx::Error::RowNotFound)?;
+        Ok(number)
+    }
+
+    /// The row that a query finds, if there is one.
+    async fn read_row<T: FromEitherRow>(
+        &mut self,
+        query: Query<'_>,
+    ) -> Result<Option<T>, StoreError> {
         Ok(match self.either() {
-            Either::Postgres(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
-            Either::Sqlite(connection) => sqlx::query_scalar(sql).fetch_one(connection).await?,
+            Either::Postgres(connection) => {
+                bound!(query_as, query).fetch_optional(connection).await?
+            }
+            Either::Sqlite(connection) => {
+                bound!(query_as, query).fetch_optional(connection).await?
+            }
         })
     }
 

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::audit::{AuditAction, AuditEntry};
 use super::connection::on_connection;
 use super::names::stored_names;
+use super::newer_tables::require_own_tables;
 use super::query::Query;
 use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use crate::access::Actor;
@@ -387,6 +388,7 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         on_connection!(self, connection => {
             let mut transaction = connection.begin_with(self.begin()).await?;
+            require_own_tables(&mut *transaction).await?;
             let noted = sqlx::query(END_LEASE)
                 .bind(lease.id)
                 .bind(lease.lease_id)

@@ -68,7 +68,9 @@ impl Store {
     }
 
     fn refuse(&self, refusal: Refusal) {
-        if self.writing.set(Some(refusal)).is_none() {
+        let is_first = self.writing.set(Some(refusal)).is_none();
+        // Tables of a newer program stay so.
+        if is_first && !matches!(refusal, Refusal::NewerTables(_)) {
             tokio::spawn(self.clone().await_writes());
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::http::access::Needs;
+use crate::access::Scope;
 use crate::http::declared_routes;
 
 /// Name of the scheme.
@@ -17,11 +17,11 @@ pub(super) fn describe(document: &mut Value) {
                         of read, ask, observe and admin includes those before it. A service that only its own machine can \
                         reach needs no key, and others may let callers without one read or ask.",
     }});
-    for (path, methods, needs) in declared_routes() {
+    for (path, methods, needed) in declared_routes() {
         for method in methods {
             let method = method_name(&method);
             if let Some(operation) = document["paths"][path.as_str()][method].as_object_mut() {
-                describe_operation(operation, needs);
+                describe_operation(operation, needed);
             }
         }
     }
@@ -36,8 +36,8 @@ fn method_name(method: &utoipa::openapi::HttpMethod) -> &'static str {
     }
 }
 
-fn describe_operation(operation: &mut Map<String, Value>, needs: Needs) {
-    let Needs::Scope(scope) = needs else {
+fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>) {
+    let Some(scope) = needed else {
         operation.insert("security".to_owned(), json!([]));
         return;
     };

@@ -26,17 +26,17 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::{MethodRouter, get, post};
 
-use super::access::{Needs, guarded};
+use super::access::guarded;
 use super::app::App;
 use crate::access::Scope;
 
 pub(super) use answer::{HTML, as_page};
 
-/// The pages, each with what it needs of its caller.
-fn pages() -> [(Needs, &'static str, MethodRouter<App>); 15] {
-    const READ: Needs = Needs::Scope(Scope::Read);
-    const ASK: Needs = Needs::Scope(Scope::Ask);
-    const NOTHING: Needs = Needs::Nothing;
+/// The pages, each with the scope that it needs.
+fn pages() -> [(Option<Scope>, &'static str, MethodRouter<App>); 15] {
+    const READ: Option<Scope> = Some(Scope::Read);
+    const ASK: Option<Scope> = Some(Scope::Ask);
+    const NOTHING: Option<Scope> = None;
     [
         (NOTHING, "/", get(async || Redirect::temporary("/ui/"))),
         (NOTHING, "/ui", get(async || Redirect::permanent("/ui/"))),
@@ -66,12 +66,13 @@ fn pages() -> [(Needs, &'static str, MethodRouter<App>); 15] {
 
 /// The routes of the pages.
 pub(super) fn routes() -> Router<App> {
-    let add = |router: Router<App>, (needs, path, route)| router.route(path, guarded(needs, route));
+    let add =
+        |router: Router<App>, (needed, path, route)| router.route(path, guarded(needed, route));
     pages().into_iter().fold(Router::new(), add)
 }
 
-/// Needs of each page.
-pub(super) fn needs() -> impl Iterator<Item = (String, Needs)> {
+/// The path of each page, with the scope that it needs.
+pub(super) fn needed_scopes() -> impl Iterator<Item = (String, Option<Scope>)> {
     let pages = pages().into_iter();
-    pages.map(|(needs, path, _)| (path.to_owned(), needs))
+    pages.map(|(needed, path, _)| (path.to_owned(), needed))
 }

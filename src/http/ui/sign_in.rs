@@ -11,12 +11,13 @@ use url::form_urlencoded;
 
 use super::answer::{html, of};
 use super::layout::Page;
-use crate::access::{Actor, Identity, NewKey};
+use crate::access::{Actor, Identity};
 use crate::http::access::{SESSION, Sender, session};
 use crate::http::app::App;
 use crate::http::extract::{FormBody, Query};
 use crate::http::hosts::is_from_own_page;
-use crate::http::problem::{FORBIDDEN, INTERNAL, Problem, UNAUTHORIZED};
+use crate::http::keys::random_key;
+use crate::http::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 
 /// Time for which a browser stays signed in.
 const SESSION_TIME: SignedDuration = SignedDuration::from_hours(12);
@@ -100,10 +101,7 @@ pub(super) async fn leave(
 /// A new session of a key: its text.
 async fn begin(app: &App, key: &str, actor: Actor) -> Result<String, Problem> {
     let key = app.key(key).await?;
-    let session = NewKey::random().map_err(|error| {
-        tracing::error!(%error, "the system has no random numbers");
-        Problem::new(INTERNAL, "the session could not be made")
-    })?;
+    let session = random_key()?;
     let actor = Actor {
         identity: Identity::Key {
             id: key.id,

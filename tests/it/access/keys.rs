@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use axum::http::Method;
 use serde_json::{Value, json};
 use unroof::access::Scope;
+use unroof::http::needed_scopes;
 
+use super::routes::{content, filled};
 use super::{get, key, post, send, service};
 use crate::support::{on_each_database, sheet, sheet_of};
 
@@ -123,10 +125,9 @@ async fn a_key_is_shown_once_and_refused_on_every_replica_within_a_second_of_its
         let list = get(&api, "/keys", &admin).await;
         assert_eq!(list.rows().len(), 2);
         assert!(!list.text().contains(text));
-        let stored = database
-            .texts("SELECT name FROM api_keys WHERE name LIKE 'unroof%'")
-            .await;
-        assert!(stored.is_empty());
+        for (table, rows) in content(database).await {
+            assert!(!rows.iter().any(|row| row.contains(text)), "{table}");
+        }
 
         let path = format!("/keys/{}", made["id"].as_str().unwrap());
         let revoke = send(&api, Method::DELETE, &path, &admin, &Value::Null).await;
@@ -146,6 +147,39 @@ async fn a_key_is_shown_once_and_refused_on_every_replica_within_a_second_of_its
         send(&api, Method::DELETE, unknown, &admin, &Value::Null)
             .await
             .problem(404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_does_not_see_which_key_stored_something_first() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let first = key(&store, "the first desk", Scope::Observe).await;
+        let second = key(&store, "the second desk", Scope::Observe).await;
+        let created = post(&api, "/infer", &first, &sheet()).await;
+        assert_eq!(created.status, 201, "{}", created.text());
+        let id = created.id();
+        // It is known to all: who stored it gets the same answer as who did not.
+        let own = post(&api, "/infer", &first, &sheet()).await;
+        let other = post(&api, "/infer", &second, &sheet()).await;
+        assert_eq!((own.status, &own.headers), (other.status, &other.headers));
+        assert_eq!(own.text(), other.text());
+        let keys = store.keys().await.unwrap();
+        let key = keys
+            .iter()
+            .find(|key| key.name == "the first desk")
+            .unwrap();
+        for (path, needed) in needed_scopes() {
+            if needed.is_none_or(|needed| needed > Scope::Observe) || path == "/changes/stream" {
+                continue;
+            }
+            let path = filled(&path, &id, &id, &id);
+            let seen = get(&api, &path, &second).await;
+            for secret in [&key.name, &key.id.to_string()] {
+                assert!(!seen.text().contains(secret), "{path}: {}", seen.text());
+            }
+        }
     })
     .await;
 }

@@ -7,6 +7,7 @@ mod pages;
 mod routes;
 mod serve;
 mod shared_limits;
+mod single_sign_on;
 #[cfg(target_os = "linux")]
 mod sockets;
 

@@ -1,6 +1,7 @@
 //! Every route of the list: what a key of each scope may do there.
 
-use axum::http::Method;
+use axum::body::Body;
+use axum::http::{Method, Request};
 use serde_json::{Value, json};
 use unroof::access::Scope;
 use unroof::http::needed_scopes;
@@ -21,7 +22,7 @@ const METHODS: [Method; 5] = [
 const OF_THE_SERVICE: [&str; 1] = ["readiness"];
 
 /// A path with something that is there in each place.
-fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> String {
+pub(super) fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> String {
     let id = match path {
         path if path.starts_with("/estimates") => estimate,
         path if path.starts_with("/webhooks") => webhook,
@@ -38,7 +39,7 @@ fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> String {
 }
 
 /// Every row of every table, as text.
-async fn content(database: &TestDatabase) -> Vec<(String, Vec<String>)> {
+pub(super) async fn content(database: &TestDatabase) -> Vec<(String, Vec<String>)> {
     let is_file = database.name == "SQLite";
     let names = if is_file {
         "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -82,12 +83,17 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
         let routes = needed_scopes();
         assert!(routes.len() > 55, "{}", routes.len());
         for (path, _) in &routes {
-            // A stream has no end.
-            if path == "/changes/stream" {
-                continue;
-            }
+            let is_stream = path == "/changes/stream";
             let path = filled(path, &sheet_id, &estimate, &webhook);
             for method in METHODS {
+                // A stream has no end: its head is enough.
+                if is_stream && method == Method::GET {
+                    let request =
+                        Request::get(&path).header("authorization", format!("Bearer {read}"));
+                    let answer = api.begin(request.body(Body::empty()).unwrap()).await;
+                    assert_eq!(answer.status(), 200);
+                    continue;
+                }
                 for body in bodies() {
                     let reply = send(&api, method.clone(), &path, &read, &body).await;
                     assert!(

@@ -15,7 +15,7 @@ use crate::support::{Api, Reply};
 
 /// A small catalog: an author's model, its dated alias, a regional and a reseller's copy of it, a model of its own, and
 /// entries that cannot be used.
-fn catalog() -> Value {
+pub(crate) fn catalog() -> Value {
     let sonnet = json!({
         "litellm_provider": "anthropic", "mode": "chat", "max_input_tokens": 200_000,
         "input_cost_per_token": 3e-6, "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 3e-7,

@@ -15,6 +15,7 @@ use unroof::jobs::Refresh;
 use unroof::storage::{ImportOrder, ImportRow, ImportSelection, Store};
 
 use super::catalog;
+use crate::changes::webhooks::Hand;
 use crate::support::{TestDatabase, clock, on_each_database};
 
 /// A catalog's server: counts what it is asked for, and knows its own version.
@@ -165,6 +166,51 @@ async fn a_pull_that_fails_is_on_record_with_its_reason() {
             drop(jobs);
             assert!(error.contains(says) && error.contains(path), "{error}");
         }
+    })
+    .await;
+}
+
+/// Lets a service refresh by a clock until so many runs have ended, and for long enough for another one, if it would.
+async fn runs_by(database: &TestDatabase, hand: &Hand, refresh: &str, runs: usize) -> usize {
+    let app = App::new(database.store().await, hand.clock(), without_models());
+    let _jobs = app.jobs().start(&[refresh.parse().unwrap()]);
+    let store = database.store().await;
+    let has_ended = |row: &ImportRow| row.ended_at.is_some();
+    for _ in 0..600 {
+        if imports(&store)
+            .await
+            .iter()
+            .filter(|row| has_ended(row))
+            .count()
+            >= runs
+        {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    imports(&store).await.len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_was_a_day_ahead_delays_no_pull_and_repeats_none() {
+    on_each_database(async |database: &TestDatabase| {
+        let (hand, publisher) = (Hand::new(), Publisher::default());
+        let url = address_of(publisher.clone()).await;
+        let refresh = format!("litellm={url}/catalog.json@1h");
+        let day = Duration::from_hours(24);
+        hand.advance(day);
+        assert_eq!(runs_by(database, &hand, &refresh, 1).await, 1);
+        hand.set_back(day);
+        assert_eq!(runs_by(database, &hand, &refresh, 2).await, 2);
+        assert_eq!(runs_by(database, &hand, &refresh, 2).await, 2);
+        hand.advance(Duration::from_hours(1));
+        assert_eq!(runs_by(database, &hand, &refresh, 3).await, 3);
+        // Clocks of replicas differ by seconds: what another one has just pulled is not pulled again.
+        hand.set_back(Duration::from_secs(30));
+        assert_eq!(runs_by(database, &hand, &refresh, 3).await, 3);
+        assert_eq!(publisher.asked.load(Ordering::SeqCst), 3);
+        assert_eq!(publisher.not_modified.load(Ordering::SeqCst), 1);
     })
     .await;
 }

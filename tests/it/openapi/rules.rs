@@ -339,3 +339,36 @@ async fn every_operation_succeeds_as_a_page_prefills_it() {
     let unnamed = shown.api.get("/estimates?nothing=1").await;
     assert_eq!(unnamed.status, StatusCode::BAD_REQUEST);
 }
+
+#[test]
+fn no_route_updates_so_that_no_update_overwrites_another() {
+    let document = committed();
+    for (path, method, operation) in operations(&document) {
+        // Documents are added, and what is removed is removed whole: there is no version that a client could have missed.
+        assert!(
+            ["get", "post", "delete"].contains(&method),
+            "{method} {path}"
+        );
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            assert_ne!(parameter["name"], "if-match", "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn a_deprecated_route_says_so_in_its_answers() {
+    let document = committed();
+    let mut silent = Vec::new();
+    for (path, method, operation) in operations(&document) {
+        let successes = operation["responses"].as_object().unwrap().iter();
+        let mut successes = successes.filter(|(status, _)| status.starts_with('2'));
+        let headers = |answer: &Value| {
+            ["deprecation", "sunset", "link"].map(|name| answer["headers"][name].is_object())
+        };
+        let is_said = successes.all(|(_, answer)| headers(answer) == [true; 3]);
+        if operation["deprecated"] == true && !is_said {
+            silent.push(format!("{method} {path}"));
+        }
+    }
+    assert_none("no Deprecation, Sunset and Link", &silent);
+}

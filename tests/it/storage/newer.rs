@@ -2,13 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+use unroof::access::{Actor, NewKey, Scope};
+use unroof::storage::{NewKeyRow, Refusal, StoreError};
+use uuid::Uuid;
 
+use crate::changes::{Prepared, models};
 use crate::server::{LONGEST_WAIT, Server, client, get, post, run};
-use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, stored_answer, wait_for};
+use crate::support::{
+    NOW, Reply, TestDatabase, on_each_database, on_each_database_blocking, on_postgres, sheet_of,
+    stored_answer, wait_for,
+};
 
 /// Adds the migration of a program that there is not yet.
-fn add_newer_migration(database: &TestDatabase) {
+async fn add_newer_migration(database: &TestDatabase) {
     let checksum = match database.name {
         "SQLite" => "x'00'",
         _ => "'\\x00'::bytea",
@@ -16,9 +24,9 @@ fn add_newer_migration(database: &TestDatabase) {
     let sql = format!(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
          VALUES (9999, 'made up', TRUE, {checksum}, 0);
-         UPDATE program SET migration = 9999, version = '9.8.7'"
+         UPDATE store_version SET migration = 9999, program = '9.8.7'"
     );
-    wait_for(database.execute(&sql));
+    database.execute(&sql).await;
 }
 
 /// The service reads, and says which version writes.
@@ -61,7 +69,7 @@ fn a_program_older_than_its_tables_reads_and_does_not_write() {
         let (id, document) = estimate(&first);
         let (ended, log) = first.stop();
         assert!(ended.success(), "{log}");
-        add_newer_migration(database);
+        wait_for(add_newer_migration(database));
 
         let server = Server::start(&database.url);
         server.wait_for_log("this service only reads");
@@ -80,7 +88,7 @@ fn a_running_program_stops_writing_when_its_tables_become_newer() {
     on_each_database_blocking(|database| {
         let server = Server::start(&database.url);
         let (id, document) = estimate(&server);
-        add_newer_migration(database);
+        wait_for(add_newer_migration(database));
         let began = Instant::now();
         let client = client();
         while get(&client, &format!("{}/readyz", server.address)).0 == 200 {
@@ -89,6 +97,98 @@ fn a_running_program_stops_writing_when_its_tables_become_newer() {
         }
         assert_only_reads(&server, &id, &document);
     });
+}
+
+/// The refusal of a replica that has not looked at the tables since they became newer.
+fn assert_refused(reply: &Reply, what: &str) {
+    let problem = reply.problem(503);
+    assert_eq!(problem["type"], "/problems/no-writes", "{what}: {problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("unroof 9.8.7"), "{what}: {detail}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_writes_refuses_newer_tables_by_itself() {
+    on_each_database(async |database: &TestDatabase| {
+        let writes = [
+            ("/infer", sheet_of("m-2")),
+            ("/catalogs?format=litellm", crate::import::catalog()),
+            ("/keys", json!({"name": "desk", "scope": "read"})),
+            ("/webhooks", json!({"url": "https://93.184.216.34/hook"})),
+        ];
+        let first = database.api().await;
+        let id = first.store(&sheet_of("m-1")).await;
+        // No replica knows what another one has seen.
+        let mut replicas = Vec::new();
+        for _ in &writes {
+            replicas.push(database.api().await);
+        }
+        add_newer_migration(database).await;
+        let rows = "SELECT (SELECT count(*) FROM audit) + (SELECT count(*) FROM price_sheets)";
+        let before = database.number(rows).await;
+        for ((path, body), replica) in writes.into_iter().zip(replicas) {
+            assert_refused(&replica.post(path, body.to_string()).await, path);
+            // From then on without asking the database.
+            assert_refused(&replica.get("/readyz").await, path);
+            let stored = replica.get(&format!("/estimates/{id}")).await;
+            assert_eq!(stored.status, 200, "{path}");
+        }
+        let sheets = first.get("/price-sheets").await.rows();
+        let withdraw = format!(
+            "/price-sheets/{}/withdraw",
+            sheets[0]["id"].as_str().unwrap()
+        );
+        let reason = json!({"reason": "it was called off"}).to_string();
+        assert_refused(&first.post(&withdraw, reason).await, "withdraw");
+        assert_eq!(database.number(rows).await, before, "{}", database.name);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_waits_for_a_migration_is_refused_after_it() {
+    on_postgres(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let mut connection = PgConnection::connect(&database.url).await.unwrap();
+        let mut migrating = connection.begin().await.unwrap();
+        sqlx::raw_sql("UPDATE store_version SET migration = 9999, program = '9.8.7'")
+            .execute(&mut *migrating)
+            .await
+            .unwrap();
+        let recording = Prepared::new().of(&models(0..1)[0]);
+        let new = NewKeyRow {
+            id: Uuid::new_v4(),
+            name: "desk",
+            scope: Scope::Read,
+            hash: NewKey::random().unwrap().hash,
+            created_at: NOW.parse().unwrap(),
+            expires_at: None,
+        };
+        let migrate = async {
+            let waiting = "SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'";
+            let began = Instant::now();
+            while database.number(waiting).await < 2 {
+                assert!(began.elapsed() < LONGEST_WAIT, "no write waits");
+            }
+            migrating.commit().await.unwrap();
+        };
+        let (recorded, added, ()) = tokio::join!(
+            store.record(std::slice::from_ref(&recording)),
+            store.add_key(new, 1, &Actor::COMMAND_LINE),
+            migrate,
+        );
+        for refused in [recorded.map(drop), added.map(drop)] {
+            let refusal = refused.as_ref().err().and_then(StoreError::refusal);
+            assert!(
+                matches!(refusal, Some(Refusal::NewerTables(_))),
+                "{refused:?}"
+            );
+        }
+        let rows = "SELECT (SELECT count(*) FROM api_keys) + (SELECT count(*) FROM price_sheets)";
+        assert_eq!(database.number(rows).await, 0);
+    })
+    .await;
 }
 
 #[test]
