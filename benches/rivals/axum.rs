@@ -12,9 +12,10 @@
     reason = "a bench says what it measured, and ends where it cannot"
 )]
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io::BufRead;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -35,6 +36,8 @@ use uuid::Uuid;
 const LARGEST: usize = 4 << 20;
 /// Events that wait for a subscriber.
 const WAITING: usize = 16;
+/// Time between two changes.
+const BETWEEN: Duration = Duration::from_millis(100);
 const JSON: (header::HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
 const TAG: &str = "\"a-tag\"";
 
@@ -125,10 +128,10 @@ async fn publish(State(shared): State<Shared>, text: String) -> StatusCode {
 
 async fn subscribe(count: usize, address: &str, path: &str) {
     let (came, mut coming) = mpsc::unbounded_channel();
-    for _ in 0..count {
+    for number in 0..count {
         let mut stream = TcpStream::connect(address).await.unwrap();
         send(&mut stream, address, "GET", path, "").await;
-        tokio::spawn(note_events(stream, came.clone()));
+        tokio::spawn(note_events(number, stream, came.clone()));
     }
     // Every stream says that it has begun.
     wait_for_all(&mut coming, count, b"HTTP/1.1 200").await;
@@ -139,6 +142,9 @@ async fn subscribe(count: usize, address: &str, path: &str) {
         let mut word = || words.next().unwrap_or_default();
         let (method, path, body) = (word(), word(), word());
         let mut trigger = TcpStream::connect(address).await.unwrap();
+        // What else belongs to the change before.
+        tokio::time::sleep(BETWEEN).await;
+        while coming.try_recv().is_ok() {}
         let began = Instant::now();
         send(&mut trigger, address, method, path, body).await;
         let (first, last) = wait_for_all(&mut coming, count, b"data:").await;
@@ -155,31 +161,32 @@ async fn send(stream: &mut TcpStream, address: &str, method: &str, path: &str, b
     stream.write_all(request.as_bytes()).await.unwrap();
 }
 
-type Came = (Instant, Vec<u8>);
+/// The number of a stream, and what came of it when.
+type Came = (usize, Instant, Vec<u8>);
 
 /// Says when each piece of a stream came.
-async fn note_events(mut stream: TcpStream, came: mpsc::UnboundedSender<Came>) {
+async fn note_events(number: usize, mut stream: TcpStream, came: mpsc::UnboundedSender<Came>) {
     let mut piece = vec![0; 16 << 10];
     loop {
         let length = stream.read(&mut piece).await.unwrap();
         assert!(length > 0, "a stream has ended");
-        let _ = came.send((Instant::now(), piece[..length].to_vec()));
+        let _ = came.send((number, Instant::now(), piece[..length].to_vec()));
     }
 }
 
-/// Waits until this text has come as often as there are streams; when the first and the last came.
+/// Waits until this text has come of every stream; when the first and the last of them came.
 async fn wait_for_all(
     coming: &mut mpsc::UnboundedReceiver<Came>,
     count: usize,
     text: &[u8],
 ) -> (Instant, Instant) {
-    let mut times = Vec::new();
+    let mut times = HashMap::new();
     while times.len() < count {
-        let (at, piece) = coming.recv().await.unwrap();
+        let (number, at, piece) = coming.recv().await.unwrap();
         if piece.windows(text.len()).any(|part| part == text) {
-            times.push(at);
+            times.entry(number).or_insert(at);
         }
     }
-    times.sort();
-    (times[0], times[count - 1])
+    let (first, last) = (times.values().min(), times.values().max());
+    (*first.unwrap(), *last.unwrap())
 }

@@ -23,8 +23,9 @@ def write(rows):
     lines = [HEAD, machine(), "", "| row | what | compared with | goal | measured | met |", "|---|---|---|---|---|---|"]
     notes = []
     for row in rows:
-        result = kept(row) or {"missing": f"run `just bench {row.name}`"}
-        lines += [line(row, name, goal, result) for name, goal in row.goals.items()]
+        result = kept(row) or {"failed": f"run `just bench {row.name}`"}
+        heads = [(f"`{row.name}`", row.what), *[("", "")] * len(row.goals)]
+        lines += [line(head, name, goal, result) for head, (name, goal) in zip(heads, row.goals.items())]
         notes += note(row, result)
     if notes:
         lines += ["", "## Where a goal is not met", "", *notes]
@@ -33,8 +34,8 @@ def write(rows):
     PAGE.write_text("\n".join(lines).rstrip() + "\n")
 
 
-def line(row, name, goal, result):
-    cells = [f"`{row.name}`", row.what, name, goal.text(), *measured(goal, result.get("figures", {}).get(name), result)]
+def line(head, name, goal, result):
+    cells = [*head, name, goal.text(), *measured(goal, result.get("figures", {}).get(name), result)]
     return f"| {' | '.join(cells)} |"
 
 
