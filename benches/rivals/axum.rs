@@ -161,7 +161,7 @@ async fn send(stream: &mut TcpStream, address: &str, method: &str, path: &str, b
     stream.write_all(request.as_bytes()).await.unwrap();
 }
 
-/// The number of a stream, and what came of it when.
+/// The number of a stream, the time at which a piece of it came, and the piece.
 type Came = (usize, Instant, Vec<u8>);
 
 /// Says when each piece of a stream came.

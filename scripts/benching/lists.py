@@ -7,11 +7,11 @@ import tempfile
 import time
 
 from benching.programs import Postgres, Service
-from benching.reads import SHEET
 from benching.rows import REPOSITORY, Row, at_most
 
 FEW, MANY = 1_000, 10_000_000
 REQUESTS = 15
+SHEET = json.loads((REPOSITORY / "benches/plain_sheet.json").read_text())
 # A time within the estimates that `scripts/fill-estimates` writes, and names that it uses.
 AFTER = "2026-01-01T00:10:00Z"
 NAMES = {
@@ -52,7 +52,7 @@ def paths():
 def prepared(url, count):
     """Fills a database with so many estimates, beside one that the service has stored."""
     with Service(url) as service:
-        service.post("/infer", json.dumps(SHEET | {"canonical_model": "author-0/model-0"}))
+        service.post("/infer", json.dumps(SHEET | {"canonical_model": "author/first"}))
         # Its model is estimated soon after it.
         while not json.loads(service.get("/models")[0])["data"]:
             time.sleep(0.1)
