@@ -15,12 +15,12 @@ SHEET = json.loads((REPOSITORY / "benches/plain_sheet.json").read_text())
 # A time within the estimates that `scripts/fill-estimates` writes, and names that it uses.
 AFTER = "2026-01-01T00:10:00Z"
 NAMES = {
-    "provider": "host-7",
-    "model": "model-7",
-    "canonical_model": "author-7/model-7",
-    "region": "region-7",
+    "provider": "host-7-x",
+    "model": "model-7-x",
+    "canonical_model": "author-0-x/model-0-x",
+    "region": "region-7-x",
     "currency": "USD",
-    "q": "model-7",
+    "q": "model-7-",
 }
 
 
@@ -29,19 +29,19 @@ def paths():
     filters = [f"{name}={value}" for name, value in NAMES.items()]
     times = [f"from={AFTER}", f"to={AFTER}", "as_of=now"]
     sorts = ["", "sort=provider", "sort=model", "order=asc"]
-    listed = [f"/{name}?{query}" for name in ("estimates", "price-sheets") for query in [*sorts, *filters, *times]]
-    latest = [f"/estimates/latest?{query}" for query in ["", "sort=model", "as_of=now", *filters]]
+    listed = [f"/{name}?limit=10&{query}" for name in ("estimates", "price-sheets") for query in [*sorts, *filters, *times]]
+    latest = [f"/estimates/latest?limit=10&{query}" for query in ["", "sort=model", "as_of=now", *filters]]
     others = [
-        "/models?",
-        "/models?q=model-7",
-        "/models/author-7/model-7?",
-        "/models/author-7/model-7/series?",
-        "/vendors/author-7?",
-        "/offers/host-7/model-7/history?",
-        "/changes?",
-        "/changes?provider=host-7",
+        "/models?limit=10",
+        "/models?limit=10&q=model-0-",
+        "/models/author-0-x/model-0-x?",
+        "/models/author-0-x/model-0-x/series?",
+        "/vendors/author-0-x?",
+        "/offers/host-7-x/model-7-x/history?",
+        "/changes?limit=10",
+        "/changes?limit=10&provider=host-7-x",
         "/changes/summary?",
-        "/search?q=model-7",
+        "/search?q=model-7-",
         "/disagreements?",
         "/imports?",
         "/audit?",
