@@ -32,9 +32,9 @@ test-pg *arguments:
 nightly:
     ./scripts/nightly
 
-# Benchmarks; arguments choose them: `just bench --bench import`.
-bench *arguments:
-    cargo bench {{ arguments }}
+# Measures and writes docs/BENCHMARKS.md; with arguments, those rows of it: `just bench stream lists-sqlite`.
+bench *rows:
+    ./scripts/with-postgres ./scripts/bench {{ rows }}
 
 # Every generated file is compared by a test, and the same test writes it here.
 #

@@ -1,0 +1,152 @@
+"""Rows about estimating: a posterior, a whole catalog, and the pages of the market."""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+from benching.programs import INSTALL, RIVALS, Service, bench, catalog
+from benching.reads import SHEET
+from benching.rows import PAIRS, REPOSITORY, Missing, Row, at_least, at_most, compared, figure, unbounded
+
+UNITS = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+REQUESTS = 51
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def timed(call, question, samples=100):
+    """The median of a call of the bench `posterior`, in milliseconds."""
+    printed = bench("posterior", "--bench", "--sample-count", samples, f"{call}/{question}$")
+    row = next(line for line in printed.splitlines() if re.search(rf"─ {question}\s", line))
+    amount, unit = row.split("│")[2].split()
+    return float(amount) * UNITS[unit]
+
+
+def rival(program, pattern):
+    """Milliseconds that a program in Python states for the same posterior."""
+    python = RIVALS / "python"
+    if not python.exists():
+        raise Missing(f"NumPy, SciPy and emcee: {INSTALL}")
+    command = [python, REPOSITORY / "benches/rivals" / program]
+    environment = {**os.environ, **ONE_THREAD}
+    printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return float(re.search(pattern, printed)[1])
+
+
+def posterior():
+    question = "rich_fixed_machine"
+    figures = compared(
+        lambda: timed("4 sample", question),
+        {"NumPy, Laplace and importance sampling": lambda: rival("laplace.py", r"moments: median of \d+ runs ([\d.]+) ms")},
+        "ms",
+        of_times=True,
+    )
+    return {"one core": figure([timed("4 sample", "rich") for _ in range(PAIRS)])} | figures
+
+
+def posterior_emcee():
+    ours = timed("4 sample", "rich_fixed_machine")
+    theirs = rival("ensemble.py", r"together ([\d.]+) s") * 1e3
+    return {"emcee": figure([theirs / ours], f"{ours:.3g} ms to {theirs:.0f} ms")}
+
+
+def two_prices():
+    return {"one core": figure([timed("4 sample", "plain") for _ in range(PAIRS)])}
+
+
+def over_http():
+    body = json.dumps(SHEET)
+    with tempfile.TemporaryDirectory() as folder, Service(f"sqlite:{folder}/bench.db") as service:
+        times = []
+        for _ in range(REQUESTS):
+            began = time.perf_counter()
+            service.post("/infer?store=false", body)
+            times.append((time.perf_counter() - began) * 1e3)
+    return {"`POST /infer?store=false`, one client": figure(times)}
+
+
+def imported(name, runs=PAIRS):
+    """Seconds of a catalog's import into an empty SQLite file and of the same again, and the sheets that were estimated."""
+    text = catalog(name)
+    first, again, estimated = [], [], 0
+    for _ in range(runs):
+        with tempfile.TemporaryDirectory() as folder, Service(f"sqlite:{folder}/bench.db") as service:
+            for times in (first, again):
+                began = time.perf_counter()
+                lines, _ = service.post("/catalogs", text)
+                times.append(time.perf_counter() - began)
+                done = json.loads(lines.splitlines()[-1])
+                assert done["type"] == "done", done
+                estimated = max(estimated, done["estimated"])
+    return first, again, estimated
+
+
+def import_litellm():
+    answer = timed("8 text_to_text", "plain")
+    first, again, estimated = imported("litellm.json")
+    least = answer / 1e3 * estimated / os.cpu_count()
+    detail = f"{estimated:,} estimates of {answer:.2f} ms on {os.cpu_count()} cores: {least:.1f} s"
+    return {
+        "first, s": figure(first),
+        "again, s": figure(again),
+        "answers of two prices alone × estimates ÷ cores": figure([seconds / least for seconds in first], detail),
+    }
+
+
+def import_models_dev():
+    first, again, _ = imported("models.dev.json")
+    return {"first, s": figure(first), "again, s": figure(again)}
+
+
+def market():
+    """The bench `market` ends with an error where its own limits are passed; what it has printed holds."""
+    try:
+        printed = bench("market")
+    except subprocess.CalledProcessError as error:
+        printed = error.stdout
+    number = r"([\d.]+)(ms|µs|s)"
+    found = re.search(rf"after the start {number}, after a change {number} \(slowest {number}\)", printed)
+    first, change, slowest = (float(found[place]) * UNITS[found[place + 1]] for place in (1, 3, 5))
+    return {"after the start": figure([first]), "after a change": figure([change], f"slowest {slowest:.0f} ms")}
+
+
+ROWS = [
+    Row(
+        "posterior",
+        "posterior of a rich sheet, 10,000 effective draws",
+        {"one core": at_most(3, "ms"), "NumPy, Laplace and importance sampling": at_least(15)},
+        posterior,
+    ),
+    Row("posterior-emcee", "the same posterior by an ensemble", {"emcee": unbounded()}, posterior_emcee),
+    Row("two-prices", "posterior of a sheet with two prices", {"one core": at_most(2, "ms")}, two_prices),
+    Row(
+        "answer",
+        "answer to a rich sheet over HTTP",
+        {"`POST /infer?store=false`, one client": at_most(6, "ms")},
+        over_http,
+    ),
+    Row(
+        "import-litellm",
+        "whole LiteLLM catalog into an empty SQLite file",
+        {
+            "first, s": at_most(8, "s"),
+            "answers of two prices alone × estimates ÷ cores": at_most(1.3),
+            "again, s": at_most(1, "s"),
+        },
+        import_litellm,
+    ),
+    Row(
+        "import-models-dev",
+        "whole models.dev catalog into an empty SQLite file",
+        {"first, s": at_most(15, "s"), "again, s": unbounded("s")},
+        import_models_dev,
+    ),
+    Row(
+        "market",
+        "first page of the market with 20,000 offers",
+        {"after the start": at_most(200, "ms"), "after a change": at_most(200, "ms")},
+        market,
+    ),
+]

@@ -1,0 +1,101 @@
+"""`docs/BENCHMARKS.md`: the table of all rows from their last results, the machine, and what did not help."""
+
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+
+from benching.rows import REPOSITORY, commit, kept, number, today
+
+PAGE = REPOSITORY / "docs" / "BENCHMARKS.md"
+TRIED = REPOSITORY / "benches" / "TRIED.md"
+HEAD = """# Benchmarks
+
+`just bench` measures and writes this page; `just bench NAME...` measures some rows and writes the page with the last results of
+the others. `scripts/bench --list` names the rows. A row with a rival is a ratio *in one run*: the service and the rival in turns, at
+least five times, the median with the lowest and the highest. `benches/rivals/install` installs the rivals; one that is missing is named.
+"""
+
+
+def write(rows):
+    lines = [HEAD, machine(), "", "| row | what | compared with | goal | measured | met |", "|---|---|---|---|---|---|"]
+    notes = []
+    for row in rows:
+        result = kept(row) or {"failed": f"run `just bench {row.name}`"}
+        heads = [(f"`{row.name}`", row.what), *[("", "")] * len(row.goals)]
+        lines += [line(head, name, goal, result) for head, (name, goal) in zip(heads, row.goals.items())]
+        notes += note(row, result)
+    if notes:
+        lines += ["", "## Where a goal is not met", "", *notes]
+    if TRIED.exists():
+        lines += ["", "## What was tried and did not help", "", tried(TRIED.read_text())]
+    PAGE.write_text("\n".join(lines).rstrip() + "\n")
+
+
+def line(head, name, goal, result):
+    cells = [*head, name, goal.text(), *measured(goal, result.get("figures", {}).get(name), result)]
+    return f"| {' | '.join(cells)} |"
+
+
+def measured(goal, figure, result):
+    """The figure in words, and whether it meets the goal."""
+    if figure is None or "missing" in figure:
+        missing = (figure or result).get("missing")
+        return (f"not measured: missing {missing}" if missing else f"not measured: {result.get('failed', 'no such figure')}"), "–"
+    text = f"{number(figure['value'])} {goal.unit}"
+    if figure["low"] != figure["high"]:
+        text += f" ({number(figure['low'])} to {number(figure['high'])})"
+    if figure["detail"]:
+        text += f"; {figure['detail']}"
+    return text, {True: "yes", False: "**no**", None: "–"}[goal.is_met(figure["value"])]
+
+
+def is_missed(goal, figure):
+    return figure is not None and "value" in figure and goal.is_met(figure["value"]) is False
+
+
+def note(row, result):
+    """Why a row that misses a goal does so, and results that are older than the page."""
+    figures = result.get("figures", {})
+    notes = []
+    if row.why_not and any(is_missed(goal, figures.get(name)) for name, goal in row.goals.items()):
+        notes.append(f"- `{row.name}`: {row.why_not}")
+    if not row.by_default and "at" in result:
+        notes.append(f"- `{row.name}` was measured on {result['at']} UTC, commit {result['commit']}, in {result['seconds']:,} s.")
+    return notes
+
+
+def machine():
+    """The machine and the programs, without its name."""
+    processor = re.search(r"model name\s*:\s*(.+)", pathlib.Path("/proc/cpuinfo").read_text())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    parts = [
+        f"{os.cpu_count()} cores ({processor[1].strip() if processor else platform.machine()})",
+        f"{memory:.0f} GB of memory",
+        f"Linux {platform.release().split('-')[0]}",
+        version([shutil.which("rustc"), "--version"], r"rustc [\d.]+"),
+        version([postgres(), "--version"], r"PostgreSQL\)? [\d.]+").replace(")", ""),
+    ]
+    parts = [part for part in parts if part]
+    return f"Measured on {', '.join(parts)}. Written on {today()} UTC at commit {commit()}."
+
+
+def postgres():
+    folder = os.environ.get("UNROOF_TEST_POSTGRES_BIN")
+    return folder and f"{folder}/postgres"
+
+
+def version(command, pattern):
+    if not command[0]:
+        return ""
+    printed = subprocess.run(command, capture_output=True, text=True).stdout
+    found = re.search(pattern, printed)
+    return found[0] if found else ""
+
+
+def tried(text):
+    """The text without its own heading; its other headings are one level lower."""
+    body = re.sub(r"\A# .*\n+", "", text)
+    return re.sub(r"^(#+) ", r"#\1 ", body, flags=re.MULTILINE).strip()
