@@ -91,7 +91,7 @@ fn header_name(text: &str) -> Result<String, String> {
 
 impl AccessArguments {
     /// The rule for a service that listens on an address: one that only this machine can reach is open, unless keys are
-    /// required or a proxy is in front of it.
+    /// required, a proxy is in front of it, or it is stated what callers without a key may do.
     pub(super) fn access(&self, address: &ListenAddress) -> Access {
         let is_open = address.is_local()
             && !self.require_keys

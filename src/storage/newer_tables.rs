@@ -71,7 +71,7 @@ pub(super) async fn take_numbers(
     let advance = Query::new(ADVANCE_VERSION)
         .bind(count)
         .bind(own_migration());
-    if let Some((last,)) = transaction.read_row(advance).await? {
+    if let Some((last,)) = transaction.row(advance).await? {
         return Ok(last);
     }
     require_own_tables(transaction).await?;
@@ -87,10 +87,10 @@ pub(super) async fn require_own_tables(transaction: &mut impl Connected) -> Resu
         Either::Postgres(_) => Query::new(WRITERS).text(HELD),
         Either::Sqlite(_) => Query::new(WRITERS),
     };
-    let newest: Option<(i64, String)> = transaction.read_row(writers).await?;
+    let newest: Option<(i64, Option<String>)> = transaction.row(writers).await?;
     match newest.filter(|(migration, _)| *migration > own_migration()) {
         Some((migration, program)) => {
-            let newer = NewerTables::new(migration, Some(&program));
+            let newer = NewerTables::new(migration, program.as_deref());
             Err(StoreError::Refused(Refusal::NewerTables(newer)))
         }
         None => Ok(()),
@@ -110,8 +110,7 @@ impl Store {
                 let Some(migration) = newest_unknown(migrations, &applied)? else {
                     return Ok(None);
                 };
-                let program: Option<(String,)> = sqlx::query_as(PROGRAM).fetch_optional(pool).await?;
-                let program = program.map(|(version,)| version);
+                let program: Option<String> = sqlx::query_scalar(PROGRAM).fetch_one(pool).await?;
                 Ok(Some(NewerTables::new(migration, program.as_deref())))
             }))
             .await

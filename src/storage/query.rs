@@ -77,7 +77,7 @@ impl Store {
     ) -> Result<Option<T>, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            connection.read_row(query).await
+            connection.row(query).await
         })
     }
 
@@ -91,7 +91,7 @@ impl Store {
             note_query(&query.sql);
             let mut transaction = connection.begin_with(self.begin()).await?;
             require_own_tables(&mut *transaction).await?;
-            let row = transaction.read_row(query).await?;
+            let row = transaction.row(query).await?;
             transaction.commit().await?;
             Ok(row)
         })

@@ -187,16 +187,13 @@ pub(super) trait Connected {
 
     /// The number that a query without parameters finds.
     async fn read_number(&mut self, sql: &'static str) -> Result<i64, StoreError> {
-        let row: Option<(i64,)> = self.read_row(Query::new(sql)).await?;
+        let row: Option<(i64,)> = self.row(Query::new(sql)).await?;
         let (number,) = row.ok_or(sqlx::Error::RowNotFound)?;
         Ok(number)
     }
 
     /// The row that a query finds, if there is one.
-    async fn read_row<T: FromEitherRow>(
-        &mut self,
-        query: Query<'_>,
-    ) -> Result<Option<T>, StoreError> {
+    async fn row<T: FromEitherRow>(&mut self, query: Query<'_>) -> Result<Option<T>, StoreError> {
         Ok(match self.either() {
             Either::Postgres(connection) => {
                 bound!(query_as, query).fetch_optional(connection).await?

@@ -74,6 +74,45 @@ fn a_service_that_others_can_reach_starts_only_with_a_way_in() {
 }
 
 #[test]
+fn no_key_is_in_the_log_or_in_an_answer() {
+    on_each_database_blocking(|database| {
+        let made = [
+            "keys",
+            "create",
+            "desk",
+            "--scope",
+            "observe",
+            "--database-url",
+            &database.url,
+        ];
+        let known = output_of(&made).trim().to_owned();
+        let wrong = known.to_uppercase();
+        let server = serve(
+            database,
+            &["127.0.0.1:0", "--require-keys", "--log", "trace"],
+        );
+        let in_query = format!("/models?key={known}");
+        for (path, key, status) in [
+            ("/models", &known, 200),
+            ("/audit", &known, 403),
+            (&in_query, &known, 400),
+            ("/models", &wrong, 401),
+        ] {
+            let (found, answer) = ask(&server, path, Some(key));
+            assert_eq!(found, status, "{path}: {answer}");
+            let answer = answer.to_string();
+            assert!(
+                !answer.contains(&known) && !answer.contains(&wrong),
+                "{answer}"
+            );
+        }
+        let (ended, log) = server.stop();
+        assert!(ended.success() && log.contains("/models"), "{log}");
+        assert!(!log.contains(&known) && !log.contains(&wrong), "{log}");
+    });
+}
+
+#[test]
 fn the_first_admin_key_comes_from_a_file() {
     on_each_database_blocking(|database| {
         let folder = tempfile::tempdir().unwrap();
