@@ -165,7 +165,7 @@ def wrk(url, script="", headers=(), seconds=SECONDS, clients=CLIENTS):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
-        command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s", "-s", file.name]
+        command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", "30s", "-s", file.name]
         command += [part for header in headers for part in ("-H", header)]
         printed = subprocess.run([*command, url], check=True, capture_output=True, text=True).stdout
     assert "Non-2xx" not in printed and "Socket errors" not in printed, printed
