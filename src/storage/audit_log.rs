@@ -1,13 +1,14 @@
 //! The audit log. Its rows are written in the transactions of the changes that they record.
 
 use serde::Serialize;
-use sqlx::{AssertSqlSafe, Connection, FromRow};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
-use super::connection::on_connection;
-use super::query::{Query, bound};
+use super::query::Query;
+use super::rows::Connected;
+use super::session::in_transaction;
 use super::{DbTime, Store, StoreError};
 
 const INSERT: &str = "
@@ -65,13 +66,11 @@ impl Store {
         entry: AuditEntry<'_>,
     ) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            let written = bound!(query, query).execute(&mut *transaction).await?.rows_affected();
+        in_transaction!(self, in_time, connection => {
+            let written = connection.execute(query).await?;
             if written > 0 {
-                bound!(query, inserted(&entry)).execute(&mut *transaction).await?;
+                connection.execute(inserted(&entry)).await?;
             }
-            transaction.commit().await?;
             Ok(written)
         })
     }

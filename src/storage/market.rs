@@ -65,7 +65,7 @@ impl Store {
             offers.in_force(at)
         };
         let by_name = " ORDER BY sheet.canonical_model, sheet.provider, sheet.id";
-        self.rows(offers.page(by_name, MOST_OFFERS)).await
+        self.listed(offers.page(by_name, MOST_OFFERS)).await
     }
 
     /// The prices of some models that were in force between two times.
@@ -81,6 +81,6 @@ impl Store {
         let past = Query::new(PAST).bind(from).bind(to);
         let past = past.any_of("sheet.canonical_model", models);
         let by_time = " ORDER BY sheet.canonical_model, starts_at";
-        self.rows(past.page(by_time, MOST_PAST)).await
+        self.listed(past.page(by_time, MOST_PAST)).await
     }
 }

@@ -3,14 +3,21 @@
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
-use super::database::{Pool, on_pool};
+use super::database::Pool;
 use super::newer_tables::{NOTE_PROGRAM, newest_of};
 use super::program::OWN_VERSION;
+use super::query::Query;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 
-static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+/// The lock of a transaction takes the place of the migrator's own, which is of a session.
+static POSTGRES_MIGRATIONS: Migrator = Migrator {
+    locking: false,
+    ..sqlx::migrate!("migrations/postgres")
+};
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('unroof'), hashtext('migrations'))";
 
 impl Store {
     /// The migrations of this program.
@@ -43,20 +50,23 @@ impl Store {
         let migrations = self.migrations();
         let newest = newest_of(migrations);
         match &self.pool {
-            // The migrator holds an advisory lock, so that one replica migrates and the others wait. A connection
-            // of its own has no limits in time, and says what is wrong where the pool says only that it waited.
-            Pool::Postgres {
-                without_timeouts, ..
-            } => {
-                let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
+            // One replica migrates and the others wait. A connection of its own has no limits in time, and says what
+            // is wrong where the pool says only that it waited.
+            Pool::Postgres { direct, .. } => {
+                let connecting = async { Ok(PgConnection::connect_with(direct).await?) };
                 let mut connection = self.in_time(connecting).await?;
-                migrations.run_direct(None, &mut connection, false).await?;
+                let mut transaction = connection.begin().await?;
+                sqlx::query(LOCK).execute(&mut *transaction).await?;
+                migrations
+                    .run_direct(None, &mut *transaction, false)
+                    .await?;
                 let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
-                note.execute(&mut connection).await?;
-                replace_views(&mut connection).await?;
+                note.execute(&mut *transaction).await?;
+                replace_views(&mut transaction).await?;
+                transaction.commit().await?;
                 connection.close().await?;
             }
-            // The write lock of a transaction around all migrations does the same.
+            // The write lock of the transaction does the same.
             Pool::Sqlite { pool, .. } => {
                 let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
                 migrations
@@ -77,14 +87,8 @@ impl Store {
     pub(super) async fn require_tables(&self) -> Result<(), StoreError> {
         const SQL: &str = "SELECT max(version) FROM _sqlx_migrations";
         let newest = newest_of(self.migrations());
-        let reading = on_pool!(self, pool => {
-            self.in_time(Box::pin(async {
-                let applied: (Option<i64>,) = sqlx::query_as(SQL).fetch_one(pool).await?;
-                Ok(applied)
-            }))
-            .await
-        });
-        match reading {
+        let reading = self.row_without_waiting::<(Option<i64>,)>(Query::new(SQL));
+        match reading.await.map(Option::unwrap_or_default) {
             Ok((Some(applied),)) if applied > newest => {
                 if let Some(newer) = self.newer_tables().await? {
                     return self.read_newer_tables(newer).await;

@@ -3,9 +3,11 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
-use super::database::on_pool;
 use super::program::NewerTables;
+use super::query::Query;
 use super::refusal::Refusal;
+use super::rows::Connected;
+use super::session::on_session;
 use super::{Store, StoreError};
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
@@ -56,17 +58,16 @@ impl Store {
     /// The database is unreachable, or the tables belong to a different build.
     pub(super) async fn newer_tables(&self) -> Result<Option<NewerTables>, StoreError> {
         let migrations = self.migrations();
-        on_pool!(self, pool => {
-            self.in_time(Box::pin(async {
-                let applied: Vec<AppliedRow> = sqlx::query_as(APPLIED).fetch_all(pool).await?;
-                let Some(migration) = newest_unknown(migrations, &applied)? else {
-                    return Ok(None);
-                };
-                let program: Option<(String,)> = sqlx::query_as(PROGRAM).fetch_optional(pool).await?;
-                let program = program.map(|(version,)| version);
-                Ok(Some(NewerTables::new(migration, program.as_deref())))
-            }))
-            .await
+        on_session!(self, in_time, session => {
+            let mut statements = session.statements().await?;
+            let applied: Vec<AppliedRow> = statements.rows(Query::new(APPLIED)).await?;
+            let Some(migration) = newest_unknown(migrations, &applied)? else {
+                return statements.commit().await.map(|()| None);
+            };
+            let program: Option<(String,)> = statements.row(Query::new(PROGRAM)).await?;
+            statements.commit().await?;
+            let program = program.map(|(version,)| version);
+            Ok(Some(NewerTables::new(migration, program.as_deref())))
         })
     }
 

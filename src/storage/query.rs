@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 
-use sqlx::AssertSqlSafe;
-
-use super::connection::on_connection;
-use super::rows::FromEitherRow;
+use super::rows::{Connected, FromEitherRow};
+use super::session::{on_connection, on_session};
 use super::value::Value;
 use super::{Store, StoreError};
 use crate::telemetry::note_query;
 
 /// A query. Its text consists of constants; every value is a parameter.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Query<'a> {
     pub(super) sql: String,
     pub(super) values: Vec<Value<'a>>,
@@ -48,7 +46,7 @@ impl<'a> Query<'a> {
 /// A query of sqlx with the parameters of one of ours.
 macro_rules! bound {
     ($query_of_sqlx:ident, $query:expr) => {{
-        let mut query = sqlx::$query_of_sqlx(AssertSqlSafe($query.sql));
+        let mut query = sqlx::$query_of_sqlx(sqlx::AssertSqlSafe($query.sql));
         for value in $query.values {
             query = query.bind(value);
         }
@@ -65,7 +63,7 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query_as, query).fetch_all(connection).await?)
+            connection.rows(query).await
         })
     }
 
@@ -76,7 +74,26 @@ impl Store {
     ) -> Result<Option<T>, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query_as, query).fetch_optional(connection).await?)
+            connection.row(query).await
+        })
+    }
+
+    /// The row that a query always finds.
+    pub(super) async fn one<T: FromEitherRow>(&self, query: Query<'_>) -> Result<T, StoreError> {
+        let row = self.row(query).await?;
+        row.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
+    }
+
+    /// The row that a query finds, if there is one, also while the tables are not up to date.
+    pub(super) async fn row_without_waiting<T: FromEitherRow>(
+        &self,
+        query: Query<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        on_session!(self, in_time, session => {
+            let mut statements = session.statements().await?;
+            let row = statements.row(query).await?;
+            statements.commit().await?;
+            Ok(row)
         })
     }
 
@@ -99,7 +116,7 @@ impl Store {
     pub(super) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query, query).execute(connection).await?.rows_affected())
+            connection.execute(query).await
         })
     }
 }
