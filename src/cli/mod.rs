@@ -25,6 +25,7 @@ mod models;
 mod names;
 mod plan;
 mod report;
+mod scale;
 mod search;
 mod serve;
 mod service;
@@ -150,6 +151,17 @@ struct DatabaseArguments {
         value_name = "URL"
     )]
     database_url: Option<DatabaseUrl>,
+    /// The database's server itself, if `--database-url` leads through a pooler in transaction mode, such as PgBouncer
+    ///
+    /// `serve` uses it for migrations and LISTEN, every other command for everything.
+    #[arg(
+        long,
+        global = true,
+        env = "UNROOF_DIRECT_DATABASE_URL",
+        hide_env_values = true,
+        value_name = "URL"
+    )]
+    direct_database_url: Option<DatabaseUrl>,
     /// Format of the log on standard error
     #[arg(long, global = true, env = "UNROOF_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -404,7 +416,16 @@ impl DatabaseArguments {
         Ok(())
     }
 
+    /// The database, without a pooler.
     fn database_url(&self) -> Result<DatabaseUrl, Failure> {
+        match &self.direct_database_url {
+            Some(url) => Ok(url.clone()),
+            None => self.stated_url(),
+        }
+    }
+
+    /// The database, by way of a pooler if there is one.
+    fn stated_url(&self) -> Result<DatabaseUrl, Failure> {
         match &self.database_url {
             Some(url) => Ok(url.clone()),
             None => default_database(),

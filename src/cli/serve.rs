@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::access::AccessArguments;
 use super::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
+use super::scale::ScaleArguments;
 use super::telemetry::TelemetryArguments;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
@@ -21,7 +22,9 @@ use crate::http::{
     App, Limits, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
-use crate::storage::{DatabaseUrl, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
+use crate::storage::{
+    DatabaseUrl, Databases, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError,
+};
 use crate::telemetry::Telemetry;
 use unroof_core::estimate::Estimator;
 
@@ -69,6 +72,8 @@ pub(super) struct ServeArguments {
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
+    scale: ScaleArguments,
+    #[command(flatten)]
     access: AccessArguments,
     #[command(flatten)]
     metrics: MetricsArguments,
@@ -112,10 +117,10 @@ pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
         tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
     }
     let reporting = (telemetry, instance);
-    let url = arguments.database.database_url()?;
+    let databases = arguments.scale.databases(&arguments.database)?;
     let estimator = arguments.calibration.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
-    let outcome = runtime.block_on(run_service(arguments, &url, estimator, reporting));
+    let outcome = runtime.block_on(run_service(arguments, &databases, estimator, reporting));
     // Computations for clients that have disconnected do not keep the process running.
     runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(outcome?)
@@ -123,10 +128,11 @@ pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
 
 async fn run_service(
     arguments: &ServeArguments,
-    url: &DatabaseUrl,
+    databases: &Databases,
     estimator: Estimator,
     (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
+    let url = &databases.main;
     arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
@@ -143,7 +149,7 @@ async fn run_service(
     let taken = ServingLock::take(url);
     let _lock = taken.with_context(|| format!("cannot serve {url}"))?;
     let store_limits = arguments.telemetry.store(arguments.limits.store());
-    let opened = Store::open(url, store_limits).await;
+    let opened = Store::open_on(databases, store_limits).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let store = with_secrets_key(store)?;
     let access = arguments.access.access(&address);

@@ -10,6 +10,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
@@ -113,6 +114,7 @@ impl App {
         let connections = self.limits.connections;
         let open = connections.saturating_sub(self.connections.available_permits());
         let (bytes, most_bytes) = self.budget.used();
+        let reads = self.store.standby_reads().unwrap_or_default();
         register! { registry,
             "unroof_connections_open", "Connections of clients" => ConstGauge::new(open);
             "unroof_connections_limit", "Limit of connections of clients" => ConstGauge::new(connections);
@@ -125,6 +127,8 @@ impl App {
             "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);
             "unroof_database_connections_limit", "Limit of connections to the database" => ConstGauge::new(database.limit);
             "process_start_time_seconds", "Start time of the process" => ConstGauge::new(self.started_at.as_duration().as_secs_f64());
+            "unroof_standby_reads", "Lists that were read from the standby" => ConstCounter::new(reads.standby);
+            "unroof_standby_misses", "Lists that were read from the primary because the standby was behind or away" => ConstCounter::new(reads.primary);
             "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(self.bodies.entries());
         }
         registry

@@ -18,7 +18,7 @@ use crate::storage::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store
 const OFFERS_AT_ONCE: usize = 200;
 
 /// Pause between two attempts to lock a catalog.
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(250);
 
 /// Waits until no other process imports the same catalog; none for sheets that stand for themselves, and for a dry run.
 pub(super) async fn lock_catalog(
@@ -33,12 +33,14 @@ pub(super) async fn lock_catalog(
     if options.dry_run {
         return Ok(None);
     }
-    let mut lock = store.lock_of_catalog(catalog.name()).await?;
-    while !lock.try_take().await? {
+    loop {
+        let lock = store.try_lock_catalog(catalog.name()).await?;
+        if lock.is_some() {
+            return Ok(lock);
+        }
         turn.wanted().check()?;
         tokio::time::sleep(BETWEEN_ATTEMPTS).await;
     }
-    Ok(Some(lock))
 }
 
 /// The look at a whole catalog; none for sheets that stand for themselves.
@@ -129,7 +131,12 @@ impl Found {
     }
 
     /// Records the look, some offers at a time, and completes it. A catalog without a sheet is not a look.
-    pub(super) async fn record(self, store: &Store, now: Timestamp) -> Result<(), ImportError> {
+    pub(super) async fn record(
+        self,
+        lock: Option<&StoreLock>,
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<(), ImportError> {
         if self.listed.is_empty() {
             return Ok(());
         }
@@ -141,8 +148,10 @@ impl Found {
         };
         let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
         for offers in changed.chunks(OFFERS_AT_ONCE) {
+            lock.map_or(Ok(()), StoreLock::check)?;
             store.record_look(&self.look, offers.to_vec(), now).await?;
         }
+        lock.map_or(Ok(()), StoreLock::check)?;
         store.complete_look(&self.look, ended, now).await?;
         Ok(())
     }

@@ -86,7 +86,8 @@ impl Jobs {
         loop {
             let Err(error) = self.listen_once(&mut was_connected).await;
             self.feed.mark_stale();
-            if was_connected {
+            // That the database cannot be polled is in the log of outages.
+            if was_connected && self.store.listens() {
                 let error = error.with_causes();
                 tracing::warn!(error, "LISTEN connection lost; polling instead");
                 was_connected = false;

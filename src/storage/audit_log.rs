@@ -1,14 +1,15 @@
 //! The audit log. Its rows are written in the transactions of the changes that they record.
 
 use serde::Serialize;
-use sqlx::{Connection, FromRow};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
-use super::connection::on_connection;
 use super::newer_tables::require_own_tables;
-use super::query::{Query, bound};
+use super::query::Query;
+use super::rows::Connected;
+use super::session::in_transaction;
 use super::{DbTime, Store, StoreError};
 
 const INSERT: &str = "
@@ -66,14 +67,12 @@ impl Store {
         entry: AuditEntry<'_>,
     ) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            require_own_tables(&mut *transaction).await?;
-            let written = bound!(query, query).execute(&mut *transaction).await?.rows_affected();
+        in_transaction!(self, in_time, connection => {
+            require_own_tables(connection).await?;
+            let written = connection.execute(query).await?;
             if written > 0 {
-                bound!(query, inserted(&entry)).execute(&mut *transaction).await?;
+                connection.execute(inserted(&entry)).await?;
             }
-            transaction.commit().await?;
             Ok(written)
         })
     }

@@ -152,7 +152,7 @@ impl Store {
         from: DbTime,
     ) -> Result<Vec<KindCount>, StoreError> {
         let kinds = Query::new(KINDS).value(from).of_changes(filter);
-        self.rows(kinds.text(BY_KIND)).await
+        self.listed(kinds.text(BY_KIND)).await
     }
 
     /// The feed in numbers since a time of observation, with this many rises and falls.
@@ -175,8 +175,8 @@ impl Store {
         let moves = moves.text(LARGEST_MOVES).value(i64::from(limit));
         let moves = moves.text(" ORDER BY is_rise DESC, place_by_factor");
         let kinds = self.changes_by_kind(filter, from).await?;
-        let counts = self.rows(counts).await?;
-        let mut moves: Vec<MoveRow> = self.rows(moves).await?;
+        let counts = self.listed(counts).await?;
+        let mut moves: Vec<MoveRow> = self.listed(moves).await?;
         for moved in &mut moves {
             // The database divides floating-point numbers: 1.9 / 1.6 is 1.1875.
             moved.factor = moved.factor.map(significant);

@@ -5,10 +5,10 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::connection::on_connection;
 use super::names::ChangeKind;
 use super::query::Query;
 use super::rows::Connected;
+use super::session::on_connection;
 use super::{ChangeFilter, DbTime, Store, StoreError};
 
 /// A change.
@@ -164,7 +164,8 @@ impl Store {
                 (list.text(" < ").value(sequence), " ORDER BY sequence DESC")
             }
         };
-        self.rows(list.of_changes(filter).page(order, limit)).await
+        self.listed(list.of_changes(filter).page(order, limit))
+            .await
     }
 
     /// Sequence number of the newest change; 0 if there is none.

@@ -6,36 +6,13 @@ use tokio::runtime::Handle;
 
 use super::database::StoreLimits;
 use super::refusal::Refusal;
+use super::session::Session;
 use super::{Store, StoreError};
-
-/// Runs the same statements on a connection of either pool, within the time that one operation has. After an error
-/// the connection is closed.
-macro_rules! on_connection {
-    ($store:expr, $connection:ident => $body:expr) => {
-        $crate::storage::connection::on_connection!($store, in_time, $connection => $body)
-    };
-    ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
-        $store.wait_for_tables().await?;
-        // Begins before a connection is free, so that it shows the wait for one.
-        let span = $crate::telemetry::database_span($store.system());
-        $crate::storage::database::on_pool!($store, pool => {
-            let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
-            let outcome = {
-                let $connection = &mut *lease.connection;
-                let operation = tracing::Instrument::instrument(async { $body }, span);
-                $store.$in_time(Box::pin(operation)).await
-            };
-            lease.note(&outcome);
-            outcome
-        })
-    }};
-}
-pub(super) use on_connection;
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.
 pub(super) struct Lease<Database: sqlx::Database> {
-    pub(super) connection: PoolConnection<Database>,
+    connection: PoolConnection<Database>,
     /// Generation of the connection: see `writing`.
     generation: u64,
     store: Store,
@@ -61,12 +38,24 @@ impl<Database: sqlx::Database> Lease<Database> {
         })
     }
 
+    /// The connection for an operation.
+    pub(super) fn session(&mut self) -> Session<'_, Database> {
+        Session::new(&mut *self.connection, &self.store)
+    }
+
+    /// Records the outcome of an operation, also for the writes of others.
+    pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
+        self.spoil_after(outcome);
+        if let Err(error) = outcome {
+            self.store.note_failure(error);
+        }
+    }
+
     /// Records the outcome of an operation. After an error SQLite may have rolled back the transaction, and a
     /// PostgreSQL connection may be in the middle of a response: such a connection is closed.
-    pub(super) fn note<T>(&mut self, outcome: &Result<T, StoreError>) {
+    pub(super) fn spoil_after<T>(&mut self, outcome: &Result<T, StoreError>) {
         if let Err(error) = outcome {
             self.is_spoiled |= error.spoils_connection();
-            self.store.note_failure(error);
         }
     }
 }

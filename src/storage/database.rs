@@ -9,20 +9,26 @@ use std::time::{Duration, Instant};
 use log::LevelFilter;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, SqlitePool};
+use sqlx::{ConnectOptions, PgPool, SqlitePool};
 use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::database_url::DatabaseUrl;
+use super::databases::Databases;
 use super::file::{FileIdentity, make_private_file};
 use super::queue::Queue;
 use super::refusal::Writing;
 use super::secrets_key::SecretsKey;
+use super::standby::Standby;
 use super::{DbTime, StoreError};
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
+
+/// Longest time for which a store that is closed waits for its locks to be released.
+const RELEASE_TIME: Duration = Duration::from_secs(1);
 
 /// Limits of the database, beyond which a request is refused as temporary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +72,38 @@ impl StoreLimits {
         self.statement + self.connection_wait
     }
 
+    /// Settings of PostgreSQL: a statement has a timeout, and a plan is made for the values that are asked for, also after five
+    /// executions, and for tables in memory or on flash.
+    fn settings(self) -> [(&'static str, String); 4] {
+        let milliseconds = self.statement.as_millis().to_string();
+        [
+            ("statement_timeout", milliseconds.clone()),
+            ("lock_timeout", milliseconds),
+            ("plan_cache_mode", "force_custom_plan".to_owned()),
+            ("random_page_cost", "1.1".to_owned()),
+        ]
+    }
+
+    /// The settings for one transaction.
+    fn of_each_transaction(self) -> String {
+        let settings = self.settings();
+        let set = settings.map(|(name, value)| format!("SET LOCAL {name} = '{value}'"));
+        set.join("; ")
+    }
+
+    /// Connections to PostgreSQL, which none is opened of yet. A pooler takes no settings for a connection.
+    fn pool(self, options: PgConnectOptions, is_pooled: bool, wait: Duration) -> PgPool {
+        let options = if is_pooled {
+            options.extra_float_digits(None)
+        } else {
+            options.options(self.settings())
+        };
+        PgPoolOptions::new()
+            .max_connections(self.connections)
+            .acquire_timeout(wait)
+            .connect_lazy_with(self.logging(options))
+    }
+
     /// The options of a connection that logs slow statements: their text, without values.
     fn logging<Options: ConnectOptions>(self, options: Options) -> Options {
         let is_off = self.slow_statement.is_zero();
@@ -96,6 +134,11 @@ pub(super) type Importing = Arc<Mutex<BTreeSet<Uuid>>>;
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(super) pool: Pool,
+    /// Behind a pooler in transaction mode, the settings that each transaction begins with.
+    pub(super) pooled_settings: Option<Arc<str>>,
+    pub(super) standby: Option<Arc<Standby>>,
+    /// The locks that this process holds.
+    pub(super) renewals: TaskTracker,
     pub(super) limits: StoreLimits,
     /// Set once the tables are up to date.
     pub(super) migrated: Arc<SetOnce<()>>,
@@ -117,8 +160,10 @@ pub struct Store {
 pub(super) enum Pool {
     Postgres {
         pool: PgPool,
-        /// Options of a connection without timeouts, for migrations.
-        without_timeouts: Box<PgConnectOptions>,
+        /// Options of a connection to the server itself, without timeouts: for migrations, and for LISTEN.
+        direct: Box<PgConnectOptions>,
+        /// Whether changes are polled.
+        polls: bool,
     },
     Sqlite {
         pool: SqlitePool,
@@ -148,7 +193,15 @@ impl Store {
     /// # Errors
     /// The file cannot be created, or the address is invalid.
     pub async fn open(url: &DatabaseUrl, limits: StoreLimits) -> Result<Self, StoreError> {
-        Self::open_for(Access::Write, url, limits).await
+        Self::open_on(&Databases::at(url.clone()), limits).await
+    }
+
+    /// The same for a database at several addresses.
+    ///
+    /// # Errors
+    /// The file cannot be created, or an address is invalid.
+    pub async fn open_on(databases: &Databases, limits: StoreLimits) -> Result<Self, StoreError> {
+        Self::open_for(Access::Write, databases, limits).await
     }
 
     /// Opens the store only to read from it: nothing is created, and the tables must be those of this program.
@@ -161,36 +214,30 @@ impl Store {
         {
             return Err(StoreError::NoDatabase(path.display().to_string()));
         }
-        let store = Self::open_for(Access::Read, url, limits).await?;
+        let databases = Databases::at(url.clone());
+        let store = Self::open_for(Access::Read, &databases, limits).await?;
         store.require_tables().await?;
         Ok(store)
     }
 
     async fn open_for(
         access: Access,
-        url: &DatabaseUrl,
+        databases: &Databases,
         limits: StoreLimits,
     ) -> Result<Self, StoreError> {
-        let pool = match url {
+        let is_pooled = databases.direct.is_some();
+        let pool = match &databases.main {
             DatabaseUrl::Postgres(text) => {
-                let milliseconds = limits.statement.as_millis().to_string();
-                let is_read_only =
-                    (access == Access::Read).then_some(("default_transaction_read_only", "on"));
-                let without_timeouts = PgConnectOptions::from_str(text)?.options(is_read_only);
-                // A plan is made for the values that are asked for, also after five executions, and for tables in
-                // memory or on flash.
-                let options = without_timeouts.clone().options([
-                    ("statement_timeout", milliseconds.as_str()),
-                    ("lock_timeout", &milliseconds),
-                    ("plan_cache_mode", "force_custom_plan"),
-                    ("random_page_cost", "1.1"),
-                ]);
-                let pool = PgPoolOptions::new()
-                    .max_connections(limits.connections)
-                    .acquire_timeout(limits.connection_wait);
+                let direct = match &databases.direct {
+                    Some(DatabaseUrl::Postgres(direct)) => direct,
+                    _ => text,
+                };
+                let direct = access.of_connection(PgConnectOptions::from_str(direct)?);
+                let options = access.of_connection(PgConnectOptions::from_str(text)?);
                 Pool::Postgres {
-                    pool: pool.connect_lazy_with(limits.logging(options)),
-                    without_timeouts: Box::new(without_timeouts),
+                    pool: limits.pool(options, is_pooled, limits.connection_wait),
+                    direct: Box::new(direct),
+                    polls: databases.polls,
                 }
             }
             DatabaseUrl::Sqlite(path) => {
@@ -203,8 +250,19 @@ impl Store {
                 }
             }
         };
+        let standby = match &databases.standby {
+            Some(DatabaseUrl::Postgres(text)) => {
+                let options = PgConnectOptions::from_str(text)?;
+                let pool = limits.pool(options, is_pooled, Standby::WAIT);
+                Some(Arc::new(Standby::new(pool)))
+            }
+            _ => None,
+        };
         Ok(Self {
             pool,
+            pooled_settings: is_pooled.then(|| limits.of_each_transaction().into()),
+            standby,
+            renewals: TaskTracker::new(),
             limits,
             migrated: Arc::default(),
             newest: watch::Sender::default(),
@@ -277,47 +335,6 @@ impl Store {
         }
     }
 
-    /// Tries to take the named advisory lock. An embedded database, which one process serves, always gives it.
-    ///
-    /// # Errors
-    /// The database is unreachable.
-    pub async fn try_lock(&self, name: &str) -> Result<Option<StoreLock>, StoreError> {
-        let mut lock = self.lock_of(name).await?;
-        Ok(lock.try_take().await?.then_some(lock))
-    }
-
-    /// The lock of a catalog's imports, which is still to be taken.
-    ///
-    /// # Errors
-    /// The database is unreachable.
-    pub async fn lock_of_catalog(&self, catalog: &str) -> Result<StoreLock, StoreError> {
-        self.lock_of(&format!("catalog {catalog}")).await
-    }
-
-    async fn lock_of(&self, name: &str) -> Result<StoreLock, StoreError> {
-        let mut lock = StoreLock {
-            name: name.to_owned(),
-            limits: self.limits,
-            connection: None,
-        };
-        let Pool::Postgres {
-            without_timeouts, ..
-        } = &self.pool
-        else {
-            return Ok(lock);
-        };
-        // PostgreSQL gives the lock back when the connection ends, however it ends: at once where the process does,
-        // and in half a minute where its machine is gone.
-        let watched = without_timeouts.as_ref().clone().options([
-            ("tcp_keepalives_idle", "10"),
-            ("tcp_keepalives_interval", "10"),
-            ("tcp_keepalives_count", "2"),
-        ]);
-        let connect = async { Ok(PgConnection::connect_with(&watched).await?) };
-        lock.connection = Some(self.in_time(connect).await?);
-        Ok(lock)
-    }
-
     /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
@@ -334,8 +351,15 @@ impl Store {
         on_pool!(self, pool => pool.is_closed())
     }
 
-    /// Closes all connections.
+    /// Closes all connections, once the locks that were dropped are released.
     pub async fn close(&self) {
+        self.renewals.close();
+        // A lock that is held still, or cannot be released in time, expires.
+        let released = async { Ok(self.renewals.wait().await) };
+        let _ = within(RELEASE_TIME, released).await;
+        if let Some(standby) = &self.standby {
+            standby.pool.close().await;
+        }
         on_pool!(self, pool => pool.close().await);
     }
 }
@@ -349,31 +373,6 @@ pub(super) async fn within<T>(
     answered.unwrap_or(Err(StoreError::Away))
 }
 
-/// A named advisory lock, held until it is dropped.
-#[derive(Debug)]
-pub struct StoreLock {
-    name: String,
-    limits: StoreLimits,
-    /// None where one process serves the database.
-    connection: Option<PgConnection>,
-}
-
-impl StoreLock {
-    /// Takes the lock, unless another process holds it.
-    ///
-    /// # Errors
-    /// The database is unreachable.
-    pub async fn try_take(&mut self) -> Result<bool, StoreError> {
-        const SQL: &str = "SELECT pg_try_advisory_lock(hashtext('unroof'), hashtext($1))";
-        let Some(connection) = &mut self.connection else {
-            return Ok(true);
-        };
-        let attempt = sqlx::query_scalar(SQL).bind(&self.name);
-        let attempt = async { Ok(attempt.fetch_one(connection).await?) };
-        within(self.limits.operation(), attempt).await
-    }
-}
-
 /// Purpose for which a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
@@ -381,6 +380,16 @@ enum Access {
     Write,
     /// To read alone.
     Read,
+}
+
+impl Access {
+    /// Options of a connection to PostgreSQL for this purpose. A pooler takes no connection with others, not even with none.
+    fn of_connection(self, options: PgConnectOptions) -> PgConnectOptions {
+        match self {
+            Self::Write => options,
+            Self::Read => options.options([("default_transaction_read_only", "on")]),
+        }
+    }
 }
 
 /// Opens the file of an embedded database.

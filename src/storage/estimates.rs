@@ -4,7 +4,6 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::connection::on_connection;
 use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
 use super::recording::EstimateOf;
@@ -251,7 +250,7 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
             None => list,
         };
-        self.rows(list.sorted_page(order, SEQUENCE, limit)).await
+        self.listed(list.sorted_page(order, SEQUENCE, limit)).await
     }
 
     /// The last stored estimate of every (provider, model, region) for a sheet in force, in that order.
@@ -266,7 +265,7 @@ impl Store {
     ) -> Result<Vec<EstimateRow>, StoreError> {
         let is_any_ahead = self.is_any_ahead(latest.as_of).await?;
         let list = latest.list(is_any_ahead, after, limit);
-        self.rows(list).await
+        self.listed(list).await
     }
 
     /// Whether a price has a recorded time in the future.
@@ -274,8 +273,7 @@ impl Store {
         let AsOf::Now(now) = as_of else {
             return Ok(false);
         };
-        on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(ARE_ANY_AHEAD).bind(now).fetch_one(connection).await?)
-        })
+        let asked: Vec<(bool,)> = self.listed(Query::new(ARE_ANY_AHEAD).bind(now)).await?;
+        Ok(asked.contains(&(true,)))
     }
 }

@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::connection::on_connection;
 use super::plan::read_sheet;
 use super::query::Query;
 use super::work::Work;
@@ -206,7 +205,7 @@ impl Store {
             .and("sheet.region = ", prices.region)
             .and("starts_at <= ", prices.as_of)
             .and_all("(sheet.region, starts_at, period.sequence, part) >= ", from);
-        self.rows(list.page(BY_START, limit)).await
+        self.listed(list.page(BY_START, limit)).await
     }
 
     /// Disagreements between catalogs that are open, now or at a given time.
@@ -232,7 +231,7 @@ impl Store {
             .prefix(selection.prefix.as_ref())
             .and("id > ", after)
             .page(" ORDER BY id", limit);
-        self.rows(list).await
+        self.listed(list).await
     }
 
     /// Announces that prices have come into force or expired, on one replica only.
@@ -259,9 +258,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        on_connection!(self, connection => {
-            let next: Option<DbTime> = sqlx::query_scalar(NEXT_DUE).fetch_one(connection).await?;
-            Ok(next.map(Timestamp::from))
-        })
+        let (next,): (Option<DbTime>,) = self.one(Query::new(NEXT_DUE)).await?;
+        Ok(next.map(Timestamp::from))
     }
 }

@@ -10,11 +10,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
-use super::connection::on_connection;
-use super::database::{Importing, Pool, StoreLock};
+use super::database::{Importing, Pool};
+use super::lock::StoreLock;
 use super::names::stored_names;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
+use super::session::on_connection;
 use super::value::{Kind, Value};
 use super::{DbTime, Store, StoreError, locked};
 use crate::access::Actor;
@@ -302,9 +303,9 @@ const CLOSE_IMPORT: &str = "
     UPDATE imports SET outcome = 'failed', error = 'the process ended before the import did', ended_at = $2
     WHERE id = $1 AND outcome = 'running'";
 
-/// The lock of a run, until the end of the transaction; false where another process has it.
-const AND_NOT_LOCKED: &str =
-    " AND pg_try_advisory_xact_lock(hashtext('unroof'), hashtext($1::text))";
+/// Whether no process has the lock of the run.
+const AND_NOT_LOCKED: &str = "
+    AND NOT EXISTS (SELECT 1 FROM locks WHERE name = $1::text AND expires_at > clock_timestamp())";
 
 impl Store {
     /// The listings of those of some sheets that a source stated.
@@ -358,9 +359,8 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn canonical_models(&self) -> Result<Vec<String>, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(CANONICAL_MODELS).fetch_all(connection).await?)
-        })
+        let rows: Vec<(String,)> = self.rows(Query::new(CANONICAL_MODELS)).await?;
+        Ok(rows.into_iter().map(|(model,)| model).collect())
     }
 
     /// Records the start of a run, which is active in this process until the result is dropped.
@@ -405,11 +405,9 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn close_lost_imports(&self, now: DbTime) -> Result<usize, StoreError> {
-        let ids: Vec<Uuid> = on_connection!(self, connection => {
-            Ok(sqlx::query_scalar(RUNNING).fetch_all(connection).await?)
-        })?;
+        let running: Vec<(Uuid,)> = self.rows(Query::new(RUNNING)).await?;
         let mut closed = 0;
-        for id in ids {
+        for (id,) in running {
             if locked(&self.importing).contains(&id) {
                 continue;
             }

@@ -252,7 +252,8 @@ static UNREAD: Statement = Statement::new(&[Piece {
     columns: &[Kind::Text, Kind::Time],
 }]);
 
-const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
+/// The version of the store.
+pub(super) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
 /// Prepares all queries.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {

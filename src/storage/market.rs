@@ -3,10 +3,10 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::on_connection;
 use super::estimates::AsOf;
 use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
+use super::session::on_connection;
 use super::value::Kind;
 use super::{DbTime, Store, StoreError};
 
@@ -115,7 +115,7 @@ impl Store {
     ) -> Result<Vec<NewestEstimateRow>, StoreError> {
         let newest = Query::new(NEWEST).newest_up_to(as_of);
         let by_name = " ORDER BY canonical_model";
-        self.rows(newest.page(by_name, MOST_MODELS)).await
+        self.listed(newest.page(by_name, MOST_MODELS)).await
     }
 
     /// The numbers of estimates, in any order.
@@ -146,7 +146,7 @@ impl Store {
             offers.in_force(at)
         };
         let by_name = " GROUP BY sheet.canonical_model ORDER BY sheet.canonical_model";
-        self.rows(offers.page(by_name, MOST_MODELS)).await
+        self.listed(offers.page(by_name, MOST_MODELS)).await
     }
 
     /// The prices of some models that were in force between two times.
@@ -162,7 +162,7 @@ impl Store {
         let past = Query::new(PAST).bind(from).bind(to);
         let past = past.any_of("sheet.canonical_model", models);
         let by_time = " ORDER BY sheet.canonical_model, starts_at";
-        self.rows(past.page(by_time, MOST_PAST)).await
+        self.listed(past.page(by_time, MOST_PAST)).await
     }
 }
 

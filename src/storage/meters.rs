@@ -2,8 +2,9 @@
 
 use sqlx::FromRow;
 
-use super::connection::on_connection;
+use super::query::Query;
 use super::rows::{Connected, Piece, Statement};
+use super::session::on_connection;
 use super::value::Kind;
 use super::{DbTime, Store, StoreError};
 
@@ -105,8 +106,6 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn webhook_counts(&self) -> Result<WebhookCounts, StoreError> {
-        on_connection!(self, connection => {
-            Ok(sqlx::query_as(WEBHOOK_COUNTS).fetch_one(connection).await?)
-        })
+        self.one(Query::new(WEBHOOK_COUNTS)).await
     }
 }

@@ -3,13 +3,18 @@
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
-use super::database::{Pool, on_pool};
+use super::database::Pool;
 use super::newer_tables::{NOTE_PROGRAM, newest_of};
 use super::program::OWN_VERSION;
+use super::query::Query;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 
-static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+/// The lock of a transaction takes the place of the migrator's own, which is of a session.
+static POSTGRES_MIGRATIONS: Migrator = Migrator {
+    locking: false,
+    ..sqlx::migrate!("migrations/postgres")
+};
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// One program migrates at a time. Then the transactions that write are waited for, and later ones wait for the end of this
@@ -62,10 +67,8 @@ impl Store {
         match &self.pool {
             // A connection of its own has no limits in time, and says what is wrong where the pool says only that it
             // waited.
-            Pool::Postgres {
-                without_timeouts, ..
-            } => {
-                let connecting = async { Ok(PgConnection::connect_with(without_timeouts).await?) };
+            Pool::Postgres { direct, .. } => {
+                let connecting = async { Ok(PgConnection::connect_with(direct).await?) };
                 let mut connection = self.in_time(connecting).await?;
                 let mut transaction = connection.begin().await?;
                 sqlx::query(HOLD_WRITERS).execute(&mut *transaction).await?;
@@ -74,11 +77,11 @@ impl Store {
                     .await?;
                 let note = sqlx::query(NOTE_PROGRAM).bind(newest).bind(OWN_VERSION);
                 note.execute(&mut *transaction).await?;
+                replace_views(&mut transaction).await?;
                 transaction.commit().await?;
-                replace_views(&mut connection).await?;
                 connection.close().await?;
             }
-            // The write lock of a transaction around all migrations does the same.
+            // The write lock of the transaction does the same.
             Pool::Sqlite { pool, .. } => {
                 let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
                 migrations
@@ -99,14 +102,8 @@ impl Store {
     pub(super) async fn require_tables(&self) -> Result<(), StoreError> {
         const SQL: &str = "SELECT max(version) FROM _sqlx_migrations";
         let newest = own_migration();
-        let reading = on_pool!(self, pool => {
-            self.in_time(Box::pin(async {
-                let applied: (Option<i64>,) = sqlx::query_as(SQL).fetch_one(pool).await?;
-                Ok(applied)
-            }))
-            .await
-        });
-        match reading {
+        let reading = self.row_without_waiting::<(Option<i64>,)>(Query::new(SQL));
+        match reading.await.map(Option::unwrap_or_default) {
             Ok((Some(applied),)) if applied > newest => {
                 if let Some(newer) = self.newer_tables().await? {
                     return self.read_newer_tables(newer).await;

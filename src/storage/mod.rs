@@ -13,6 +13,7 @@ mod client_limits;
 mod connection;
 mod database;
 mod database_url;
+mod databases;
 mod derive;
 mod effect;
 mod estimates;
@@ -23,6 +24,7 @@ mod imports;
 mod keys;
 mod known;
 mod list;
+mod lock;
 mod looks;
 mod market;
 mod meters;
@@ -48,6 +50,8 @@ mod secrets_key;
 mod series;
 mod service_address;
 mod serving_lock;
+mod session;
+mod standby;
 mod tables;
 mod time;
 mod value;
@@ -67,8 +71,9 @@ pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
 pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
 pub use client_limits::ClientCharge;
-pub use database::{Store, StoreConnections, StoreLimits, StoreLock};
+pub use database::{Store, StoreConnections, StoreLimits};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
+pub use databases::Databases;
 pub use effect::{Effect, Other};
 pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
@@ -78,6 +83,7 @@ pub use imports::{
 };
 pub use keys::{KeyRow, NewKeyRow};
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use lock::StoreLock;
 pub use market::{
     EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,
 };
@@ -98,6 +104,7 @@ pub use secrets_key::{SecretError, SecretsKey};
 pub use series::PriceStepRow;
 pub use service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use serving_lock::ServingLock;
+pub use standby::StandbyReads;
 pub use time::DbTime;
 pub use version::Listener;
 pub use watched::WatchedRow;
@@ -163,6 +170,9 @@ pub enum StoreError {
         "another process is at work on `{0}`: an embedded database serves one process; PostgreSQL is for several"
     )]
     Served(String),
+    /// Another process may have taken the lock meanwhile.
+    #[error("the lock `{0}` was not renewed in time, so that another process may have taken over")]
+    LostLock(String),
     /// A stored document does not match its checksum.
     #[error("the stored document of {0} is damaged")]
     Damaged(uuid::Uuid),

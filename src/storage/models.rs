@@ -1,12 +1,11 @@
 //! The estimates of models: which are due, the sheets that they are drawn from, and lists of them.
 
 use serde::Serialize;
-use sqlx::{Connection, FromRow};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::{StoredDocument, checksum};
-use super::connection::on_connection;
 use super::estimates::AsOf;
 use super::list::NamePrefix;
 use super::names::ChangeKind;
@@ -14,6 +13,7 @@ use super::newer_tables::take_numbers;
 use super::query::Query;
 use super::recording::MODEL;
 use super::rows::{Connected, Piece, Rows, Statement};
+use super::session::on_session;
 use super::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
 use super::{DbTime, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
@@ -293,7 +293,7 @@ impl Store {
             .any_of("canonical_model", &selection.canonical_model)
             .prefix(selection.prefix.as_ref())
             .newest_up_to(selection.as_of);
-        self.rows(list.page(" ORDER BY canonical_model", limit))
+        self.listed(list.page(" ORDER BY canonical_model", limit))
             .await
     }
 
@@ -332,7 +332,7 @@ impl Store {
             offers.in_force(at)
         };
         let by_name = " ORDER BY sheet.provider, sheet.model, sheet.region";
-        self.rows(offers.page(by_name, MOST_OFFERS)).await
+        self.listed(offers.page(by_name, MOST_OFFERS)).await
     }
 
     /// Stores the outcomes for models that were due, in one transaction. A mark that was made again meanwhile stays.
@@ -345,10 +345,13 @@ impl Store {
         let has_news = records.iter().any(is_news);
         let count = if has_news { records.len() } else { 0 };
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        on_connection!(self, within_write_timeout, connection => {
-            connection.prepare_rows(&WRITE).await?;
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            let version = take_numbers(&mut *transaction, count).await?;
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            if session.prepares() {
+                session.statements().await?.prepare_rows(&WRITE).await?;
+            }
+            let mut transaction = session.transaction(self.begin()).await?;
+            let version = take_numbers(&mut transaction, count).await?;
             let written = rows(records, version - count);
             transaction.write_rows(&WRITE, &written).await?;
             transaction.commit().await?;

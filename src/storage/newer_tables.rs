@@ -3,12 +3,12 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
-use super::database::on_pool;
 use super::migrate::own_migration;
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
 use super::rows::{Connected, Either};
+use super::session::on_session;
 use super::{Store, StoreError};
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
@@ -84,8 +84,8 @@ pub(super) async fn take_numbers(
 /// The query fails, or they are.
 pub(super) async fn require_own_tables(transaction: &mut impl Connected) -> Result<(), StoreError> {
     let writers = match transaction.either() {
-        Either::Postgres(_) => Query::new(WRITERS).text(HELD),
-        Either::Sqlite(_) => Query::new(WRITERS),
+        (Either::Postgres(_), _) => Query::new(WRITERS).text(HELD),
+        (Either::Sqlite(_), _) => Query::new(WRITERS),
     };
     let newest: Option<(i64, Option<String>)> = transaction.row(writers).await?;
     match newest.filter(|(migration, _)| *migration > own_migration()) {
@@ -104,16 +104,16 @@ impl Store {
     /// The database is unreachable, or the tables belong to a different build.
     pub(super) async fn newer_tables(&self) -> Result<Option<NewerTables>, StoreError> {
         let migrations = self.migrations();
-        on_pool!(self, pool => {
-            self.in_time(Box::pin(async {
-                let applied: Vec<AppliedRow> = sqlx::query_as(APPLIED).fetch_all(pool).await?;
-                let Some(migration) = newest_unknown(migrations, &applied)? else {
-                    return Ok(None);
-                };
-                let program: Option<String> = sqlx::query_scalar(PROGRAM).fetch_one(pool).await?;
-                Ok(Some(NewerTables::new(migration, program.as_deref())))
-            }))
-            .await
+        on_session!(self, in_time, session => {
+            let mut statements = session.statements().await?;
+            let applied: Vec<AppliedRow> = statements.rows(Query::new(APPLIED)).await?;
+            let Some(migration) = newest_unknown(migrations, &applied)? else {
+                return statements.commit().await.map(|()| None);
+            };
+            let program: Option<(Option<String>,)> = statements.row(Query::new(PROGRAM)).await?;
+            statements.commit().await?;
+            let program = program.and_then(|(version,)| version);
+            Ok(Some(NewerTables::new(migration, program.as_deref())))
         })
     }
 

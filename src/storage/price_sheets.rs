@@ -128,6 +128,6 @@ impl Store {
             Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
             None => list,
         };
-        self.rows(list.sorted_page(order, SEQUENCE, limit)).await
+        self.listed(list.sorted_page(order, SEQUENCE, limit)).await
     }
 }

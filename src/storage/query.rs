@@ -2,17 +2,15 @@
 
 use std::fmt::Write as _;
 
-use sqlx::Connection;
-
-use super::connection::on_connection;
 use super::newer_tables::require_own_tables;
 use super::rows::{Connected, FromEitherRow};
+use super::session::{in_transaction, on_connection, on_session};
 use super::value::Value;
 use super::{Store, StoreError};
 use crate::telemetry::note_query;
 
 /// A query. Its text consists of constants; every value is a parameter.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Query<'a> {
     pub(super) sql: String,
     pub(super) values: Vec<Value<'a>>,
@@ -66,7 +64,7 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query_as, query).fetch_all(connection).await?)
+            connection.rows(query).await
         })
     }
 
@@ -81,32 +79,45 @@ impl Store {
         })
     }
 
+    /// The row that a query always finds.
+    pub(super) async fn one<T: FromEitherRow>(&self, query: Query<'_>) -> Result<T, StoreError> {
+        let row = self.row(query).await?;
+        row.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
+    }
+
+    /// The row that a query finds, if there is one, also while the tables are not up to date.
+    pub(super) async fn row_without_waiting<T: FromEitherRow>(
+        &self,
+        query: Query<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        on_session!(self, in_time, session => {
+            let mut statements = session.statements().await?;
+            let row = statements.row(query).await?;
+            statements.commit().await?;
+            Ok(row)
+        })
+    }
+
     /// Writes in its turn; the row that is returned, if there is one.
     pub(super) async fn written_row<T: FromEitherRow>(
         &self,
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
+        in_transaction!(self, in_time, connection => {
             note_query(&query.sql);
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            require_own_tables(&mut *transaction).await?;
-            let row = transaction.row(query).await?;
-            transaction.commit().await?;
-            Ok(row)
+            require_own_tables(connection).await?;
+            connection.row(query).await
         })
     }
 
     /// Writes in its turn; how many rows were written.
     pub(super) async fn write(&self, query: Query<'_>) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
+        in_transaction!(self, in_time, connection => {
             note_query(&query.sql);
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            require_own_tables(&mut *transaction).await?;
-            let written = bound!(query, query).execute(&mut *transaction).await?;
-            transaction.commit().await?;
-            Ok(written.rows_affected())
+            require_own_tables(connection).await?;
+            connection.execute(query).await
         })
     }
 
@@ -114,7 +125,7 @@ impl Store {
     pub(super) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
         on_connection!(self, connection => {
             note_query(&query.sql);
-            Ok(bound!(query, query).execute(connection).await?.rows_affected())
+            connection.execute(query).await
         })
     }
 }

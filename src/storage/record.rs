@@ -3,13 +3,12 @@
 
 use std::ops::Range;
 
-use sqlx::{Connection, Executor, SqlSafeStr};
-
-use super::connection::on_connection;
 use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use super::rows::Connected;
+use super::session::{on_connection, on_session};
 use super::work::Work;
 use super::{Store, StoreError, tables};
 
@@ -76,12 +75,16 @@ impl Store {
         work: &Work,
         ready: Option<Ready>,
     ) -> Result<Recorded, StoreError> {
-        on_connection!(self, within_write_timeout, connection => {
-            tables::prepare(connection).await?;
-            connection.prepare(ADVANCE_VERSION.into_sql_str()).await?;
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            if session.prepares() {
+                let mut statements = session.statements().await?;
+                tables::prepare(&mut statements).await?;
+                statements.prepare(ADVANCE_VERSION).await?;
+            }
             let mut ready = match ready {
                 Some(ready) if ready.version == self.newest() => ready,
-                _ => Ready::make(connection, work).await?,
+                _ => Ready::read(&mut session, work).await?,
             };
             let mut tries = 0;
             loop {
@@ -90,24 +93,24 @@ impl Store {
                 if is_empty && !work.completes {
                     return Ok(ready.recorded(None));
                 }
-                let mut transaction = connection.begin_with(self.begin()).await?;
+                let mut transaction = session.transaction(self.begin()).await?;
                 // The version is the lock of the writers: from here to the end there are two round trips. A look that
                 // found what was there before is not a new version.
                 let count = if is_empty { 0 } else { ready.count };
-                let mut version = take_numbers(&mut *transaction, count).await?;
+                let mut version = take_numbers(&mut transaction, count).await?;
                 let mut base = version - count;
                 if ready.version != base && tries < MOST_TRIES {
                     // What another writer has committed is read without the lock.
                     transaction.rollback().await?;
-                    ready = Ready::make(connection, work).await?;
+                    ready = Ready::read(&mut session, work).await?;
                     continue;
                 }
                 if ready.version != base {
-                    ready = Ready::make(&mut *transaction, work).await?;
+                    ready = Ready::make(&mut transaction, work).await?;
                     base = version;
-                    version = take_numbers(&mut *transaction, ready.count).await?;
+                    version = take_numbers(&mut transaction, ready.count).await?;
                 }
-                tables::write(&mut *transaction, work, &ready.plan, &ready.announced, base).await?;
+                tables::write(&mut transaction, work, &ready.plan, &ready.announced, base).await?;
                 transaction.commit().await?;
                 self.advance_version(version);
                 return Ok(ready.recorded(Some(version)));

@@ -1,15 +1,12 @@
 //! The views for dashboards, which PostgreSQL alone has: their definition, and the roles that may read them.
 
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::database::Pool;
 use super::{Store, StoreError};
 
 /// The views, as `just bless` writes them.
 const VIEWS: &str = include_str!("../../migrations/reporting.sql");
-
-/// One replica at a time replaces the views.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtext('unroof'), hashtext('reporting'))";
 
 /// The comment on the schema says which text the views were made by.
 const ARE_OTHERS: &str = "
@@ -47,23 +44,23 @@ const GRANT: &str = "
     END
     $$";
 
-/// Replaces views that were made by another text, and keeps the grants on them.
+/// Replaces views that were made by another text, and keeps the grants on them. One replica at a time does.
 ///
 /// # Errors
 /// The query fails, for instance because a view that is not ours selects from one of them.
-pub(super) async fn replace_views(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let mut transaction = connection.begin().await?;
-    sqlx::query(LOCK).execute(&mut *transaction).await?;
+pub(super) async fn replace_views(
+    transaction: &mut Transaction<'_, Postgres>,
+) -> Result<(), StoreError> {
     let are_others = sqlx::query_scalar(ARE_OTHERS).bind(VIEWS);
-    let are_others: bool = are_others.fetch_one(&mut *transaction).await?;
+    let are_others: bool = are_others.fetch_one(&mut **transaction).await?;
     if are_others {
         let keep = sqlx::query(KEEP_GRANTS).bind(VIEWS);
-        keep.execute(&mut *transaction).await?;
-        sqlx::raw_sql(VIEWS).execute(&mut *transaction).await?;
+        keep.execute(&mut **transaction).await?;
+        sqlx::raw_sql(VIEWS).execute(&mut **transaction).await?;
         let restore = sqlx::query(RESTORE_GRANTS);
-        restore.execute(&mut *transaction).await?;
+        restore.execute(&mut **transaction).await?;
     }
-    Ok(transaction.commit().await?)
+    Ok(())
 }
 
 impl Store {
@@ -72,11 +69,12 @@ impl Store {
     /// # Errors
     /// There is no such role, the database is one without roles, or it refuses.
     pub async fn grant_reporting(&self, role: &str) -> Result<(), StoreError> {
-        let Pool::Postgres { pool, .. } = &self.pool else {
+        let Pool::Postgres { direct, .. } = &self.pool else {
             return Err(StoreError::NoRoles);
         };
         self.in_time(async {
-            let mut transaction = pool.begin().await?;
+            let mut connection = PgConnection::connect_with(direct).await?;
+            let mut transaction = connection.begin().await?;
             let exists = sqlx::query_scalar(ROLE_EXISTS).bind(role);
             let exists: bool = exists.fetch_one(&mut *transaction).await?;
             if !exists {

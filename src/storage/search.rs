@@ -51,7 +51,7 @@ impl Store {
                 .page(BY_KEY, 2 * limit)
                 .text(") AS of_kind");
         }
-        let found: Vec<NameRow> = self.rows(names).await?;
+        let found: Vec<NameRow> = self.listed(names).await?;
         let first = |kind: &NameKind| {
             let mut seen = BTreeSet::new();
             let of_kind = found.iter().filter(|row| row.kind == *kind);

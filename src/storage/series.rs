@@ -73,7 +73,7 @@ impl Store {
             .value(model)
             .and("starts_at <= ", as_of)
             .page(BY_OFFER, MOST_PRICES);
-        self.rows(prices).await
+        self.listed(prices).await
     }
 
     /// The stored estimates of a model in the order of storing, from sheets that were seen up to a time, where one is given.
@@ -89,7 +89,7 @@ impl Store {
             .value(model)
             .and("observed_at <= ", as_of)
             .page(NEWEST_FIRST, MOST_ESTIMATES);
-        let mut rows: Vec<ModelRow> = self.rows(estimates).await?;
+        let mut rows: Vec<ModelRow> = self.listed(estimates).await?;
         rows.reverse();
         Ok(rows)
     }

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
-use super::connection::on_connection;
 use super::database::{Pool, within};
+use super::query::Query;
 use super::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
@@ -16,12 +16,17 @@ const CHANNEL: &str = "unroof_version";
 /// Silence after which the connection is checked.
 const SILENCE: Duration = Duration::from_secs(1);
 
+/// Pause between two readings of the version where LISTEN is not used.
+const BETWEEN_POLLS: Duration = Duration::from_millis(250);
+
 /// Listens for the versions that any process commits.
 #[derive(Debug)]
 pub struct Listener {
     store: Store,
-    /// Connection that is notified of other processes' versions; PostgreSQL only.
+    /// Connection that is notified of other processes' versions; PostgreSQL only, and only if it is not polled.
     link: Option<PgListener>,
+    /// Silence after which the connection is checked, or the version is read.
+    silence: Duration,
 }
 
 impl Store {
@@ -59,9 +64,7 @@ impl Store {
             Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
         };
         let asked_at = Instant::now();
-        let (version, time): (i64, Option<DbTime>) = on_connection!(self, connection => {
-            Ok(sqlx::query_as(sql).fetch_one(connection).await?)
-        })?;
+        let (version, time): (i64, Option<DbTime>) = self.one(Query::new(sql)).await?;
         if let Some(time) = time {
             let mut clock = locked(&self.clock);
             *clock = Some((asked_at, time));
@@ -81,22 +84,28 @@ impl Store {
         time.map_or(now, |time| time.min(now))
     }
 
+    /// Whether new versions come by notification.
+    #[must_use]
+    pub fn listens(&self) -> bool {
+        matches!(self.pool, Pool::Postgres { polls: false, .. })
+    }
+
     /// Listens from now on, on a connection of its own; what was committed before is known when this returns.
     ///
     /// # Errors
     /// The database is unreachable.
     pub async fn listener(&self) -> Result<Listener, StoreError> {
-        let link = match &self.pool {
-            Pool::Postgres {
-                without_timeouts, ..
-            } => Some(self.in_time(listen(without_timeouts)).await?),
-            Pool::Sqlite { .. } => None,
+        let (link, silence) = match &self.pool {
+            Pool::Postgres { polls: true, .. } => (None, BETWEEN_POLLS),
+            Pool::Postgres { direct, .. } => (Some(self.in_time(listen(direct)).await?), SILENCE),
+            Pool::Sqlite { .. } => (None, SILENCE),
         };
         // Read after the listening has begun, so that nothing falls between.
         self.version().await?;
         Ok(Listener {
             store: self.clone(),
             link,
+            silence,
         })
     }
 }
@@ -120,10 +129,10 @@ impl Listener {
     /// The connection is broken or silent. Later versions need a new listener.
     pub async fn next(&mut self) -> Result<(), StoreError> {
         let Some(link) = &mut self.link else {
-            tokio::time::sleep(SILENCE).await;
+            tokio::time::sleep(self.silence).await;
             return self.store.version().await.map(drop);
         };
-        match tokio::time::timeout(SILENCE, link.try_recv()).await {
+        match tokio::time::timeout(self.silence, link.try_recv()).await {
             Ok(Ok(Some(notification))) => {
                 // Other programs may use this channel: what is not a number is ignored.
                 if let Ok(version) = notification.payload().parse() {

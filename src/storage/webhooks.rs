@@ -3,15 +3,16 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use sqlx::{Connection, FromRow};
+use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
-use super::connection::on_connection;
 use super::names::stored_names;
 use super::newer_tables::require_own_tables;
 use super::query::Query;
+use super::rows::Connected;
+use super::session::in_transaction;
 use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use crate::access::Actor;
 use crate::secrets::without_secrets;
@@ -313,10 +314,8 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        on_connection!(self, connection => {
-            let due: Option<DbTime> = sqlx::query_scalar(DUE).fetch_one(connection).await?;
-            Ok(due.map(Timestamp::from))
-        })
+        let (due,): (Option<DbTime>,) = self.one(Query::new(DUE)).await?;
+        Ok(due.map(Timestamp::from))
     }
 
     /// Takes the lease of a webhook with changes to send.
@@ -386,32 +385,27 @@ impl Store {
         let next_attempt_at = (state == DeliveryState::Pending).then_some(DbTime::from(due_at));
         let disabled_at = (outcome == Outcome::Unwanted).then_some(DbTime::from(now));
         let _writer = self.wait_to_write().await?;
-        on_connection!(self, connection => {
-            let mut transaction = connection.begin_with(self.begin()).await?;
-            require_own_tables(&mut *transaction).await?;
-            let noted = sqlx::query(END_LEASE)
-                .bind(lease.id)
-                .bind(lease.lease_id)
-                .bind(since)
-                .bind(DbTime::from(due_at))
-                .bind(disabled_at)
-                .execute(&mut *transaction)
-                .await?;
-            if noted.rows_affected() == 0 {
-                let there: Option<WebhookRow> =
-                    sqlx::query_as(WEBHOOKS).bind(Some(lease.id)).fetch_optional(&mut *transaction).await?;
+        let end_lease = Query::new(END_LEASE)
+            .bind(lease.id)
+            .bind(lease.lease_id)
+            .bind(since)
+            .bind(due_at)
+            .bind(disabled_at);
+        let end_attempt = Query::new(END_ATTEMPT)
+            .bind(attempt.id)
+            .bind(state.name())
+            .bind(next_attempt_at)
+            .bind(ended.answer.ok().map(i64::from))
+            .bind(ended.answer.err());
+        in_transaction!(self, in_time, connection => {
+            require_own_tables(connection).await?;
+            if connection.execute(end_lease).await? == 0 {
+                let webhook = Query::new(WEBHOOKS).bind(Some(lease.id));
+                let there: Option<WebhookRow> = connection.row(webhook).await?;
                 return Ok(there.map_or(Ended::Removed, |_| Ended::Lost));
             }
-            sqlx::query(END_ATTEMPT)
-                .bind(attempt.id)
-                .bind(state.name())
-                .bind(next_attempt_at)
-                .bind(ended.answer.ok().map(i64::from))
-                .bind(ended.answer.err())
-                .execute(&mut *transaction)
-                .await?;
-            sqlx::query(DELETE_OLD).bind(DbTime::from(oldest)).execute(&mut *transaction).await?;
-            transaction.commit().await?;
+            connection.execute(end_attempt).await?;
+            connection.execute(Query::new(DELETE_OLD).bind(oldest)).await?;
             Ok(Ended::Noted)
         })
     }

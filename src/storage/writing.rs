@@ -12,6 +12,8 @@ use super::file::{FileIdentity, may_write};
 use super::newer_tables::newest_of;
 use super::query::Query;
 use super::refusal::Refusal;
+use super::rows::Connected;
+use super::session::Session;
 use super::{Store, StoreError};
 
 /// Interval between probes of a database that refuses writes.
@@ -104,9 +106,11 @@ impl Store {
         let probing = async {
             on_pool!(self, pool => {
                 let mut connection = pool.connect_options().connect().await?;
+                let mut session = Session::new(&mut connection, self);
                 for filler in [Some("x".repeat(FILLER_BYTES)), None] {
-                    let fill = sqlx::query(FILL).bind(filler);
-                    fill.execute(&mut connection).await?;
+                    let mut statements = session.statements().await?;
+                    statements.execute(Query::new(FILL).bind(filler)).await?;
+                    statements.commit().await?;
                 }
                 Ok(connection.close().await?)
             })

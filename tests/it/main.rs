@@ -28,6 +28,7 @@ mod models;
 mod openapi;
 mod record;
 mod reporting;
+mod scale;
 mod server;
 mod storage;
 mod support;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use sqlx::{Connection, FromRow};
+use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::storage::connection::on_connection;
 use crate::storage::database::Pool;
 use crate::storage::derive::{Derived, StoredPeriod};
 use crate::storage::known;
@@ -14,6 +13,7 @@ use crate::storage::offers::Offer;
 use crate::storage::plan::Known;
 use crate::storage::query::Query;
 use crate::storage::rows::{Connected, Piece, Statement};
+use crate::storage::session::{on_connection, on_session};
 use crate::storage::value::Kind;
 use crate::storage::work::Work;
 use crate::storage::{Store, StoreError};
@@ -149,9 +149,10 @@ impl Store {
             again: offers.to_vec(),
             ..Work::default()
         };
-        on_connection!(self, within_write_timeout, connection => {
-            let mut transaction = connection.begin_with(begin).await?;
-            let known = known::load(&mut *transaction, &work).await?;
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            let mut transaction = session.transaction(begin).await?;
+            let known = known::load(&mut transaction, &work).await?;
             transaction.rollback().await?;
             Ok(known)
         })

@@ -11,13 +11,13 @@ use crate::server::LONGEST_WAIT;
 
 /// An event as it came.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Event {
-    pub(super) id: Option<i64>,
-    pub(super) kind: String,
-    pub(super) data: String,
-    pub(super) retry: Option<u64>,
+pub(crate) struct Event {
+    pub(crate) id: Option<i64>,
+    pub(crate) kind: String,
+    pub(crate) data: String,
+    pub(crate) retry: Option<u64>,
     /// A line that says nothing.
-    pub(super) is_comment: bool,
+    pub(crate) is_comment: bool,
 }
 
 impl Event {
@@ -39,22 +39,22 @@ impl Event {
     }
 
     /// The row.
-    pub(super) fn row(&self) -> Value {
+    pub(crate) fn row(&self) -> Value {
         serde_json::from_str(&self.data).unwrap()
     }
 }
 
 /// An open stream.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     socket: TcpStream,
-    pub(super) status: StatusCode,
-    pub(super) head: String,
+    pub(crate) status: StatusCode,
+    pub(crate) head: String,
     received: String,
 }
 
 impl Stream {
     /// Asks for a stream with further header lines; `None` without a response.
-    pub(super) async fn try_open(address: &str, path: &str, headers: &str) -> Option<Self> {
+    pub(crate) async fn try_open(address: &str, path: &str, headers: &str) -> Option<Self> {
         let address = address.strip_prefix("http://").unwrap();
         let mut socket = TcpStream::connect(address).await.ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
@@ -77,13 +77,13 @@ impl Stream {
         Some(stream)
     }
 
-    pub(super) async fn open(address: &str, path: &str, headers: &str) -> Self {
+    pub(crate) async fn open(address: &str, path: &str, headers: &str) -> Self {
         let opened = Self::try_open(address, path, headers).await;
         opened.expect("no answer")
     }
 
     /// The next event, comment or not; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Event> {
+    pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.take() {
                 return Some(event);
@@ -95,7 +95,7 @@ impl Stream {
     }
 
     /// The next change.
-    pub(super) async fn next_change(&mut self) -> Option<Event> {
+    pub(crate) async fn next_change(&mut self) -> Option<Event> {
         loop {
             let event = self.next().await?;
             if event.id.is_some() {
@@ -105,7 +105,7 @@ impl Stream {
     }
 
     /// Whether nothing but comments comes for a while.
-    pub(super) async fn is_silent_for(&mut self, time: Duration) -> bool {
+    pub(crate) async fn is_silent_for(&mut self, time: Duration) -> bool {
         tokio::time::timeout(time, self.next_change())
             .await
             .is_err()

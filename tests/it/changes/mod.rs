@@ -1,6 +1,6 @@
 //! Changes as a list, as a stream and by webhook.
 
-mod client;
+pub(crate) mod client;
 mod filter;
 mod list;
 mod lock;

@@ -1,5 +1,6 @@
 //! A PostgreSQL server of one's own, to be stopped, frozen and started again.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -20,23 +21,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// A running server, where there is one to run.
     pub(crate) fn start() -> Option<Self> {
-        let Some(programs) = std::env::var_os("UNROOF_TEST_POSTGRES_BIN") else {
-            skip_postgres();
-            return None;
-        };
-        let mut cluster = Self {
-            folder: tempfile::tempdir().unwrap(),
-            programs: programs.into(),
-            user: std::env::var("UNROOF_TEST_POSTGRES_USER").ok(),
-            port: 0,
-        };
-        if let Some(user) = &cluster.user {
-            let given = Command::new("chown")
-                .arg(user)
-                .arg(cluster.folder.path())
-                .status();
-            assert!(given.unwrap().success());
-        }
+        let mut cluster = Self::empty()?;
         let data = cluster.data();
         cluster.must(
             "initdb",
@@ -51,17 +36,56 @@ impl Cluster {
                 "--no-sync",
             ],
         );
+        cluster.up_on_free_port();
+        Some(cluster)
+    }
+
+    /// A running standby of another one.
+    pub(crate) fn standby_of(primary: &Self) -> Self {
+        let mut cluster = Self::empty().expect("the primary runs too");
+        let (data, url) = (cluster.data(), primary.url());
+        cluster.must(
+            "pg_basebackup",
+            &["-D", &data, "-d", &url, "-R", "--checkpoint=fast"],
+        );
+        cluster.up_on_free_port();
+        cluster
+    }
+
+    /// A folder for a server, where there is one to run.
+    fn empty() -> Option<Self> {
+        let Some(programs) = std::env::var_os("UNROOF_TEST_POSTGRES_BIN") else {
+            skip_postgres();
+            return None;
+        };
+        let cluster = Self {
+            folder: tempfile::tempdir().unwrap(),
+            programs: programs.into(),
+            user: std::env::var("UNROOF_TEST_POSTGRES_USER").ok(),
+            port: 0,
+        };
+        if let Some(user) = &cluster.user {
+            let given = Command::new("chown")
+                .arg(user)
+                .arg(cluster.folder.path())
+                .status();
+            assert!(given.unwrap().success());
+        }
+        Some(cluster)
+    }
+
+    fn up_on_free_port(&mut self) {
         // Another process may have the port: then another port.
         for _ in 0..20 {
             // Below the range that Linux takes for outgoing connections.
-            cluster.port = 20_000 + u16::try_from(Uuid::new_v4().as_u128() % 12_000).unwrap();
-            if cluster.try_up() {
-                return Some(cluster);
+            self.port = 20_000 + u16::try_from(Uuid::new_v4().as_u128() % 12_000).unwrap();
+            if self.try_up() {
+                return;
             }
         }
         panic!(
             "no port is free, or PostgreSQL does not start: {}",
-            cluster.log()
+            self.log()
         );
     }
 
@@ -217,24 +241,7 @@ impl Cluster {
 
     fn run(&self, program: &str, arguments: &[&str]) -> ExitStatus {
         let program = self.programs.join(program);
-        let mut command = match &self.user {
-            Some(user) => {
-                let group = Command::new("id")
-                    .args(["-g", user])
-                    .output()
-                    .unwrap()
-                    .stdout;
-                let group = String::from_utf8(group).unwrap();
-                let mut command = Command::new("setpriv");
-                command.args([
-                    &format!("--reuid={user}"),
-                    &format!("--regid={}", group.trim()),
-                ]);
-                command.args(["--init-groups", "--"]).arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
+        let mut command = command_of(self.user.as_deref(), program);
         // The server that is started keeps its output open: that must not be a pipe that is waited for.
         let said = tempfile::tempfile().unwrap();
         command
@@ -247,6 +254,22 @@ impl Cluster {
             .status()
             .unwrap()
     }
+}
+
+/// A program that runs as a system user, if one is named.
+pub(crate) fn command_of(user: Option<&str>, program: impl AsRef<OsStr>) -> Command {
+    let Some(user) = user else {
+        return Command::new(program);
+    };
+    let group = Command::new("id").args(["-g", user]).output();
+    let group = String::from_utf8(group.unwrap().stdout).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args([
+        &format!("--reuid={user}"),
+        &format!("--regid={}", group.trim()),
+    ]);
+    command.args(["--init-groups", "--"]).arg(program);
+    command
 }
 
 impl Drop for Cluster {
