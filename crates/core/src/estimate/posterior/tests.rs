@@ -93,7 +93,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
         .classes
         .swap_remove(mixture.expect("a class of mixtures"));
     prior.classes = vec![mixture];
-    let posterior = sample(&prior, &terms, DRAWS);
+    let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let walked = random_walk(&prior, &terms, 400_000);
     let in_order = [
         JointQuantity::ActiveParameters,
@@ -130,7 +130,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
 #[test]
 fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
     let (terms, prior) = question();
-    let posterior = sample(&prior, &terms, DRAWS);
+    let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let draws = sample_prior(&prior, sobol::MOST_POINTS);
     let likelihoods = draws.iter().map(|draw| {
         terms
