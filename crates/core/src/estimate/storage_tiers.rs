@@ -94,7 +94,7 @@ pub(super) fn of_offers(
         .collect()
 }
 
-/// What draws demand of a cache, with their weights.
+/// Demands of draws on a cache, with their weights.
 struct Demands<'a> {
     each: Vec<(Unknowns<'a>, Demand, f64)>,
 }

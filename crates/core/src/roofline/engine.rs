@@ -226,7 +226,7 @@ impl Engine {
         }
     }
 
-    /// What weights and the caches of a batch need of units of any number of these chips.
+    /// Memory for weights and the caches of a batch on any number of these chips.
     #[must_use]
     pub fn memory_needs(&self, batch: f64, per_sequence: Bytes) -> MemoryNeeds {
         let chip = self.memory_on(1.0, per_sequence);

@@ -1,4 +1,4 @@
-//! Exponential and logarithm that give the same bits on every machine, and that a compiler can work out for several numbers
+//! Exponential and logarithm that give the same bits on every machine, and that a compiler computes for several numbers
 //! at once.
 //!
 //! The polynomials are those of FDLIBM (`e_exp.c`, `e_log.c`, Sun Microsystems 1993), less than one unit in the last place
@@ -206,6 +206,6 @@ mod tests {
             let x = f64::from(step) * 0.017 - 85.0;
             seen = seen.rotate_left(7) ^ exp(x).to_bits() ^ ln(f64::from(step) + 0.37).to_bits();
         }
-        assert_eq!(seen, 0, "{seen:#x}");
+        assert_eq!(seen, 0x1434_98b8_31a4_003f, "{seen:#x}");
     }
 }

@@ -5,6 +5,8 @@
 //! (`summary`) and the tail of the weights (`pareto`).
 
 mod gaussian;
+#[cfg(test)]
+mod long_run;
 mod pareto;
 mod prior;
 mod sampler;

@@ -88,7 +88,7 @@ pub struct Prior {
     is_for_users: bool,
     /// log density of the stated values of the unknowns.
     log_statement: f64,
-    /// What is drawn from it, once it is wanted.
+    /// Its draws that answers share, once they are wanted.
     pub(super) drawn: Drawn,
 }
 

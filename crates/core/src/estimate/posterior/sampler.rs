@@ -51,7 +51,7 @@ const LEAST_REGIME_SHARE: f64 = 0.02;
 
 /// One draw.
 #[derive(Debug, Clone, Copy)]
-struct Draw {
+pub(super) struct Draw {
     class: u8,
     machine: u16,
     values: [f64; UNKNOWNS],
@@ -59,12 +59,12 @@ struct Draw {
     log_rental: f64,
     running: Running,
     /// Whether there are such models, and a unit of its machine holds it and is fast enough.
-    is_possible: bool,
+    pub(super) is_possible: bool,
 }
 
 impl Draw {
     /// On the first of a few machines that hold it; on the first of all if none does.
-    fn new(
+    pub(super) fn new(
         prior: &Prior,
         class: usize,
         values: [f64; UNKNOWNS],
@@ -106,7 +106,7 @@ impl Draw {
         }
     }
 
-    fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
+    pub(super) fn unknowns<'a>(&self, prior: &'a Prior, class: &ClassPrior) -> Unknowns<'a> {
         Unknowns {
             log_utilisation: self.log_utilisation,
             log_rental: self.log_rental,
@@ -116,7 +116,7 @@ impl Draw {
     }
 }
 
-/// What answers share of a prior's draws, once it is wanted.
+/// Draws and summaries of a prior that answers share, once they are wanted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drawn {
     /// The first round of every class.
@@ -590,7 +590,7 @@ struct Rounds<'p> {
     prior: &'p Prior,
     class: usize,
     splits: bool,
-    /// What the next round draws from.
+    /// Proposal of the next round.
     proposal: Proposal,
     log_evidence: f64,
     efficiency: f64,

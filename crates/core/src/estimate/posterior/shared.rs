@@ -14,7 +14,7 @@ const KEPT: usize = 8;
 
 static PRIORS: Mutex<Vec<(Basis, Arc<Prior>)>> = Mutex::new(Vec::new());
 
-/// What a prior is made of, reference data apart.
+/// Everything that a prior is made of, reference data apart.
 #[derive(Debug, Clone, PartialEq)]
 struct Basis {
     population: Population,

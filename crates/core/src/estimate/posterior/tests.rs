@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::clue;
 use crate::estimate::posterior::gaussian::UNKNOWNS;
+use crate::estimate::posterior::prior::exists;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, read_request};
 use crate::model::assumptions::Assumptions;
@@ -46,7 +47,11 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
     let machine = prior.machine(0);
     let log_density = |point: &[f64; UNKNOWNS]| {
         let unknowns = class.unknowns(&class.values(point), machine);
-        if prior.placed(&unknowns, 0, 0.5).is_none() {
+        let is_placed = || {
+            let placed = prior.placed(&unknowns, &unknowns.model(), 0, 0.5, false);
+            placed.is_some()
+        };
+        if !(exists(&unknowns) && is_placed()) {
             return f64::NEG_INFINITY;
         }
         let likelihood: f64 = terms
