@@ -30,7 +30,7 @@ use std::time::Instant;
 use divan::Bencher;
 use unroof_core::clue;
 use unroof_core::estimate::posterior::{
-    DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
+    EFFECTIVE_DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
 };
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, CancelToken, Format, Request, infer, joint, read_request};

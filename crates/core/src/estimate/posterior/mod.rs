@@ -5,9 +5,12 @@
 //! (`summary`) and the tail of the weights (`pareto`).
 
 mod gaussian;
+#[cfg(test)]
+mod long_run;
 mod pareto;
 mod prior;
 mod sampler;
+mod shared;
 mod sobol;
 mod summary;
 #[cfg(test)]
@@ -16,7 +19,8 @@ mod tests;
 pub use prior::Prior;
 pub(crate) use sampler::softmax;
 pub use sampler::{
-    DRAWS, Draws, PRIOR_DRAWS, Posterior, possible_share, sample, sample_prior, sample_while,
+    Draws, EFFECTIVE_DRAWS, PRIOR_DRAWS, Posterior, possible_share, sample, sample_prior,
+    sample_while,
 };
 pub(crate) use sobol::SEED;
 pub use summary::{Interval, Summary, summarize};
