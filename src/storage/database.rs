@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use log::LevelFilter;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, SqlitePool};
 use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
 use uuid::Uuid;
 
+use super::connection::pool_options;
 use super::database_url::DatabaseUrl;
 use super::file::{FileIdentity, make_private_file};
 use super::queue::Queue;
@@ -185,11 +186,8 @@ impl Store {
                     ("plan_cache_mode", "force_custom_plan"),
                     ("random_page_cost", "1.1"),
                 ]);
-                let pool = PgPoolOptions::new()
-                    .max_connections(limits.connections)
-                    .acquire_timeout(limits.connection_wait);
                 Pool::Postgres {
-                    pool: pool.connect_lazy_with(limits.logging(options)),
+                    pool: pool_options(limits).connect_lazy_with(limits.logging(options)),
                     without_timeouts: Box::new(without_timeouts),
                 }
             }
@@ -403,9 +401,7 @@ async fn open_file(
                 .synchronous(SqliteSynchronous::Full)
         }
     };
-    let pool = SqlitePoolOptions::new()
-        .max_connections(limits.connections)
-        .acquire_timeout(limits.connection_wait);
+    let pool = pool_options(limits);
     let mut pauses = 0;
     loop {
         let opened = pool.clone().connect_with(options.clone()).await;
