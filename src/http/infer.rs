@@ -164,7 +164,7 @@ pub(super) async fn infer_price_sheet(
         .map(|moment| moment.not_after(app.now()))
         .transpose()?;
     let question = question(&uri, &body, may_observe);
-    if let Some(known) = app.known_answer(&question).await {
+    if let Some(known) = app.known_answer(&question).await? {
         tracing::info!(estimate.id = %known.id, is_new = false, "answered");
         return Ok(known.as_ref().into_response());
     }

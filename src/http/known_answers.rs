@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::budget::Counted;
+use crate::storage::StoreError;
 
 /// Longest time for which an answer is known.
 const KNOWN_FOR: SignedDuration = SignedDuration::from_secs(1);
@@ -60,11 +61,20 @@ impl KnownAnswers {
 impl App {
     /// The answer to a request that was answered before, if it still holds. The database is asked for its version by a query that
     /// begins after the request came, so that what was stored by any replica before is seen.
-    pub(super) async fn known_answer(&self, question: &Question) -> Option<Arc<KnownAnswer>> {
-        let known = self.known_answers.0.get(question).await?;
-        let version = self.version_from_now().await.ok()?;
+    ///
+    /// # Errors
+    /// The database is unreachable: then the request could not be recorded either.
+    pub(super) async fn known_answer(
+        &self,
+        question: &Question,
+    ) -> Result<Option<Arc<KnownAnswer>>, StoreError> {
+        let Some(known) = self.known_answers.0.get(question).await else {
+            return Ok(None);
+        };
+        let version = self.version_from_now().await?;
         let age = self.now().duration_since(known.made_at).abs();
-        (known.version == version && age < KNOWN_FOR).then_some(known)
+        let holds = known.version == version && age < KNOWN_FOR;
+        Ok(holds.then_some(known))
     }
 
     /// Keeps the answer to a request that has recorded nothing since the store had a version, if it still has it.
