@@ -43,7 +43,7 @@ use unroof_core::sheet::PriceSheet;
 #[derive(Debug, Clone)]
 pub struct App(Arc<Shared>);
 
-/// What the handlers share.
+/// State of all handlers.
 #[derive(Debug, Clone)]
 pub struct Shared {
     /// Random id of this process, by which a client recognises it.

@@ -26,7 +26,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug, Clone)]
 pub(super) struct RequestId(pub(super) String);
 
-/// What is checked of a request before its route is asked.
+/// Check of a request before its route is asked.
 pub(super) type Check = fn(&App, &Request) -> Result<(), Response>;
 
 /// A request of the command line, which has no connection.
