@@ -90,7 +90,7 @@ fn last_part<Part: std::str::FromStr<Err: std::fmt::Debug>>(request: &Request) -
 }
 
 async fn bytes(State(shared): State<Shared>, request: Request) -> Response {
-    let size = last_part(&request);
+    let size: usize = last_part(&request);
     ([JSON], shared.body.slice(..size)).into_response()
 }
 

@@ -128,7 +128,11 @@ class Database:
 
 
 GOAL = {"the same query at 10³": at_most(3)}
+WHY_NOT = (
+    "A list in the order of storing with a latest time (`to`) is read back from the newest row, since the time of a row does not "
+    "follow from its number: it takes as long as there are later rows."
+)
 ROWS = [
-    Row("lists-sqlite", "every list query with 10⁷ estimates on SQLite", GOAL, lambda: compared(File), by_default=False),
-    Row("lists-postgres", "every list query with 10⁷ estimates on PostgreSQL", GOAL, lambda: compared(Database), by_default=False),
+    Row("lists-sqlite", "every list query with 10⁷ estimates on SQLite", GOAL, lambda: compared(File), WHY_NOT, by_default=False),
+    Row("lists-postgres", "every list query with 10⁷ estimates on PostgreSQL", GOAL, lambda: compared(Database), WHY_NOT, by_default=False),
 ]

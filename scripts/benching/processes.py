@@ -95,13 +95,24 @@ def unread_pages():
             service.post("/infer", sheet(f"model-{number}"))
         size = len(service.get("/estimates/latest?limit=2000")[0])
         with contextlib.ExitStack() as opened:
+            readers = []
             for number in range(READERS):
-                connection = opened.enter_context(socket.create_connection(("127.0.0.1", service.port)))
-                path = f"/estimates/latest?limit={2000 - number % 10}"
-                connection.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+                readers.append(opened.enter_context(socket.create_connection(("127.0.0.1", service.port))))
+                path = f"/estimates/latest?limit={OFFERS - number}"
+                readers[-1].sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
             time.sleep(20 * REST)
-            detail = f"{READERS} pages of {size / 1e6:.1f} MB; at most {service.resident('VmHWM'):.0f} MB meanwhile"
-            return {"`unroof serve`": figure([service.resident()], detail)}
+            resident = service.resident()
+            begun = sum(has_begun(reader) for reader in readers)
+            detail = f"pages of {size / 1e6:.1f} MB, of which {begun} were sent; at most {service.resident('VmHWM'):.0f} MB meanwhile"
+            return {"`unroof serve`": figure([resident], detail)}
+
+
+def has_begun(connection):
+    """Whether a page is being sent; a service that has no room for it refuses."""
+    try:
+        return connection.recv(12, socket.MSG_DONTWAIT).endswith(b"200")
+    except BlockingIOError:
+        return False
 
 
 def binary():

@@ -27,25 +27,25 @@ pub(super) const SESSION: &str = "unroof_session";
 /// A route, or several methods of one, with the scope that it needs; none for probes, and texts that are the same on every
 /// service.
 pub(super) fn guarded(needed: Option<Scope>, route: MethodRouter<App>) -> MethodRouter<App> {
-    let checked = match needed {
-        Some(scope) => route.route_layer(from_fn_with_state(scope, require)),
-        None => route,
-    };
-    // The last layer is the outermost: a request that is refused for its scope is charged too.
-    checked.route_layer(from_fn_with_state(needed, client_limit::charge))
+    route.route_layer(from_fn_with_state(needed, guard))
+}
+
+/// Charges a request, also one that is refused for its scope, and checks whether its caller may use the route.
+async fn guard(State(needed): State<Option<Scope>>, request: Request, next: Next) -> Response {
+    client_limit::charge(needed, request, async |request| {
+        let caller = request.extensions().get::<Identified>();
+        let checked = needed.map_or(Ok(()), |needed| check(caller, needed));
+        match checked {
+            Ok(()) => next.run(request).await,
+            Err(problem) => problem.into_response(),
+        }
+    })
+    .await
 }
 
 /// The caller of a request; or why its key is refused, which matters only where a key is needed.
 #[derive(Debug, Clone)]
 struct Identified(Result<Caller, Problem>);
-
-async fn require(State(needed): State<Scope>, request: Request, next: Next) -> Response {
-    let caller = request.extensions().get::<Identified>();
-    match check(caller, needed) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
-}
 
 fn check(caller: Option<&Identified>, needed: Scope) -> Result<(), Problem> {
     // A request without a caller passed no check: nothing is allowed.
@@ -89,7 +89,7 @@ fn refused_key(refused: RefusedKey) -> Problem {
 }
 
 /// Finds the caller of a request.
-pub(super) async fn identify(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn identify(app: &App, request: Request) -> Request {
     let (mut head, body) = request.into_parts();
     let identified = app.caller(&head).await;
     if let Some(quotas) = &app.quotas {
@@ -103,7 +103,7 @@ pub(super) async fn identify(State(app): State<App>, request: Request, next: Nex
         head.extensions.insert(account);
     }
     head.extensions.insert(Identified(identified));
-    next.run(Request::from_parts(head, body)).await
+    Request::from_parts(head, body)
 }
 
 /// A key in a request, and how it was sent.

@@ -1,24 +1,24 @@
 //! Response timeout: from the end of the request body to the response headers.
 
 use std::pin::pin;
-use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
 
-use super::Limits;
+use super::access::identify;
+use super::app::App;
 use super::problem::Problem;
 
-/// Cancels requests that exceed the timeout. Reading the body has its own timeout.
-pub(super) async fn limit(
-    State(limits): State<Arc<Limits>>,
-    request: Request,
-    next: Next,
-) -> Response {
+/// Finds the caller of a request and has it answered. Cancels requests that exceed the timeout; reading the body has its own
+/// timeout.
+pub(super) async fn limit(State(app): State<App>, request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return in_time(&app, answer(&app, request, next)).await;
+    }
     let (reading, read) = oneshot::channel::<()>();
     // Dropped with the body, when it is read to its end or discarded.
     let request = request.map(|body| {
@@ -27,13 +27,21 @@ pub(super) async fn limit(
             frame
         }))
     });
-    let mut answer = pin!(next.run(request));
+    let mut answer = pin!(answer(&app, request, next));
     tokio::select! {
         biased;
         response = &mut answer => return response,
         _ = read => {}
     }
-    let answer_time = limits.answer_time;
+    in_time(&app, answer).await
+}
+
+async fn answer(app: &App, request: Request, next: Next) -> Response {
+    next.run(identify(app, request).await).await
+}
+
+async fn in_time(app: &App, answer: impl Future<Output = Response>) -> Response {
+    let answer_time = app.limits.answer_time;
     match tokio::time::timeout(answer_time, answer).await {
         Ok(response) => response,
         Err(_) => Problem::busy(&format!(

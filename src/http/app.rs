@@ -1,5 +1,6 @@
 //! Shared state of the handlers: the store, its version, a cache of answers, the clock.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use super::Limits;
 use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
+use super::known_answers::KnownAnswers;
 use super::known_keys::Keys;
 use super::manners::gather_hasty;
 use super::market::Markets;
@@ -32,14 +34,18 @@ use crate::clock::Clock;
 use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
 use crate::jobs::{JobSettings, Jobs};
-use crate::storage::{DbTime, NewEstimate, Saved, SightedBy, Store, StoreError};
+use crate::storage::{DbTime, Document, NewEstimate, Saved, SightedBy, Store, StoreError};
 use crate::telemetry::{Telemetry, compute_span};
 use unroof_core::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 use unroof_core::sheet::PriceSheet;
 
-/// Shared state of the handlers.
+/// Shared state of the handlers. A request passes several layers that each hold it, so that copying it is one count.
 #[derive(Debug, Clone)]
-pub struct App {
+pub struct App(Arc<Shared>);
+
+/// State of all handlers.
+#[derive(Debug, Clone)]
+pub struct Shared {
     /// Random id of this process, by which a client recognises it.
     pub(super) instance: Uuid,
     pub(super) store: Store,
@@ -55,6 +61,7 @@ pub struct App {
     pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
+    pub(super) known_answers: KnownAnswers,
     /// All models at once, for the pages.
     pub(super) markets: Markets,
     /// Densities of estimates by their ids; they never change.
@@ -85,6 +92,14 @@ pub struct App {
     pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
     pub(super) line_readers: Arc<Semaphore>,
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 /// Times of the last queries for the store's version: the last that succeeded, and the last if it failed.
@@ -124,6 +139,8 @@ const LONG_AT_ONCE: usize = 1;
 const MAX_LINE_READERS: usize = 4;
 /// Densities in memory, of about 100 kB each.
 const DENSITIES_KEPT: u64 = 64;
+/// Part of the response cache that is for answers to sheets that are sent again.
+const KNOWN_SHARE: u64 = 8;
 /// Limit of concurrent DNS lookups for new webhooks.
 const NAMES_AT_ONCE: usize = 8;
 
@@ -183,7 +200,7 @@ impl App {
         let workers = |name, priority, threads, at_once| {
             Arc::new(Workers::new(name, priority, threads, at_once, waiting))
         };
-        Self {
+        Self(Arc::new(Shared {
             instance: Uuid::new_v4(),
             store: store.clone(),
             access: Arc::default(),
@@ -193,7 +210,8 @@ impl App {
             started_at,
             watchlist: Arc::default(),
             meters: Arc::default(),
-            bodies: BodyCache::new(limits.cache_bytes),
+            bodies: BodyCache::new(limits.cache_bytes - limits.cache_bytes / KNOWN_SHARE),
+            known_answers: KnownAnswers::new(limits.cache_bytes / KNOWN_SHARE),
             markets: Markets::default(),
             densities: Cache::new(DENSITIES_KEPT),
             connections: Arc::new(Semaphore::new(limits.connections)),
@@ -214,42 +232,40 @@ impl App {
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
             limits: Arc::new(limits),
-        }
+        }))
+    }
+
+    /// The same with something else, before requests share it.
+    fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
     }
 
     /// The same with another calibration.
     #[must_use]
-    pub fn estimating_with(mut self, estimator: Estimator) -> Self {
-        self.jobs.estimator = estimator;
-        self
+    pub fn estimating_with(self, estimator: Estimator) -> Self {
+        self.with(|shared| shared.jobs.estimator = estimator)
     }
 
     /// The same with another rule for access; every caller may do everything without one.
     #[must_use]
     pub fn allowing(self, access: Access) -> Self {
-        Self {
-            access: Arc::new(access),
-            ..self
-        }
+        self.with(|shared| shared.access = Arc::new(access))
     }
 
     /// The same with models whose estimates `/metrics` shows.
     #[must_use]
     pub fn watching(self, watchlist: Watchlist) -> Self {
-        Self {
-            watchlist: Arc::new(watchlist),
-            ..self
-        }
+        self.with(|shared| shared.watchlist = Arc::new(watchlist))
     }
 
     /// The same with a receiver of traces and metrics, which know the process by this id.
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
-        Self {
-            instance,
-            telemetry,
-            ..self
-        }
+        self.with(|shared| {
+            shared.instance = instance;
+            shared.telemetry = telemetry;
+        })
     }
 
     /// Random id of this process, which `/healthz` states.
@@ -273,20 +289,25 @@ impl App {
     /// old. Never older than this process's own last write.
     pub(super) async fn version(&self) -> Result<i64, StoreError> {
         if !self.jobs.feed.is_current() {
-            self.ask_for_version().await?;
+            self.ask_for_version(VERSION_FRESH_FOR).await?;
         }
         Ok(self.store.newest())
     }
 
-    /// Checks that the database answered within the last quarter of a second, else queries it.
-    async fn ask_for_version(&self) -> Result<(), StoreError> {
+    /// The store's version by a query that begins after this call; calls at the same time share one.
+    pub(super) async fn version_from_now(&self) -> Result<i64, StoreError> {
+        self.ask_for_version(Duration::ZERO).await?;
+        Ok(self.store.newest())
+    }
+
+    /// Checks that the database answered within this time, else queries it.
+    async fn ask_for_version(&self, fresh_for: Duration) -> Result<(), StoreError> {
         // The lock is held across the query, so that the requests that wait for it share the result.
         let came_at = Instant::now();
         let mut asked = self.asked.lock().await;
         // However slow the database is: a query that began after this request arrived is recent enough.
-        let is_recent = |at: Option<Instant>| {
-            at.is_some_and(|at| at >= came_at || at.elapsed() < VERSION_FRESH_FOR)
-        };
+        let is_recent =
+            |at: Option<Instant>| at.is_some_and(|at| at >= came_at || at.elapsed() < fresh_for);
         if is_recent(asked.failed_at) {
             return Err(StoreError::Away);
         }
@@ -366,18 +387,17 @@ impl App {
         body: impl Future<Output = Result<CachedBody, Problem>>,
     ) -> Result<Response<Body>, Problem> {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
-        let question = format!("{form} {question}");
+        let mut key = (0, format!("{form} {question}"));
         let answer = async {
             // Queried before the list is read: a body is then never older than the version that it is cached under.
-            let version = self.version().await?;
-            let body = self.bodies.get(version, &question, Box::pin(body));
-            body.await
+            key.0 = self.version().await?;
+            self.bodies.get(&key, Box::pin(body)).await
         };
         match answer.await {
             Ok(body) => Ok(body.respond(headers)),
             Err(problem) if problem.is_unavailable() => {
                 self.jobs.feed.mark_stale();
-                let last = self.bodies.last(&question).await.ok_or(problem)?;
+                let last = self.bodies.last(&key.1).await.ok_or(problem)?;
                 Ok(last.respond_stale(headers))
             }
             Err(problem) => Err(problem),
@@ -391,14 +411,14 @@ impl App {
         id: Uuid,
         as_of: Option<DbTime>,
         headers: &HeaderMap,
-        document: impl Future<Output = Result<Option<String>, StoreError>>,
+        document: impl Future<Output = Result<Option<Document>, StoreError>>,
     ) -> Result<Response<Body>, Problem> {
         let body = async {
             let _place = self.writing.admit().await?;
             let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
-            let held = self.budget.take(document.len())?;
-            let body = || CachedBody::new(held.keep(document), "application/json", None);
-            self.writing.run(body).await
+            let held = self.budget.take(document.text.len())?;
+            let text = held.keep(document.text);
+            Ok(CachedBody::of_stored(text, &document.checksum))
         };
         let question = format!("{what} {id} {as_of:?}");
         self.polled(question, headers, body).await
@@ -409,7 +429,7 @@ impl App {
     pub(super) async fn is_ready(&self) -> Result<(), Problem> {
         self.check_running()?;
         let came_at = Instant::now();
-        if let Err(error) = self.ask_for_version().await {
+        if let Err(error) = self.ask_for_version(VERSION_FRESH_FOR).await {
             // A service that was not ready yet has nothing to lose by one failure.
             let was_ready = self.asked.lock().await.checked_at.is_some();
             if !was_ready || came_at.elapsed() > SHORT_FAILURE {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
@@ -31,13 +30,13 @@ pub(super) struct Account {
 /// Charges a request to a route, which may need a scope. One that needs none charges for what it stores: a sign-in. An answer
 /// that the client has already is free: a 304 gives the points back.
 pub(super) async fn charge(
-    State(needed): State<Option<Scope>>,
+    needed: Option<Scope>,
     request: Request,
-    next: Next,
+    answer: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let account = request.extensions().get::<Account>().cloned();
     let (Some(account), false) = (account, needed.is_none() && request.method().is_safe()) else {
-        return next.run(request).await;
+        return answer(request).await;
     };
     let points = cost(needed, length(request.headers()));
     // It may be free: shared budgets are charged afterwards, so that polling costs no query.
@@ -50,9 +49,7 @@ pub(super) async fn charge(
             return account.refuse(exhausted);
         }
     };
-    let mut response = CLIENT
-        .scope(account.client.clone(), next.run(request))
-        .await;
+    let mut response = CLIENT.scope(account.client.clone(), answer(request)).await;
     let ended = account.end(points, rest, may_be_free, response.status());
     match ended.await {
         Ok(rest) => {

@@ -283,8 +283,12 @@ pub(super) async fn list_latest_estimates(
         store.latest_estimates(latest, after.as_ref(), limit).await
     };
     let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(format!("{LIST} {by:?} {query:?}"), &headers, Box::pin(body))
-        .await
+    let question = match uri.query() {
+        // What clients poll most is found without a description of every filter.
+        None => LIST.to_owned(),
+        Some(_) => format!("{LIST} {by:?} {query:?}"),
+    };
+    app.polled(question, &headers, Box::pin(body)).await
 }
 
 /// A stored estimate: the answer to a request, or the estimate of a model.
@@ -322,7 +326,7 @@ pub(super) async fn show_estimate(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = app.store.estimate(id, as_of);
+    let document = app.store.estimate_document(id, as_of);
     app.polled_document("estimate", id, as_of, &headers, Box::pin(document))
         .await
 }

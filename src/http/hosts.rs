@@ -84,7 +84,7 @@ pub(super) async fn require_known_host(
     }
 }
 
-fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
+pub(super) fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
     let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
     match hosts.as_slice() {
         [] if request.version() != Version::HTTP_11 => {}

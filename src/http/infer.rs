@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::de::Error;
@@ -16,6 +16,7 @@ use super::app::App;
 use super::budget::Counted;
 use super::described::BodyRefusals;
 use super::extract::{Query, Question};
+use super::known_answers::question;
 use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::page::Moment;
@@ -151,6 +152,7 @@ pub(super) async fn infer_price_sheet(
     State(app): State<App>,
     Query(query): Query<InferQuery>,
     sender: Sender,
+    uri: Uri,
     Question(body): Question,
 ) -> Result<Response, Problem> {
     let may_observe = sender.scope >= Some(Scope::Observe);
@@ -161,6 +163,11 @@ pub(super) async fn infer_price_sheet(
         .observed_at
         .map(|moment| moment.not_after(app.now()))
         .transpose()?;
+    let question = question(&uri, &body, may_observe);
+    if let Some(known) = app.known_answer(&question).await? {
+        tracing::info!(estimate.id = %known.id, is_new = false, "answered");
+        return Ok(known.as_ref().into_response());
+    }
     let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
     let sighted_by = sighted_by(&format, seen_at.is_none());
@@ -190,12 +197,15 @@ pub(super) async fn infer_price_sheet(
     let mut status = StatusCode::OK;
     let mut observation = None;
     let mut model = None;
+    let mut unchanged_since = None;
     if is_stored {
+        let version = app.store.newest();
         let sighted_by = is_observed.then(|| sighted_by.sent_by(sender.actor));
         let (saved, seen_at) = app.save(&answered, seen_at, sighted_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
         }
+        unchanged_since = saved.version.is_none().then_some(version);
         observation = Some(if is_observed {
             Observation::of_sheets(answered.sheets(), saved.effects, query.observe.is_some())
         } else {
@@ -209,11 +219,16 @@ pub(super) async fn infer_price_sheet(
         let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));
     }
-    tracing::info!(estimate.id = %answered.answer.id, is_new = status == StatusCode::CREATED, "answered");
+    let id = answered.answer.id;
+    tracing::info!(estimate.id = %id, is_new = status == StatusCode::CREATED, "answered");
     let mut document = answered.into_document(observation.as_ref(), model.as_ref())?;
     if let Some(members) = members {
         let part = only(&document, &members)?;
         document = app.budget.take(part.len())?.keep(part);
+    }
+    if let Some(version) = unchanged_since {
+        let answer = (&headers, &document);
+        app.keep_answer(question, version, id, answer).await;
     }
     Ok((status, headers, Extension(Counted), document).into_response())
 }

@@ -1,12 +1,9 @@
 //! Counters of served requests, for Prometheus.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
-use axum::response::Response;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -70,20 +67,8 @@ impl Metrics {
     }
 }
 
-/// Counts a request.
-pub(super) async fn count(
-    State(metrics): State<Arc<Metrics>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let mut counted = Counted::new(metrics, &request);
-    let response = next.run(request).await;
-    counted.status = status_class(response.status());
-    response
-}
-
 /// A request, counted when it ends, also if its client disconnects before the response.
-struct Counted {
+pub(super) struct Counted {
     metrics: Arc<Metrics>,
     method: &'static str,
     route: String,
@@ -92,16 +77,23 @@ struct Counted {
 }
 
 impl Counted {
-    fn new(metrics: Arc<Metrics>, request: &Request) -> Self {
+    /// A request to a route; none has an empty name.
+    pub(super) fn new(metrics: Arc<Metrics>, method: &'static str, route: &str) -> Self {
         metrics.in_flight.inc();
-        let route = request.extensions().get::<MatchedPath>();
+        let route = if route.is_empty() { "none" } else { route };
         Self {
             metrics,
-            method: method_name(request.method()),
-            route: route.map_or("none", MatchedPath::as_str).to_owned(),
+            method,
+            route: route.to_owned(),
             status: "none",
             started: Instant::now(),
         }
+    }
+
+    /// Notes the status of the answer; the time since the request came.
+    pub(super) fn answered(&mut self, status: StatusCode) -> Duration {
+        self.status = status_class(status);
+        self.started.elapsed()
     }
 }
 

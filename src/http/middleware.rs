@@ -1,7 +1,7 @@
 //! Middleware around every request: request id, log line, and problem documents for all refusals.
 
 use std::any::Any;
-use std::time::Instant;
+use std::sync::Arc;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use super::app::App;
 use super::coding::Coding;
+use super::hosts::check_host;
 use super::manners::note_refusal;
-use super::metrics::method_name;
+use super::metrics::{Counted, method_name};
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::refusals::PAUSE;
 use super::ui::{HTML, as_page};
@@ -25,10 +26,25 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 #[derive(Debug, Clone)]
 pub(super) struct RequestId(pub(super) String);
 
-/// Adds a request id, logs one line per request, and turns every refusal into a problem. Refusals for overload are
-/// rate-limited; those beyond the rate are delayed and not logged.
+/// Check of a request before its route is asked.
+pub(super) type Check = fn(&App, &Request) -> Result<(), Response>;
+
+/// A request of the command line, which has no connection.
+pub(super) fn check_nothing(_: &App, _: &Request) -> Result<(), Response> {
+    Ok(())
+}
+
+/// The HTTP checks of a request from a connection that the library leaves out.
+pub(super) fn check_request(app: &App, request: &Request) -> Result<(), Response> {
+    let host = check_host(&app.limits.allowed_hosts, request);
+    host.map_err(Problem::into_response)?;
+    check_coding(request.headers())
+}
+
+/// Counts the request, adds a request id, logs one line, and turns every refusal into a problem. Refusals for overload are
+/// rate-limited; those beyond the rate are delayed and not logged. One layer does all of it: each has a price per request.
 pub(super) async fn request_scope(
-    State(app): State<App>,
+    State((app, check)): State<(App, Check)>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -36,23 +52,23 @@ pub(super) async fn request_scope(
     let of_handler = RequestId(request_id.clone());
     request.extensions_mut().insert(of_handler);
     let coding = Coding::preferred(request.headers());
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or("", |path| path.as_str())
-        .to_owned();
-    let policy = policy_of(&route);
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let route = matched.as_ref().map_or("", MatchedPath::as_str);
+    let policy = policy_of(route);
     let is_probe = route == "/readyz";
     let method = method_name(request.method());
+    let mut counted = Counted::new(Arc::clone(&app.metrics), method, route);
     let path = request.uri().path();
-    let trace = RequestTrace::begin(request.headers(), method, &route, path, &request_id);
+    let trace = RequestTrace::begin(request.headers(), method, route, path, &request_id);
     let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
     // An error has the ids too, whatever the level of the log.
     let span = tracing::error_span!("request", %method, route, request_id, trace_id);
-    let started = Instant::now();
-    let answering = async move {
+    let answering = async {
         let trace_id = trace_id.as_deref();
-        let mut answer = next.run(request).await;
+        let mut answer = match check(&app, &request) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal,
+        };
         if policy == PAGES {
             answer = as_page(&app, answer);
         }
@@ -76,16 +92,16 @@ pub(super) async fn request_scope(
         let response = answer.unwrap_or_else(no_room);
         let mut response = app.compress(response, coding).await;
         restrict_browsers(response.headers_mut(), policy);
+        let took = counted.answered(response.status());
         let status = response.status().as_u16();
         trace.end(status);
         if !is_prompt {
             return response;
         }
-        let took = started.elapsed();
         // Whole microseconds.
         let duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
         tracing::info!(status, duration_ms, "served");
-        if app.limits.is_slow(&route, took) {
+        if app.limits.is_slow(route, took) {
             tracing::warn!(status, duration_ms, "slow answer");
         }
         response
@@ -169,18 +185,18 @@ fn restrict_browsers(headers: &mut HeaderMap, policy: &'static str) {
 
 /// Refuses every transfer coding but `chunked`: a proxy may find another end of the body and so another request after it
 /// (request smuggling).
-pub(super) async fn require_plain_coding(request: Request, next: Next) -> Response {
-    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+fn check_coding(headers: &HeaderMap) -> Result<(), Response> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
     if codings.next().is_none_or(is_chunked) && codings.next().is_none() {
-        return next.run(request).await;
+        return Ok(());
     }
     let problem = Problem::new(
         UNREADABLE,
         "the body has a transfer coding besides `chunked`",
     )
     .hint("send `Transfer-Encoding: chunked` once, or `Content-Length`");
-    ([(header::CONNECTION, "close")], problem).into_response()
+    Err(([(header::CONNECTION, "close")], problem).into_response())
 }
 
 /// The response to a connection above the limit.

@@ -31,6 +31,7 @@ mod history;
 mod hosts;
 mod infer;
 mod keys;
+mod known_answers;
 mod known_keys;
 mod limits;
 mod list_text;
@@ -80,7 +81,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{HeaderName, Method, header};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, on};
 use pastey::paste;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -304,21 +305,17 @@ fn methods_of<Declared: Path>() -> MethodFilter {
 
 /// The router with all middleware, for the command line and for tests.
 pub fn router(app: App) -> Router {
-    let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
-    unwrapped(app.clone())
-        .layer(from_fn_with_state(app, middleware::request_scope))
-        .layer(count)
+    scoped(app, middleware::check_nothing)
 }
 
 /// The router for connections, with the HTTP checks that the library leaves out.
 fn service(app: App) -> Router {
-    let count = from_fn_with_state(Arc::clone(&app.metrics), metrics::count);
-    let require_host = from_fn_with_state(Arc::clone(&app.limits), hosts::require_known_host);
-    unwrapped(app.clone())
-        .layer(from_fn(middleware::require_plain_coding))
-        .layer(require_host)
-        .layer(from_fn_with_state(app, middleware::request_scope))
-        .layer(count)
+    scoped(app, middleware::check_request)
+}
+
+fn scoped(app: App, check: middleware::Check) -> Router {
+    let router = unwrapped(app.clone());
+    router.layer(from_fn_with_state((app, check), middleware::request_scope))
 }
 
 fn unwrapped(app: App) -> Router {
@@ -328,9 +325,8 @@ fn unwrapped(app: App) -> Router {
         .merge(ui::routes())
         .fallback(middleware::no_route)
         .method_not_allowed_fallback(middleware::other_method)
-        .layer(from_fn_with_state(app.clone(), access::identify))
-        .with_state(app)
-        .layer(from_fn_with_state(Arc::clone(&limits), answer_time::limit))
+        .with_state(app.clone())
+        .layer(from_fn_with_state(app, answer_time::limit))
         .layer(CatchPanicLayer::custom(middleware::panicked));
     if limits.allowed_origins.is_empty() {
         return router;

@@ -182,7 +182,7 @@ pub(super) async fn show_price_sheet(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = app.store.price_sheet(id, as_of);
+    let document = app.store.price_sheet_document(id, as_of);
     app.polled_document("price sheet", id, as_of, &headers, Box::pin(document))
         .await
 }

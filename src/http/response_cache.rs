@@ -41,7 +41,22 @@ impl CachedBody {
         link: Option<String>,
     ) -> Self {
         let bytes = bytes.into();
-        let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(&bytes)[..16]);
+        let digest = Sha256::digest(&bytes);
+        Self::with_digest(bytes, &digest[..16], content_type, link)
+    }
+
+    /// A stored document, whose checksum is the digest of its tag.
+    pub(super) fn of_stored(document: Bytes, checksum: &[u8]) -> Self {
+        Self::with_digest(document, checksum, "application/json", None)
+    }
+
+    fn with_digest(
+        bytes: Bytes,
+        digest: &[u8],
+        content_type: &'static str,
+        link: Option<String>,
+    ) -> Self {
+        let digest = URL_SAFE_NO_PAD.encode(digest);
         let etag =
             HeaderValue::from_str(&format!("\"{digest}\"")).expect("base64 is a header value");
         Self {
@@ -136,19 +151,17 @@ impl BodyCache {
     /// The body of a request at a version, made once for concurrent requests.
     pub(super) async fn get(
         &self,
-        version: i64,
-        question: &str,
+        version_and_question: &(i64, String),
         make: impl Future<Output = Result<CachedBody, Problem>>,
     ) -> Result<Arc<CachedBody>, Problem> {
         let make = async {
             let body = Arc::new(make.await?);
-            self.last
-                .insert(question.to_owned(), Arc::clone(&body))
-                .await;
+            let question = version_and_question.1.clone();
+            self.last.insert(question, Arc::clone(&body)).await;
             Ok(body)
         };
         self.current
-            .try_get_with((version, question.to_owned()), make)
+            .try_get_with_by_ref(version_and_question, make)
             .await
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }

@@ -18,15 +18,35 @@ pub(super) struct StoredDocument {
     pub(super) checksum: Vec<u8>,
 }
 
+/// A document that matches its checksum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The text.
+    pub text: String,
+    /// The first half of its SHA-256.
+    pub checksum: Vec<u8>,
+}
+
 impl StoredDocument {
     /// The document of a sheet or estimate.
     ///
     /// # Errors
     /// The document does not match its checksum.
     pub(super) fn checked(self, id: Uuid) -> Result<String, StoreError> {
+        Ok(self.with_checksum(id)?.text)
+    }
+
+    /// The same with its checksum.
+    ///
+    /// # Errors
+    /// The document does not match its checksum.
+    pub(super) fn with_checksum(self, id: Uuid) -> Result<Document, StoreError> {
         if checksum(&self.document) != self.checksum {
             return Err(StoreError::Damaged(id));
         }
-        Ok(self.document)
+        Ok(Document {
+            text: self.document,
+            checksum: self.checksum,
+        })
     }
 }

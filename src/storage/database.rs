@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use log::LevelFilter;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, PgPool, SqlitePool};
 use tokio::sync::{OwnedMutexGuard, SetOnce, watch};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::connection::pool_options;
 use super::database_url::DatabaseUrl;
 use super::databases::Databases;
 use super::file::{FileIdentity, make_private_file};
@@ -98,8 +99,7 @@ impl StoreLimits {
         } else {
             options.options(self.settings())
         };
-        PgPoolOptions::new()
-            .max_connections(self.connections)
+        pool_options(self)
             .acquire_timeout(wait)
             .connect_lazy_with(self.logging(options))
     }
@@ -412,9 +412,7 @@ async fn open_file(
                 .synchronous(SqliteSynchronous::Full)
         }
     };
-    let pool = SqlitePoolOptions::new()
-        .max_connections(limits.connections)
-        .acquire_timeout(limits.connection_wait);
+    let pool = pool_options(limits);
     let mut pauses = 0;
     loop {
         let opened = pool.clone().connect_with(options.clone()).await;

@@ -3,7 +3,7 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::checksum::StoredDocument;
+use super::checksum::{Document, StoredDocument};
 use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
 use super::recording::EstimateOf;
@@ -225,9 +225,22 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
+        let document = self.estimate_document(id, as_of).await?;
+        Ok(document.map(|document| document.text))
+    }
+
+    /// The same with its checksum.
+    ///
+    /// # Errors
+    /// The query fails, or the document is damaged.
+    pub async fn estimate_document(
+        &self,
+        id: Uuid,
+        as_of: Option<DbTime>,
+    ) -> Result<Option<Document>, StoreError> {
         let query = Query::new(ESTIMATE).bind(id).bind(as_of);
         let stored: Option<StoredDocument> = self.row(query).await?;
-        stored.map(|stored| stored.checked(id)).transpose()
+        stored.map(|stored| stored.with_checksum(id)).transpose()
     }
 
     /// Estimates in an order by name or by time, after a place.

@@ -70,6 +70,7 @@ pub use change_filter::ChangeFilter;
 pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
 pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
+pub use checksum::Document;
 pub use client_limits::ClientCharge;
 pub use database::{Store, StoreConnections, StoreLimits};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::checksum::StoredDocument;
+use super::checksum::{Document, StoredDocument};
 use super::list::{Order, Place, Selection, SortKey};
 use super::query::Query;
 use super::{DbTime, Store, StoreError, Times};
@@ -103,9 +103,22 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<String>, StoreError> {
+        let document = self.price_sheet_document(id, as_of).await?;
+        Ok(document.map(|document| document.text))
+    }
+
+    /// The same with its checksum.
+    ///
+    /// # Errors
+    /// The query fails, or the document is damaged.
+    pub async fn price_sheet_document(
+        &self,
+        id: Uuid,
+        as_of: Option<DbTime>,
+    ) -> Result<Option<Document>, StoreError> {
         let query = Query::new(PRICE_SHEET).bind(id).bind(as_of);
         let stored: Option<StoredDocument> = self.row(query).await?;
-        stored.map(|stored| stored.checked(id)).transpose()
+        stored.map(|stored| stored.with_checksum(id)).transpose()
     }
 
     /// Price sheets in an order by name, price or time, after a place.

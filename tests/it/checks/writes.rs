@@ -42,6 +42,25 @@ async fn the_same_content_a_hundred_times_is_one_row_one_id_and_one_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sheet_that_is_sent_again_is_answered_from_memory_only_until_another_replica_writes() {
+    on_each_database(async |database: &TestDatabase| {
+        let (sender, other) = (database.api().await, database.api().await);
+        let first = sender.infer(&sheet()).await;
+        for _ in 0..3 {
+            assert_same(&sender.infer(&sheet()).await, &first);
+        }
+        let id = &first.json()["observe"]["sheets"][0]["price_sheet_id"];
+        let path = format!("/price-sheets/{}/withdraw", id.as_str().unwrap());
+        let withdrawn = other.post(&path, r#"{"reason": "a slip"}"#).await;
+        assert_eq!(withdrawn.status, StatusCode::OK, "{}", withdrawn.text());
+        let again = sender.infer(&sheet()).await;
+        assert_eq!(again.json()["observe"]["sheets"][0]["effect"], "withdrawn");
+        assert_eq!(again.json(), other.infer(&sheet()).await.json());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_forty_at_the_same_moment_in_several_spellings_one_is_201_and_all_have_its_body() {
     on_each_database(async |database: &TestDatabase| {
         let replicas = [database.api().await, database.api().await];
