@@ -28,7 +28,8 @@ fn main() {
     let batch = batch.parse().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let store = Store::open(&database.parse().unwrap(), StoreLimits::without_timeouts());
+        let url = database.parse().unwrap();
+        let store = Store::open(&url, StoreLimits::without_timeouts());
         let store = store.await.unwrap();
         store.migrate().await.unwrap();
         let began = Instant::now();
