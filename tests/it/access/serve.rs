@@ -93,10 +93,10 @@ fn no_key_is_in_the_log_or_in_an_answer() {
         );
         let in_query = format!("/models?key={known}");
         for (path, key, status) in [
-            ("/models", &known, 200),
-            ("/audit", &known, 403),
-            (&in_query, &known, 400),
-            ("/models", &wrong, 401),
+            ("/models", known.as_str(), 200),
+            ("/audit", known.as_str(), 403),
+            (in_query.as_str(), known.as_str(), 400),
+            ("/models", wrong.as_str(), 401),
         ] {
             let (found, answer) = ask(&server, path, Some(key));
             assert_eq!(found, status, "{path}: {answer}");
