@@ -32,11 +32,11 @@ impl App {
         let left = left.clamp(least, most);
         let traces = telemetry.clone();
         let traces = tokio::task::spawn_blocking(move || traces.finish(left));
-        let metrics = async {
+        let metrics = Box::pin(async {
             if telemetry.metrics_every().is_some() {
                 self.send_metrics(telemetry).await;
             }
-        };
+        });
         let both = async { tokio::join!(traces, metrics) };
         // What is not sent by then is lost.
         let _ = tokio::time::timeout(left, both).await;

@@ -125,7 +125,7 @@ impl Import {
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
         // Held to the end: what a catalog listed before must be known as of its newest look.
-        let lock = lock_catalog(&store, contents.format, &options, &turn).await?;
+        let catalog_lock = lock_catalog(&store, contents.format, &options, &turn).await?;
         let look = begin_look(&store, contents.format, &options, &contents.refused).await?;
         let found = Found::of(look.as_ref(), &contents.sheets, &store).await?;
         let fresh = set_known_aside(
@@ -156,7 +156,11 @@ impl Import {
         recorder.record(sorted, &mut reporter).await?;
         if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
             found
-                .record(lock.as_ref(), &recorder.store, recorder.options.recorded_at)
+                .record(
+                    catalog_lock.as_ref(),
+                    &recorder.store,
+                    recorder.options.recorded_at,
+                )
                 .await?;
         }
         Ok(reporter.summary)

@@ -355,7 +355,10 @@ impl Store {
     pub async fn close(&self) {
         self.renewals.close();
         // A lock that is held still, or cannot be released in time, expires.
-        let released = async { Ok(self.renewals.wait().await) };
+        let released = async {
+            self.renewals.wait().await;
+            Ok(())
+        };
         let _ = within(RELEASE_TIME, released).await;
         if let Some(standby) = &self.standby {
             standby.pool.close().await;

@@ -72,15 +72,14 @@ impl Standby {
         if self.is_unreachable.swap(is_unreachable, Ordering::Relaxed) == is_unreachable {
             return;
         }
-        match failure {
-            Some(error) => {
-                let error = error.with_causes();
-                tracing::warn!(
-                    error,
-                    "the standby does not answer; lists are read from the primary"
-                );
-            }
-            None => tracing::info!("the standby answers again"),
+        if let Some(error) = failure {
+            let error = error.with_causes();
+            tracing::warn!(
+                error,
+                "the standby does not answer; lists are read from the primary"
+            );
+        } else {
+            tracing::info!("the standby answers again");
         }
     }
 }
