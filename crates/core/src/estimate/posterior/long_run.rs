@@ -7,8 +7,9 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::sampler::{Draw, effective_sample_size};
+use super::draw::Draw;
 use super::sobol::Point;
+use super::weights::effective_sample_size;
 use super::{EFFECTIVE_DRAWS, Prior, sample, summarize};
 use crate::clue;
 use crate::estimate::quantities::JointQuantity;
