@@ -2,14 +2,12 @@
 
 use std::error::Error;
 use std::hint::black_box;
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use unroof_core::catalog::Catalog;
 use unroof_core::clue;
 use unroof_core::estimate::posterior::{EFFECTIVE_DRAWS, Prior, sample};
-use unroof_core::estimate::{Estimator, Format, Request, read_request};
-use unroof_core::input::cancel::CancelToken;
+use unroof_core::estimate::{CancelToken, Estimator, Format, Request, read_request};
 use unroof_core::reference::calibration::Calibration;
 use unroof_core::sheet::PriceSheet;
 
@@ -49,7 +47,7 @@ fn read(text: &[u8], format: &Format) -> Result<Request, Box<dyn Error>> {
 
 /// Everything that an import does for an entry but storing it.
 fn import(estimator: &Estimator) -> Result<String, Box<dyn Error>> {
-    let catalog = <&Catalog>::from_str("litellm")?;
+    let catalog = "litellm".parse::<&Catalog>()?;
     let format = Format::Entry {
         catalog,
         model: "example/m-1".to_owned(),

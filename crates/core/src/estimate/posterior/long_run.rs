@@ -7,14 +7,16 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::sampler::{Draw, effective_sample_size};
+use super::draw::Draw;
 use super::sobol::Point;
+use super::weights::effective_sample_size;
 use super::{EFFECTIVE_DRAWS, Prior, sample, summarize};
 use crate::clue;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, Request, read_request};
 use crate::model::likelihood::Likelihood;
 use crate::reference::calibration::Calibration;
+use crate::sheet::PriceSheet;
 
 /// Draws of each class of models.
 const PER_CLASS: usize = 12_000;
@@ -109,7 +111,7 @@ fn medians_of_twenty_sheets_are_those_of_a_long_run_of_another_method() {
     let mut apart = Vec::new();
     for (name, request) in requests {
         let contents: Vec<_> = (request.sheets.iter())
-            .map(|sheet| sheet.pricing_content())
+            .map(PriceSheet::pricing_content)
             .collect();
         let terms = clue::observed(&contents, &request.assumptions, calibration);
         let prior = Prior::of_sheets(calibration, &request.assumptions, &contents);

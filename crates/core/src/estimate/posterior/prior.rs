@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::draw::Drawn;
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
-use super::sampler::Drawn;
 use super::sobol::Point;
 use crate::model::assumptions::{Assumptions, SizeClass};
 use crate::model::canonical::CanonicalModel;

@@ -147,7 +147,7 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
         .zip(draws.weights())
         .map(|(likelihood, weight)| likelihood * weight)
         .collect();
-    let effective = sampler::effective_sample_size(&weights);
+    let effective = weights::effective_sample_size(&weights);
     assert!(effective > 300.0, "{effective}");
     let by_prior = summarize(
         draws
