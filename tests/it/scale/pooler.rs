@@ -53,8 +53,8 @@ async fn replicas_share_a_few_connections_of_a_pooler_in_transaction_mode() {
         }
         // Every statement had no name, and no setting was left behind.
         let options: PgConnectOptions = pooler.url(&database.url).parse().unwrap();
-        let connection = PgConnection::connect_with(&options.extra_float_digits(None));
-        let mut connection = connection.await.unwrap();
+        let options = options.extra_float_digits(None);
+        let mut connection = PgConnection::connect_with(&options).await.unwrap();
         for _ in 0..CONNECTIONS * 4 {
             let left = "SELECT count(*)::text || current_setting('statement_timeout') FROM pg_prepared_statements";
             let row = connection.fetch_one(sqlx::raw_sql(left)).await.unwrap();
