@@ -141,7 +141,7 @@ def importer(world):
             last = json.loads(reply.body.strip().rsplit(b"\n", 1)[-1])
             if last.get("type") == "done":
                 break
-            if world.is_calm():
+            if world.is_calm() and not world.untimed:
                 world.ledger.find(f"catalog: {reply.body[-300:]!r}")
             await asyncio.sleep(1)
         world.ledger.imports += 1
