@@ -90,8 +90,8 @@ const OFFERS: &str = "
     SELECT sheet.canonical_model,
            string_agg(coalesce(CAST(input_price AS text), '') || ' ' || coalesce(CAST(output_price AS text), '') || ' '
                       || sheet.provider, '\n') AS offers
-    FROM price_intervals AS period CROSS JOIN price_sheets AS sheet
-    WHERE sheet.id = period.sheet_id AND sheet.canonical_model IS NOT NULL AND sheet.currency = 'USD' AND";
+    FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
+    WHERE period.sheet_id = sheet.id AND sheet.currency = 'USD' AND sheet.canonical_model > '' AND";
 
 const PAST: &str = "
     SELECT DISTINCT sheet.canonical_model, starts_at, ends_at, output_price AS output_per_mtok

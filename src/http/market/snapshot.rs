@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use crate::chart::strip::Strip;
 use crate::storage::{
-    AsOf, DbTime, EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, Store,
-    StoreError,
+    AsOf, DbTime, MarketOffer, MarketOffersRow, NewestEstimateRow, Store, StoreError,
 };
 use unroof_core::estimate::posterior::Interval;
 use unroof_core::estimate::published::{open_model_of, published_value};
@@ -154,22 +153,41 @@ fn price(offer: &MarketOffer) -> Option<Price> {
     (price.input > 0.0 && price.output > 0.0).then_some(price)
 }
 
-/// The models with their prices. Models and offers are in the order of names.
-fn models(
-    newest: Vec<NewestEstimateRow>,
-    mut known: HashMap<Uuid, Arc<Estimated>>,
-    numbers: &[EstimateNumbersRow],
-    offers: &[MarketOffersRow],
-) -> Vec<MarketModel> {
-    let numbers: HashMap<Uuid, &str> = numbers
-        .iter()
-        .map(|row| (row.id, row.row_values.as_str()))
-        .collect();
-    let of_row = |row: NewestEstimateRow| {
-        let estimated = known.remove(&row.id).unwrap_or_else(|| {
-            let numbers = numbers.get(&row.id).copied().unwrap_or_default();
-            Arc::new(Estimated::new(row.id, &row.canonical_model, numbers))
-        });
+/// A model's newest estimate, and what it says.
+type Newest = (NewestEstimateRow, Arc<Estimated>);
+
+/// The newest estimates by name; of those that an earlier market has, the numbers are not read again.
+async fn newest(
+    store: &Store,
+    as_of: Option<DbTime>,
+    before: Option<Arc<Market>>,
+) -> Result<Vec<Newest>, StoreError> {
+    let newest = store.newest_estimates(as_of).await?;
+    let mut known = before.map(|before| before.estimated()).unwrap_or_default();
+    let ids = newest.iter().map(|row| row.id);
+    let unknown: Vec<Uuid> = ids.filter(|id| !known.contains_key(id)).collect();
+    let numbers = store.numbers_of_estimates(unknown.into_iter()).await?;
+    let read = move || {
+        let numbers: HashMap<Uuid, String> = numbers
+            .into_iter()
+            .map(|row| (row.id, row.row_values))
+            .collect();
+        let with_numbers = |row: NewestEstimateRow| {
+            let estimated = known.remove(&row.id).unwrap_or_else(|| {
+                let numbers = numbers.get(&row.id).map_or("", String::as_str);
+                Arc::new(Estimated::new(row.id, &row.canonical_model, numbers))
+            });
+            (row, estimated)
+        };
+        newest.into_iter().map(with_numbers).collect()
+    };
+    let read = tokio::task::spawn_blocking(read);
+    read.await.map_err(|_| StoreError::Away)
+}
+
+/// The models with their prices, both in the order of names.
+fn models(newest: Vec<Newest>, offers: &[MarketOffersRow]) -> Vec<MarketModel> {
+    let with_offers = |(row, estimated): Newest| {
         let found =
             offers.binary_search_by(|offers| offers.canonical_model.cmp(&row.canonical_model));
         let offers = found
@@ -178,7 +196,7 @@ fn models(
             .flat_map(|index| offers[index].offers());
         MarketModel::new(row, estimated, offers)
     };
-    newest.into_iter().map(of_row).collect()
+    newest.into_iter().map(with_offers).collect()
 }
 
 /// All models as of a time, by name.
@@ -190,7 +208,7 @@ pub(in crate::http) struct Market {
 }
 
 impl Market {
-    /// Reads the market; of estimates that an earlier one has, the numbers are not read again.
+    /// Reads the market, after an earlier one.
     async fn read(
         store: &Store,
         estimator: &Estimator,
@@ -198,16 +216,12 @@ impl Market {
         before: Option<Arc<Self>>,
     ) -> Result<Self, StoreError> {
         let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
-        let newest = Box::pin(store.newest_estimates(as_of));
+        let newest = Box::pin(newest(store, as_of, before));
         let offers = Box::pin(store.offers_of_all_models(at));
         let (newest, offers) = tokio::try_join!(newest, offers)?;
-        let known = before.map(|before| before.estimated()).unwrap_or_default();
-        let ids = newest.iter().map(|row| row.id);
-        let unknown: Vec<Uuid> = ids.filter(|id| !known.contains_key(id)).collect();
-        let numbers = store.numbers_of_estimates(unknown.into_iter()).await?;
         let priors = estimator.prior();
         let made = tokio::task::spawn_blocking(move || Self {
-            models: models(newest, known, &numbers, &offers),
+            models: models(newest, &offers),
             priors,
         });
         made.await.map_err(|_| StoreError::Away)
