@@ -3,10 +3,10 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
+use super::connected::Connected;
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::rows::Connected;
 use super::session::on_session;
 use super::{Store, StoreError};
 
