@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
+use super::connected::Connected;
 use super::newer_tables::require_own_tables;
 use super::query::Query;
-use super::rows::Connected;
 use super::session::in_transaction;
 use super::{DbTime, Store, StoreError};
 

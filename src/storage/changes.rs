@@ -5,9 +5,9 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::connected::Connected;
 use super::names::ChangeKind;
 use super::query::Query;
-use super::rows::Connected;
 use super::session::on_connection;
 use super::{ChangeFilter, DbTime, Store, StoreError};
 

@@ -10,11 +10,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
+use super::connected::Connected;
 use super::database::{Importing, Pool};
 use super::lock::StoreLock;
 use super::names::stored_names;
 use super::query::Query;
-use super::rows::{Connected, Piece, Statement};
+use super::rows::{Piece, Statement};
 use super::session::on_connection;
 use super::value::{Kind, Value};
 use super::{DbTime, Store, StoreError, locked};

@@ -8,12 +8,13 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
+use super::connected::Connected;
 use super::derive::StoredPeriod;
 use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
 use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
-use super::rows::{Connected, Piece, Rows, Statement};
+use super::rows::{Piece, Rows, Statement};
 use super::value::Kind;
 use super::work::Work;
 use super::{DbTime, StoreError};

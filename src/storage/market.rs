@@ -3,9 +3,10 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::connected::Connected;
 use super::estimates::AsOf;
 use super::query::Query;
-use super::rows::{Connected, Piece, Statement};
+use super::rows::{Piece, Statement};
 use super::session::on_connection;
 use super::value::Kind;
 use super::{DbTime, Store, StoreError};

@@ -2,8 +2,9 @@
 
 use sqlx::FromRow;
 
+use super::connected::Connected;
 use super::query::Query;
-use super::rows::{Connected, Piece, Statement};
+use super::rows::{Piece, Statement};
 use super::session::on_connection;
 use super::value::Kind;
 use super::{DbTime, Store, StoreError};

@@ -1,6 +1,7 @@
 //! Stored sheets and estimates: the only place with SQL. One text serves SQLite and PostgreSQL.
 
 mod announced;
+mod asked;
 mod audit;
 mod audit_log;
 mod backup;
@@ -10,6 +11,7 @@ mod changes;
 mod check;
 mod checksum;
 mod client_limits;
+mod connected;
 mod connection;
 mod database;
 mod database_url;
@@ -24,6 +26,7 @@ mod imports;
 mod keys;
 mod known;
 mod list;
+mod listed;
 mod lock;
 mod looks;
 mod market;

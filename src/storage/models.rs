@@ -6,13 +6,14 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::{StoredDocument, checksum};
+use super::connected::Connected;
 use super::estimates::AsOf;
 use super::list::NamePrefix;
 use super::names::ChangeKind;
 use super::newer_tables::take_numbers;
 use super::query::Query;
 use super::recording::MODEL;
-use super::rows::{Connected, Piece, Rows, Statement};
+use super::rows::{Piece, Rows, Statement};
 use super::session::on_session;
 use super::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
 use super::{DbTime, Store, StoreError};

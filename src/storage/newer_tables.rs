@@ -3,11 +3,11 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
+use super::connected::{Connected, Either};
 use super::migrate::own_migration;
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::rows::{Connected, Either};
 use super::session::on_session;
 use super::{Store, StoreError};
 

@@ -6,8 +6,8 @@ use sqlx::Database;
 use uuid::Uuid;
 
 use super::announced::Announced;
+use super::connected::Connected;
 use super::plan::{Known, Plan, SheetText};
-use super::rows::Connected;
 use super::session::{Session, Statements};
 use super::work::Work;
 use super::{StoreError, known, tables};

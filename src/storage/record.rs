@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
+use super::connected::Connected;
 use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::rows::Connected;
 use super::session::{on_connection, on_session};
 use super::work::Work;
 use super::{Store, StoreError, tables};

@@ -4,15 +4,13 @@
 //! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a
 //! statement at a time.
 
-use std::slice;
 use std::sync::OnceLock;
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Executor, FromRow, PgConnection, QueryBuilder, SqlSafeStr, Sqlite, SqliteConnection};
+use sqlx::{FromRow, QueryBuilder, Sqlite};
 
 use super::StoreError;
-use super::query::{Query, bound};
 use super::value::{Kind, Value};
 
 /// Rows for one statement, each with a value per column.
@@ -96,7 +94,7 @@ impl Statement {
     }
 
     /// The one statement, for PostgreSQL.
-    fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| {
             if let [piece] = self.pieces {
                 return piece.with_arrays(0);
@@ -113,7 +111,10 @@ impl Statement {
 
     /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes
     /// again.
-    fn with_lists(&self, rows: &[Rows<'_>]) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
+    pub(super) fn with_lists(
+        &self,
+        rows: &[Rows<'_>],
+    ) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
         self.pieces.iter().zip(rows).flat_map(|(piece, rows)| {
             let chunks = rows.chunks(MOST_ROWS);
             chunks.map(move |rows| (piece.with_list(rows), rows.len() == 1))
@@ -121,7 +122,7 @@ impl Statement {
     }
 
     /// The columns of the rows of all pieces, each as an array.
-    fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
+    pub(super) fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
         let mut arguments = PgArguments::default();
         for (piece, rows) in self.pieces.iter().zip(rows) {
             for (index, kind) in piece.columns.iter().enumerate() {
@@ -131,136 +132,5 @@ impl Statement {
             }
         }
         Ok(arguments)
-    }
-}
-
-/// A connection to one database or the other.
-pub(super) enum Either<'c> {
-    Postgres(&'c mut PgConnection),
-    Sqlite(&'c mut SqliteConnection),
-}
-
-/// A connection that works on given rows, and executes queries.
-pub(super) trait Connected {
-    /// The connection, and whether the server keeps its statements under a name for later ones.
-    fn either(&mut self) -> (Either<'_>, bool);
-
-    /// Prepares a statement, so that using it takes one round trip. SQLite has none.
-    async fn prepare_rows(&mut self, statement: &'static Statement) -> Result<(), StoreError> {
-        if let (Either::Postgres(connection), true) = self.either() {
-            connection.prepare(statement.text().into_sql_str()).await?;
-        }
-        Ok(())
-    }
-
-    /// The same for a query.
-    async fn prepare(&mut self, sql: &'static str) -> Result<(), StoreError> {
-        match self.either() {
-            (Either::Postgres(connection), true) => {
-                connection.prepare(sql.into_sql_str()).await?;
-            }
-            (Either::Sqlite(connection), true) => {
-                connection.prepare(sql.into_sql_str()).await?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Executes a statement that writes, with rows for each of its pieces.
-    async fn write_rows(
-        &mut self,
-        statement: &'static Statement,
-        rows: &[Rows<'_>],
-    ) -> Result<(), StoreError> {
-        match self.either() {
-            (Either::Postgres(connection), are_named) => {
-                let query = sqlx::query_with(statement.text(), statement.arrays(rows)?);
-                query.persistent(are_named).execute(connection).await?;
-            }
-            (Either::Sqlite(connection), _) => {
-                for (mut query, is_kept) in statement.with_lists(rows) {
-                    let query = query.build().persistent(is_kept);
-                    query.execute(&mut *connection).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The number that a query without parameters finds.
-    async fn read_number(&mut self, sql: &'static str) -> Result<i64, StoreError> {
-        let (number,) = self.one(Query::new(sql)).await?;
-        Ok(number)
-    }
-
-    /// Executes a query; how many rows were written.
-    async fn execute(&mut self, query: Query<'_>) -> Result<u64, StoreError> {
-        Ok(match self.either() {
-            (Either::Postgres(connection), are_named) => {
-                let query = bound!(query, query).persistent(are_named);
-                query.execute(connection).await?.rows_affected()
-            }
-            (Either::Sqlite(connection), _) => {
-                let query = bound!(query, query);
-                query.execute(connection).await?.rows_affected()
-            }
-        })
-    }
-
-    /// The rows that a query finds.
-    async fn rows<T: FromEitherRow>(&mut self, query: Query<'_>) -> Result<Vec<T>, StoreError> {
-        Ok(match self.either() {
-            (Either::Postgres(connection), are_named) => {
-                let query = bound!(query_as, query).persistent(are_named);
-                query.fetch_all(connection).await?
-            }
-            (Either::Sqlite(connection), _) => {
-                bound!(query_as, query).fetch_all(connection).await?
-            }
-        })
-    }
-
-    /// The row that a query finds, if there is one.
-    async fn row<T: FromEitherRow>(&mut self, query: Query<'_>) -> Result<Option<T>, StoreError> {
-        Ok(match self.either() {
-            (Either::Postgres(connection), are_named) => {
-                let query = bound!(query_as, query).persistent(are_named);
-                query.fetch_optional(connection).await?
-            }
-            (Either::Sqlite(connection), _) => {
-                bound!(query_as, query).fetch_optional(connection).await?
-            }
-        })
-    }
-
-    /// The row that a query always finds.
-    async fn one<T: FromEitherRow>(&mut self, query: Query<'_>) -> Result<T, StoreError> {
-        let row = self.row(query).await?;
-        row.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
-    }
-
-    /// The rows that a statement of one piece finds for given ones. Without any, the database is not asked.
-    async fn read_rows<T: FromEitherRow>(
-        &mut self,
-        statement: &'static Statement,
-        rows: &Rows<'_>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::new();
-        match self.either() {
-            _ if rows.is_empty() => {}
-            (Either::Postgres(connection), are_named) => {
-                let arrays = statement.arrays(slice::from_ref(rows))?;
-                let query = sqlx::query_as_with(statement.text(), arrays);
-                found = query.persistent(are_named).fetch_all(connection).await?;
-            }
-            (Either::Sqlite(connection), _) => {
-                for (mut query, is_kept) in statement.with_lists(slice::from_ref(rows)) {
-                    let query = query.build_query_as().persistent(is_kept);
-                    found.extend(query.fetch_all(&mut *connection).await?);
-                }
-            }
-        }
-        Ok(found)
     }
 }

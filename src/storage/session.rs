@@ -5,7 +5,7 @@ use sqlx::{
     AssertSqlSafe, Connection, Database, Postgres, SqlSafeStr, SqlStr, Sqlite, Transaction,
 };
 
-use super::rows::{Connected, Either};
+use super::connected::{Connected, Either};
 use super::{Store, StoreError};
 
 /// A connection on loan.

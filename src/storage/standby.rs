@@ -1,4 +1,4 @@
-//! Lists are read from a standby while it has all that this process knows of, and from the primary otherwise.
+//! The standby that lists are read from, and whether it answers.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,15 +6,8 @@ use std::time::{Duration, Instant};
 
 use sqlx::PgPool;
 
-use super::connection::Lease;
-use super::database::within;
-use super::known::VERSION;
-use super::query::Query;
-use super::rows::{Connected, FromEitherRow};
-use super::{Store, StoreError, locked};
+use super::{StoreError, locked};
 
-/// Longest wait for a connection to the standby, and for its version.
-const SOON: Duration = Duration::from_millis(250);
 /// Time for which a standby that failed is not asked.
 const REST: Duration = Duration::from_secs(2);
 
@@ -25,8 +18,8 @@ pub(super) struct Standby {
     /// Time before which it is not asked again.
     rests_until: Mutex<Option<Instant>>,
     is_unreachable: AtomicBool,
-    reads: AtomicU64,
-    passed: AtomicU64,
+    pub(super) reads: AtomicU64,
+    pub(super) passed: AtomicU64,
 }
 
 /// Lists that were read from the standby, and from the primary in its place.
@@ -39,8 +32,8 @@ pub struct StandbyReads {
 }
 
 impl Standby {
-    /// Longest wait for a connection.
-    pub(super) const WAIT: Duration = SOON;
+    /// Longest wait for a connection, and for the version.
+    pub(super) const WAIT: Duration = Duration::from_millis(250);
 
     pub(super) fn new(pool: PgPool) -> Self {
         Self {
@@ -53,7 +46,7 @@ impl Standby {
     }
 
     /// Whether it is to be asked. After a failure, one request at a time finds out whether it is back.
-    fn may_be_asked(&self) -> bool {
+    pub(super) fn may_be_asked(&self) -> bool {
         let mut rests_until = locked(&self.rests_until);
         let now = Instant::now();
         match *rests_until {
@@ -66,7 +59,7 @@ impl Standby {
         }
     }
 
-    fn note(&self, failure: Option<&StoreError>) {
+    pub(super) fn note(&self, failure: Option<&StoreError>) {
         let is_unreachable = failure.is_some();
         *locked(&self.rests_until) = is_unreachable.then(|| Instant::now() + REST);
         if self.is_unreachable.swap(is_unreachable, Ordering::Relaxed) == is_unreachable {
@@ -81,67 +74,5 @@ impl Standby {
         } else {
             tracing::info!("the standby answers again");
         }
-    }
-}
-
-impl Store {
-    /// The rows of a list, which only a new version of the store changes.
-    pub(super) async fn listed<T: FromEitherRow>(
-        &self,
-        query: Query<'_>,
-    ) -> Result<Vec<T>, StoreError> {
-        let Some(standby) = &self.standby else {
-            return self.rows(query).await;
-        };
-        if standby.may_be_asked() {
-            let rows = self.rows_of_standby(standby, query.clone()).await;
-            standby.note(rows.as_ref().err());
-            if let Ok(Some(rows)) = rows {
-                standby.reads.fetch_add(1, Ordering::Relaxed);
-                return Ok(rows);
-            }
-        }
-        standby.passed.fetch_add(1, Ordering::Relaxed);
-        self.rows(query).await
-    }
-
-    /// The rows as the standby has them; none if it is behind the newest version that this process knows of, which an answer
-    /// may be labelled with. Version and rows are read on one connection: another may lead to another standby.
-    async fn rows_of_standby<T: FromEitherRow>(
-        &self,
-        standby: &Standby,
-        query: Query<'_>,
-    ) -> Result<Option<Vec<T>>, StoreError> {
-        self.wait_for_tables().await?;
-        let newest = self.newest();
-        let mut lease = within(SOON, Lease::take(&standby.pool, self)).await?;
-        let reading = async {
-            let mut session = lease.session();
-            let asking = async {
-                let mut statements = session.statements().await?;
-                let version = statements.read_number(VERSION).await?;
-                Ok((statements, version))
-            };
-            let (mut statements, version) = within(SOON, asking).await?;
-            let rows = if version < newest {
-                None
-            } else {
-                Some(statements.rows(query).await?)
-            };
-            statements.commit().await?;
-            Ok(rows)
-        };
-        let rows = self.in_time(Box::pin(reading)).await;
-        lease.spoil_after(&rows);
-        rows
-    }
-
-    /// Lists that were read from the standby, and from the primary in its place; none without a standby.
-    #[must_use]
-    pub fn standby_reads(&self) -> Option<StandbyReads> {
-        self.standby.as_ref().map(|standby| StandbyReads {
-            standby: standby.reads.load(Ordering::Relaxed),
-            primary: standby.passed.load(Ordering::Relaxed),
-        })
     }
 }

@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
+use super::connected::Connected;
 use super::names::stored_names;
 use super::newer_tables::require_own_tables;
 use super::query::Query;
-use super::rows::Connected;
 use super::session::in_transaction;
 use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use crate::access::Actor;

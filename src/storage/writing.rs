@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions, Connection};
 
+use super::connected::Connected;
 use super::database::{Pool, on_pool};
 use super::file::{FileIdentity, may_write};
 use super::newer_tables::newest_of;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::rows::Connected;
 use super::session::Session;
 use super::{Store, StoreError};
 

@@ -6,13 +6,14 @@ use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use crate::storage::connected::Connected;
 use crate::storage::database::Pool;
 use crate::storage::derive::{Derived, StoredPeriod};
 use crate::storage::known;
 use crate::storage::offers::Offer;
 use crate::storage::plan::Known;
 use crate::storage::query::Query;
-use crate::storage::rows::{Connected, Piece, Statement};
+use crate::storage::rows::{Piece, Statement};
 use crate::storage::session::{on_connection, on_session};
 use crate::storage::value::Kind;
 use crate::storage::work::Work;

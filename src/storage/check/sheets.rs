@@ -6,9 +6,10 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::storage::checksum::StoredDocument;
+use crate::storage::connected::Connected;
 use crate::storage::plan::read_sheet;
 use crate::storage::query::Query;
-use crate::storage::rows::{Connected, Piece, Statement};
+use crate::storage::rows::{Piece, Statement};
 use crate::storage::session::on_connection;
 use crate::storage::value::Kind;
 use crate::storage::{Store, StoreError};

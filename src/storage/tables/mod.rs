@@ -10,8 +10,9 @@ mod sightings;
 
 use self::planned::Writing;
 use super::announced::Announced;
+use super::connected::Connected;
 use super::plan::Plan;
-use super::rows::{Connected, Rows, Statement};
+use super::rows::{Rows, Statement};
 use super::work::Work;
 use super::{StoreError, audit, known};
 
