@@ -95,7 +95,7 @@ pub(super) async fn identify(app: &App, request: Request) -> Request {
     if let Some(quotas) = &app.quotas {
         let account = Account {
             quotas: Arc::clone(quotas),
-            shared: app.shared_quotas.clone(),
+            shared: app.common_quotas.clone(),
             now: app.now(),
             client: app.client(&head, identified.as_ref().ok()),
             most_bytes: app.limits.body_bytes,

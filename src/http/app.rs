@@ -87,7 +87,7 @@ pub struct Shared {
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,
     /// Budgets of clients that all replicas share.
-    pub(super) shared_quotas: Option<Arc<SharedQuotas>>,
+    pub(super) common_quotas: Option<Arc<SharedQuotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
@@ -224,7 +224,7 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::new(Refusals::counting("busy: refusing requests")),
-            shared_quotas: limits
+            common_quotas: limits
                 .client
                 .filter(|limits| limits.is_shared)
                 .map(|_| Arc::new(SharedQuotas::new(store))),

@@ -29,11 +29,6 @@ pub(super) struct RequestId(pub(super) String);
 /// Check of a request before its route is asked.
 pub(super) type Check = fn(&App, &Request) -> Result<(), Response>;
 
-/// A request of the command line, which has no connection.
-pub(super) fn check_nothing(_: &App, _: &Request) -> Result<(), Response> {
-    Ok(())
-}
-
 /// The HTTP checks of a request from a connection that the library leaves out.
 pub(super) fn check_request(app: &App, request: &Request) -> Result<(), Response> {
     let host = check_host(&app.limits.allowed_hosts, request);

@@ -1,6 +1,7 @@
 //! Conditional GET and the response cache: strong ETags, 304, and no query while nothing has changed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -122,6 +123,9 @@ impl CachedBody {
     }
 }
 
+/// Time after which an unused body is dropped: those of an earlier version are not asked for again.
+const UNUSED_FOR: Duration = Duration::from_mins(1);
+
 impl BodyCache {
     /// A cache of this many bytes: a quarter of them for compressed bodies, half of the others for outages of the database.
     pub(super) fn new(bytes: u64) -> Self {
@@ -133,6 +137,7 @@ impl BodyCache {
         Self {
             current: Cache::builder()
                 .max_capacity(plain)
+                .time_to_idle(UNUSED_FOR)
                 .weigher(move |(_, question): &(i64, String), body: &Arc<_>| weight(question, body))
                 .build(),
             last: Cache::builder()
@@ -141,6 +146,7 @@ impl BodyCache {
                 .build(),
             compressed: Cache::builder()
                 .max_capacity(compressed)
+                .time_to_idle(UNUSED_FOR)
                 .weigher(|tag: &HeaderValue, body: &Bytes| {
                     u32::try_from(body.len() + tag.len() + 256).unwrap_or(u32::MAX)
                 })

@@ -29,7 +29,7 @@ impl Price {
     }
 }
 
-/// What the newest estimate of a model says, which never changes.
+/// Content of the newest estimate of a model, which never changes.
 #[derive(Debug)]
 struct Estimated {
     id: Uuid,
@@ -153,7 +153,7 @@ fn price(offer: &MarketOffer) -> Option<Price> {
     (price.input > 0.0 && price.output > 0.0).then_some(price)
 }
 
-/// A model's newest estimate, and what it says.
+/// A model's newest estimate with its content.
 type Newest = (NewestEstimateRow, Arc<Estimated>);
 
 /// The newest estimates by name; of those that an earlier market has, the numbers are not read again.
@@ -227,7 +227,7 @@ impl Market {
         made.await.map_err(|_| StoreError::Away)
     }
 
-    /// What its models' estimates say, by their ids.
+    /// Content of its models' estimates, by their ids.
     fn estimated(&self) -> HashMap<Uuid, Arc<Estimated>> {
         let estimated = self.models.iter().map(|model| &model.estimated);
         estimated

@@ -18,11 +18,11 @@ async fn a_lock_is_one_process_s_until_it_is_dropped_also_behind_a_pooler() {
     on_postgres(async |database| {
         let one = database.store().await;
         let pooler = Pooler::to(&database.url, 2);
-        let pooled = Databases {
+        let by_pooler = Databases {
             direct: Some(database.url.parse().unwrap()),
             ..Databases::at(pooler.url(&database.url).parse().unwrap())
         };
-        let other = Store::open_on(&pooled, StoreLimits::default());
+        let other = Store::open_on(&by_pooler, StoreLimits::default());
         let other = other.await.unwrap();
         other.migrate().await.unwrap();
         for (holder, seeker) in [(&one, &other), (&other, &one)] {

@@ -88,10 +88,10 @@ async fn a_statement_behind_a_pooler_has_its_timeout() {
 async fn a_service_behind_a_pooler_listens_and_migrates_on_its_direct_connection() {
     on_postgres(async |database| {
         let pooler = Pooler::to(&database.url, CONNECTIONS);
-        let pooled = pooler.url(&database.url);
+        let by_pooler = pooler.url(&database.url);
         let urls = [
             "--database-url",
-            &pooled,
+            &by_pooler,
             "--direct-database-url",
             &database.url,
         ];

@@ -170,6 +170,7 @@ fn count(rows: usize) -> f64 {
 
 /// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "the prefix is the unit")]
 pub struct Demand {
     /// log of the bytes of fresh tokens per second over the day, `U·x·k_st·b_kv`.
     log_written: f64,
@@ -226,7 +227,7 @@ impl CacheTier {
     /// already.
     #[must_use]
     pub fn log_load_over_recompute(&self, demand: &Demand) -> Option<f64> {
-        (self.kind != StorageKind::Hbm).then(|| demand.log_computed - self.log_bandwidth)
+        (self.kind != StorageKind::Hbm).then_some(demand.log_computed - self.log_bandwidth)
     }
 
     /// Probability that loading beats computing again.
