@@ -17,7 +17,6 @@ use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw
 use crate::reference::vendor;
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
-use crate::units::elementary::{exp, exp_each, ln};
 
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
 
@@ -78,7 +77,7 @@ impl Density {
             + of_input * (input * input)
             + of_both * (input * output)
             + of_output * (output * output);
-        exp_each(exponent.to_array()).iter().sum::<f64>() + self.misprint
+        exponent.exp().reduce_add() + self.misprint
     }
 }
 
@@ -408,9 +407,9 @@ impl Likelihood for PriceLines {
     fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let input = || self.alone[INPUT].at(self.residual(unknowns));
         match (self.line, part) {
-            (None, INPUT) => ln(input()),
-            (None, _) => ln(self.likelihood(unknowns) / input()),
-            (Some(_), _) => ln(self.likelihood(unknowns)),
+            (None, INPUT) => input().ln(),
+            (None, _) => (self.likelihood(unknowns) / input()).ln(),
+            (Some(_), _) => self.likelihood(unknowns).ln(),
         }
     }
 
@@ -422,7 +421,7 @@ impl Likelihood for PriceLines {
         let mut tail = 0.0;
         for spread in &self.spreads {
             let (weight, of_spread) = if given_input {
-                let weight = exp(spread.log_marginal(INPUT, residual[INPUT]));
+                let weight = spread.log_marginal(INPUT, residual[INPUT]).exp();
                 (
                     weight,
                     normal_tail(spread.conditional(residual), spread.conditional_sd),

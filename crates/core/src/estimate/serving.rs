@@ -65,7 +65,6 @@ impl Serving {
             input: costs(&chosen, &lengths, |unknowns, length| {
                 let running = Running {
                     prompt_tokens: Some(length),
-                    log_prefill_cost: None,
                     ..unknowns.running
                 };
                 Unknowns {
