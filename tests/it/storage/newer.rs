@@ -112,7 +112,6 @@ async fn a_transaction_that_writes_refuses_newer_tables_by_itself() {
     on_each_database(async |database: &TestDatabase| {
         let writes = [
             ("/infer", sheet_of("m-2")),
-            ("/catalogs?format=litellm", crate::import::catalog()),
             ("/keys", json!({"name": "desk", "scope": "read"})),
             ("/webhooks", json!({"url": "https://93.184.216.34/hook"})),
         ];
@@ -151,10 +150,9 @@ async fn a_write_that_waits_for_a_migration_is_refused_after_it() {
         let store = database.store().await;
         let mut connection = PgConnection::connect(&database.url).await.unwrap();
         let mut migrating = connection.begin().await.unwrap();
-        sqlx::raw_sql("UPDATE store_version SET migration = 9999, program = '9.8.7'")
-            .execute(&mut *migrating)
-            .await
-            .unwrap();
+        let hold = "SELECT FROM store_version FOR UPDATE;
+            UPDATE store_version SET migration = 9999, program = '9.8.7'";
+        sqlx::raw_sql(hold).execute(&mut *migrating).await.unwrap();
         let recording = Prepared::new().of(&models(0..1)[0]);
         let new = NewKeyRow {
             id: Uuid::new_v4(),
