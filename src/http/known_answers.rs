@@ -12,16 +12,14 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::app::App;
 use super::budget::Counted;
-use crate::storage::StoreError;
 
 /// Longest time for which an answer is known.
-const KNOWN_FOR: SignedDuration = SignedDuration::from_secs(1);
+pub(super) const KNOWN_FOR: SignedDuration = SignedDuration::from_secs(1);
 
 /// Known answers by their requests; the least used are evicted first.
 #[derive(Debug, Clone)]
-pub(super) struct KnownAnswers(Cache<Question, Arc<KnownAnswer>>);
+pub(super) struct KnownAnswers(pub(super) Cache<Question, Arc<KnownAnswer>>);
 
 /// Digest of what an answer depends on besides the store and the time.
 pub(super) type Question = [u8; 32];
@@ -29,11 +27,11 @@ pub(super) type Question = [u8; 32];
 /// An answer, and the version of the store that it holds for.
 #[derive(Debug)]
 pub(super) struct KnownAnswer {
-    version: i64,
-    made_at: Timestamp,
+    pub(super) version: i64,
+    pub(super) made_at: Timestamp,
     pub(super) id: Uuid,
-    headers: HeaderMap,
-    document: Bytes,
+    pub(super) headers: HeaderMap,
+    pub(super) document: Bytes,
 }
 
 /// The question of a request by a caller that may, or may not, observe prices.
@@ -55,52 +53,6 @@ impl KnownAnswers {
         };
         let answers = Cache::builder().max_capacity(bytes).weigher(weight);
         Self(answers.time_to_live(KNOWN_FOR.unsigned_abs()).build())
-    }
-}
-
-impl App {
-    /// The answer to a request that was answered before, if it still holds. The database is asked for its version by a query that
-    /// begins after the request came, so that what was stored by any replica before is seen.
-    ///
-    /// # Errors
-    /// The database is unreachable: then the request could not be recorded either.
-    pub(super) async fn known_answer(
-        &self,
-        question: &Question,
-    ) -> Result<Option<Arc<KnownAnswer>>, StoreError> {
-        let Some(known) = self.known_answers.0.get(question).await else {
-            return Ok(None);
-        };
-        let version = self.version_from_now().await?;
-        let age = self.now().duration_since(known.made_at).abs();
-        let holds = known.version == version && age < KNOWN_FOR;
-        Ok(holds.then_some(known))
-    }
-
-    /// Keeps the answer to a request that has recorded nothing since the store had a version, if it still has it.
-    pub(super) async fn keep_answer(
-        &self,
-        question: Question,
-        version: i64,
-        id: Uuid,
-        (headers, document): (&HeaderMap, &Bytes),
-    ) {
-        let made_at = self.now();
-        if self
-            .version_from_now()
-            .await
-            .is_ok_and(|now| now == version)
-        {
-            let answer = KnownAnswer {
-                version,
-                made_at,
-                id,
-                headers: headers.clone(),
-                document: document.clone(),
-            };
-            let answers = &self.known_answers.0;
-            answers.insert(question, Arc::new(answer)).await;
-        }
     }
 }
 

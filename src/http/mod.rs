@@ -31,6 +31,7 @@ mod history;
 mod hosts;
 mod infer;
 mod keys;
+mod known_answer;
 mod known_answers;
 mod known_keys;
 mod limits;
