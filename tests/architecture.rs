@@ -373,7 +373,6 @@ fn words_stay_where_they_belong() {
             &[
                 "src/clock.rs",
                 "src/storage/",
-                "src/access/key.rs",
                 "src/import/lines.rs",
                 "src/jobs/outage.rs",
                 "src/http/",

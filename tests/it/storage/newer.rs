@@ -112,6 +112,7 @@ async fn a_transaction_that_writes_refuses_newer_tables_by_itself() {
     on_each_database(async |database: &TestDatabase| {
         let writes = [
             ("/infer", sheet_of("m-2")),
+            ("/catalogs?format=litellm", crate::import::catalog()),
             ("/keys", json!({"name": "desk", "scope": "read"})),
             ("/webhooks", json!({"url": "https://93.184.216.34/hook"})),
         ];
