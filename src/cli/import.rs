@@ -266,13 +266,15 @@ async fn import(
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
         Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
+    let not_done = || format!("{name} was not fully imported; run it again to continue");
+    let begun = importer.begin(&name, catalog, &Actor::COMMAND_LINE).await;
+    let begun = begun.with_context(not_done)?;
     let (sender, receiver) = lines(Duration::MAX);
     let (ended, printed) = tokio::join!(
-        importer.import(&name, catalog, version, &Actor::COMMAND_LINE, sender),
+        importer.import(begun, version, sender),
         print_lines(receiver, arguments.json, progress)
     );
-    let summary = ended
-        .with_context(|| format!("{name} was not fully imported; run it again to continue"))?;
+    let summary = ended.with_context(not_done)?;
     printed?;
     check_summary(&name, arguments, &summary)
 }

@@ -201,13 +201,9 @@ pub(super) async fn import_catalog(
     };
     let importer = app.jobs.importer.clone();
     let import = importer.read(text, options, turn, priority).await?;
-    app.version().await?;
+    let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(app.limits.write_time);
-    tokio::spawn(async move {
-        importer
-            .import("request", import, Version::default(), &actor, sender)
-            .await
-    });
+    tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
     let mut response = Response::new(body_of(receiver, reader));
     let headers = response.headers_mut();
     headers.insert(

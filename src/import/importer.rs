@@ -17,7 +17,7 @@ use super::run::Import;
 use super::turn::Turn;
 use crate::access::Actor;
 use crate::clock::Clock;
-use crate::storage::{DbTime, ImportOutcome, ImportRow, RunningImport, Store};
+use crate::storage::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError};
 
 /// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -30,6 +30,15 @@ pub struct Importer {
     clock: Clock,
     /// The permit to import, one per process.
     place: Arc<Semaphore>,
+}
+
+/// A catalog that was read, with the record of its import unless it is a dry run.
+#[derive(Debug)]
+pub struct BegunImport {
+    id: Uuid,
+    source: String,
+    import: Import,
+    running: Option<RunningImport>,
 }
 
 impl Importer {
@@ -81,23 +90,64 @@ impl Importer {
         receiver.await.unwrap_or(Err(CatalogError::Crashed))
     }
 
-    /// Imports a catalog and records the run. The last line says how it ended: `done` once that is recorded.
+    /// Records the start of an import, so that a database that takes no writes refuses it before it answers. A dry run has
+    /// no record.
+    ///
+    /// # Errors
+    /// The database is unreachable or takes no writes.
+    pub async fn begin(
+        &self,
+        source: &str,
+        import: Import,
+        actor: &Actor,
+    ) -> Result<BegunImport, StoreError> {
+        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.clock.now()));
+        let running = if import.is_dry_run() {
+            None
+        } else {
+            let format = Some(import.format());
+            let begun = self
+                .store
+                .begin_import(id, source, format, started_at, actor);
+            Some(begun.await?)
+        };
+        let source = source.to_owned();
+        Ok(BegunImport {
+            id,
+            source,
+            import,
+            running,
+        })
+    }
+
+    /// Imports a catalog and records how it ended. The last line says so: `done` once that is recorded.
     ///
     /// # Errors
     /// The database fails, or the client has left or reads too slowly.
     pub async fn import(
         &self,
-        source: &str,
-        import: Import,
+        begun: BegunImport,
         version: Version,
-        actor: &Actor,
         mut lines: LineSender,
     ) -> Result<Summary, ImportError> {
-        let outcome = if import.is_dry_run() {
-            import.run(&mut lines).await
-        } else {
-            self.record(source, import, version, actor, &mut lines)
-                .await
+        let outcome = match begun.running {
+            None => begun.import.run(&mut lines).await,
+            Some(running) => {
+                let (source, format) = (begun.source, begun.import.format());
+                let refusals = begun.import.refusals();
+                let outcome = begun.import.run(&mut lines).await;
+                let ended_at = self.clock.now().into();
+                let run = ImportRow {
+                    refusals,
+                    ..ImportRow::ended(begun.id, format, ended_at, &outcome, version)
+                };
+                self.end(running, run).await;
+                match &outcome {
+                    Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
+                    Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
+                }
+                outcome
+            }
         };
         lines.end(match &outcome {
             Ok(summary) => Line::Done(summary.clone()),
@@ -105,36 +155,6 @@ impl Importer {
                 reason: error.public_reason(),
             },
         });
-        outcome
-    }
-
-    async fn record(
-        &self,
-        source: &str,
-        import: Import,
-        version: Version,
-        actor: &Actor,
-        lines: &mut LineSender,
-    ) -> Result<Summary, ImportError> {
-        let format = import.format();
-        let refusals = import.refusals();
-        let id = Uuid::new_v4();
-        let started_at = DbTime::from(self.clock.now());
-        let running = self
-            .store
-            .begin_import(id, source, Some(format), started_at, actor)
-            .await?;
-        let outcome = import.run(lines).await;
-        let ended_at = self.clock.now().into();
-        let run = ImportRow {
-            refusals,
-            ..ImportRow::ended(id, format, ended_at, &outcome, version)
-        };
-        self.end(running, run).await;
-        match &outcome {
-            Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
-            Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
-        }
         outcome
     }
 
@@ -165,6 +185,9 @@ impl ImportError {
     /// The reason for the failure, without internal details.
     fn public_reason(&self) -> String {
         match self {
+            Self::Store(error) if let Some(refusal) = error.refusal() => {
+                format!("the database takes no writes: {refusal}; send the catalog again to resume the import")
+            }
             Self::Store(_) => {
                 "the database cannot be reached at the moment; send the catalog again to resume the import".to_owned()
             }

@@ -266,14 +266,12 @@ impl Jobs {
         };
         let read = self.importer.read(text, options, turn, Priority::Batch);
         let import = read.await.map_err(|error| error.to_string())?;
+        let begun = self.importer.begin(source, import, &Actor::SERVICE).await;
+        let begun = begun.map_err(|error| error.to_string())?;
         let (sender, mut receiver) = lines(Duration::MAX);
         let unread = async { while receiver.next().await.is_some() {} };
         // The import's own run states how it ended.
-        let _ = tokio::join!(
-            self.importer
-                .import(source, import, version, &Actor::SERVICE, sender),
-            unread
-        );
+        let _ = tokio::join!(self.importer.import(begun, version, sender), unread);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod examples;
 mod parts;
+mod problems;
 mod rules;
 
 use std::collections::BTreeSet;

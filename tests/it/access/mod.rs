@@ -10,6 +10,7 @@ mod shared_limits;
 mod single_sign_on;
 #[cfg(target_os = "linux")]
 mod sockets;
+mod timing;
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
