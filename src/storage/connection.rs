@@ -3,33 +3,13 @@
 use std::time::Duration;
 
 use sqlx::Connection;
-use sqlx::pool::{PoolConnection, PoolOptions};
+use sqlx::pool::PoolConnection;
 use tokio::runtime::Handle;
 
-use super::database::StoreLimits;
+use super::limits::StoreLimits;
 use super::refusal::Refusal;
 use super::session::Session;
 use super::{Store, StoreError};
-
-/// Time without use after which a connection is pinged before it is used again. Each was pinged when it came back: under load a
-/// second ping finds nothing new.
-const AT_REST: Duration = Duration::from_millis(20);
-
-/// The options of a pool.
-pub(super) fn pool_options<Database: sqlx::Database>(limits: StoreLimits) -> PoolOptions<Database> {
-    PoolOptions::new()
-        .max_connections(limits.connections)
-        .acquire_timeout(limits.connection_wait)
-        .test_before_acquire(false)
-        .before_acquire(|connection: &mut Database::Connection, at_rest| {
-            Box::pin(async move {
-                if at_rest.idle_for >= AT_REST {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        })
-}
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.

@@ -4,18 +4,12 @@ use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
 use super::database::Pool;
-use super::newer_tables::{NOTE_PROGRAM, newest_of};
+use super::migrations::{POSTGRES_MIGRATIONS, SQLITE_MIGRATIONS, own_migration};
+use super::newer_tables::NOTE_PROGRAM;
 use super::program::OWN_VERSION;
 use super::query::Query;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
-
-/// The lock of a transaction takes the place of the migrator's own, which is of a session.
-static POSTGRES_MIGRATIONS: Migrator = Migrator {
-    locking: false,
-    ..sqlx::migrate!("migrations/postgres")
-};
-static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// One program migrates at a time. Then the transactions that write are waited for, and later ones wait for the end of this
 /// one: those of an older program see the new migration.
@@ -28,11 +22,6 @@ const HOLD_WRITERS: &str = "
         END IF;
     END
     $$";
-
-/// The newest migration of this program, which is the same for both databases.
-pub(super) fn own_migration() -> i64 {
-    newest_of(&SQLITE_MIGRATIONS)
-}
 
 impl Store {
     /// The migrations of this program.

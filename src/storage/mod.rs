@@ -25,6 +25,7 @@ mod history;
 mod imports;
 mod keys;
 mod known;
+mod limits;
 mod list;
 mod listed;
 mod lock;
@@ -32,6 +33,7 @@ mod looks;
 mod market;
 mod meters;
 mod migrate;
+mod migrations;
 mod models;
 mod names;
 mod newer_tables;
@@ -75,7 +77,7 @@ pub use changes::{ChangeRow, ChangesFrom};
 pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
 pub use checksum::Document;
 pub use client_limits::ClientCharge;
-pub use database::{Store, StoreConnections, StoreLimits};
+pub use database::{Store, StoreConnections};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use databases::Databases;
 pub use effect::{Effect, Other};
@@ -86,6 +88,7 @@ pub use imports::{
     OfferRow, RefusalsRow, RunningImport,
 };
 pub use keys::{KeyRow, NewKeyRow};
+pub use limits::StoreLimits;
 pub use list::{NamePrefix, Order, Place, Selection, SortKey};
 pub use lock::StoreLock;
 pub use market::{

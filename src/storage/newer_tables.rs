@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
 use super::connected::{Connected, Either};
-use super::migrate::own_migration;
+use super::migrations::{newest_of, own_migration};
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
@@ -31,12 +31,6 @@ const HELD: &str = " FOR KEY SHARE";
 struct AppliedRow {
     version: i64,
     checksum: Vec<u8>,
-}
-
-/// The newest migration of a program.
-pub(super) fn newest_of(migrations: &Migrator) -> i64 {
-    let versions = migrations.iter().map(|migration| migration.version);
-    versions.max().unwrap_or_default()
 }
 
 /// The newest migration that this program does not know, if every one that it knows was applied as it is.

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use sqlx::Database;
 use uuid::Uuid;
 
 use super::announced::Announced;
 use super::connected::Connected;
 use super::plan::{Known, Plan, SheetText};
-use super::session::{Session, Statements};
 use super::work::Work;
 use super::{StoreError, known, tables};
 
@@ -23,20 +21,6 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Reads what is known without a lock, and plans.
-    pub(super) async fn read<D: Database>(
-        session: &mut Session<'_, D>,
-        work: &Work,
-    ) -> Result<Self, StoreError>
-    where
-        for<'c> Statements<'c, D>: Connected,
-    {
-        let mut statements = session.statements().await?;
-        let ready = Self::make(&mut statements, work).await?;
-        statements.commit().await?;
-        Ok(ready)
-    }
-
     /// Reads what is known, and plans.
     pub(super) async fn make(
         connection: &mut impl Connected,

@@ -3,12 +3,14 @@
 
 use std::ops::Range;
 
+use sqlx::Database;
+
 use super::connected::Connected;
 use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::session::{on_connection, on_session};
+use super::session::{Session, Statements, on_connection, on_session};
 use super::work::Work;
 use super::{Store, StoreError, tables};
 
@@ -84,7 +86,7 @@ impl Store {
             }
             let mut ready = match ready {
                 Some(ready) if ready.version == self.newest() => ready,
-                _ => Ready::read(&mut session, work).await?,
+                _ => read_ready(&mut session, work).await?,
             };
             let mut tries = 0;
             loop {
@@ -102,7 +104,7 @@ impl Store {
                 if ready.version != base && tries < MOST_TRIES {
                     // What another writer has committed is read without the lock.
                     transaction.rollback().await?;
-                    ready = Ready::read(&mut session, work).await?;
+                    ready = read_ready(&mut session, work).await?;
                     continue;
                 }
                 if ready.version != base {
@@ -117,6 +119,20 @@ impl Store {
             }
         })
     }
+}
+
+/// Reads what is known without a lock, and plans.
+async fn read_ready<D: Database>(
+    session: &mut Session<'_, D>,
+    work: &Work,
+) -> Result<Ready, StoreError>
+where
+    for<'c> Statements<'c, D>: Connected,
+{
+    let mut statements = session.statements().await?;
+    let ready = Ready::make(&mut statements, work).await?;
+    statements.commit().await?;
+    Ok(ready)
 }
 
 impl Ready {

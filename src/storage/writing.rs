@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions, Connection};
 use super::connected::Connected;
 use super::database::{Pool, on_pool};
 use super::file::{FileIdentity, may_write};
-use super::newer_tables::newest_of;
+use super::migrations::own_migration;
 use super::query::Query;
 use super::refusal::Refusal;
 use super::session::Session;
@@ -140,8 +140,11 @@ impl Store {
             },
             Pool::Postgres { .. } => None,
         };
-        let newest = newest_of(self.migrations());
-        if self.execute(Query::new(PROBE).bind(newest)).await? > 0 {
+        if self
+            .execute(Query::new(PROBE).bind(own_migration()))
+            .await?
+            > 0
+        {
             return Ok(());
         }
         let newer = self.newer_tables().await?;
