@@ -328,14 +328,27 @@ impl Recorder {
             let recordings: Vec<Recording> = recordings.collect();
             self.store(&recordings).await?;
         }
-        for copies in copies.chunks(COPIES_AT_ONCE) {
-            let misfits = checks.of(copies).await?;
+        self.record_copies(&copies, &mut checks, reporter).await
+    }
+
+    /// Records and reports copies; while some are stored, the next ones are checked.
+    async fn record_copies(
+        &self,
+        copies: &[Copy],
+        checks: &mut Checks,
+        reporter: &mut ProgressReporter<'_>,
+    ) -> Result<(), ImportError> {
+        let mut chunks = copies.chunks(COPIES_AT_ONCE);
+        let mut next = chunks.next().unwrap_or_default();
+        let mut misfits = checks.of(next).await?;
+        while !next.is_empty() {
+            let copies = std::mem::replace(&mut next, chunks.next().unwrap_or_default());
             let recordings = copies
                 .iter()
                 .zip(misfits)
                 .map(|(copy, is_misfit)| self.copied(copy, Some(is_misfit)));
             let recordings: Vec<Recording> = recordings.collect();
-            self.store(&recordings).await?;
+            ((), misfits) = tokio::try_join!(self.store(&recordings), checks.of(next))?;
             for copy in copies {
                 let duplicate = Imported {
                     reason: Some(format!("duplicate of {}", copy.original)),
