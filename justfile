@@ -38,9 +38,14 @@ bench *rows:
 
 # Every generated file is compared by a test, and the same test writes it here.
 #
-# Rewrites generated files: API document, schema, answers, output in README.md and docs/guide.
+# Rewrites generated files: API document, schema, answers, output in README.md and docs/guide, counts of instructions.
 bless:
     UNROOF_BLESS=1 cargo test --tests -- generated:: every_command_of_the_guides
+    ./scripts/instructions --bless
+
+# A flame graph of the posterior in target/profile.svg; `just profile entry` is that of an entry of an import.
+profile *work:
+    ./scripts/profile {{ work }}
 
 # Each step writes a file that is part of the program, so the next step builds it first.
 #

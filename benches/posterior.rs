@@ -30,7 +30,7 @@ use std::time::Instant;
 use divan::Bencher;
 use unroof_core::clue;
 use unroof_core::estimate::posterior::{
-    DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
+    EFFECTIVE_DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
 };
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, CancelToken, Format, Request, infer, joint, read_request};
@@ -140,7 +140,7 @@ fn main() {
 /// Quality and location of a posterior.
 fn describe(name: &str) {
     let question = Question::named(name);
-    let posterior = sample(&question.prior, &question.terms, DRAWS);
+    let posterior = sample(&question.prior, &question.terms, EFFECTIVE_DRAWS);
     println!(
         "{name}: {} draws, effective sample size {:.0}, Pareto k {:.2}",
         posterior.draws.len(),
@@ -196,7 +196,13 @@ fn prior_draws(bencher: Bencher<'_, '_>, name: &str) {
 #[divan::bench(name = "4 sample", args = QUESTIONS)]
 fn sampling(bencher: Bencher<'_, '_>, name: &str) {
     let question = Question::named(name);
-    bencher.bench_local(|| sample(divan::black_box(&question.prior), &question.terms, DRAWS));
+    bencher.bench_local(|| {
+        sample(
+            divan::black_box(&question.prior),
+            &question.terms,
+            EFFECTIVE_DRAWS,
+        )
+    });
 }
 
 #[divan::bench(name = "5 estimate", args = QUESTIONS)]

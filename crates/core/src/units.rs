@@ -3,6 +3,8 @@
 //! Inside a formula, a plain `f64` is fine if its name ends in its unit (`memory_s`); between modules, use these types, so
 //! that dividing bytes by FLOP/s does not compile.
 
+pub mod elementary;
+
 use std::fmt;
 use std::ops::{Div, Mul};
 use std::str::FromStr;

@@ -8,6 +8,7 @@ use crate::model::likelihood::{Likelihood, Observed, log_normal, normal_tail, te
 use crate::model::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
+use crate::units::elementary::exp;
 
 /// A term only where a margin is stated: no margin is assumed of itself.
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
@@ -45,7 +46,7 @@ impl Likelihood for StatedMargin {
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        log_normal(self.residual(unknowns), self.sd).exp()
+        exp(log_normal(self.residual(unknowns), self.sd))
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {

@@ -1,12 +1,12 @@
 //! The longest context on offer: the KV cache of a smallest batch of such requests must fit in addition to the weights.
 
-use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+use statrs::distribution::{Continuous, StudentsT};
 
 use super::{Clue, Readings};
 use crate::model::builder::ReadingBuilder;
 use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::Evidence;
-use crate::model::likelihood::{Likelihood, Observed, terms};
+use crate::model::likelihood::{Likelihood, Observed, student_t_below, student_t_over_peak, terms};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Specification};
 use crate::model::release::{Release, release};
@@ -77,8 +77,8 @@ pub(super) struct ContextMaximum {
     /// Scale of maxima, with what is not known of the release.
     scale: f64,
     maxima: StudentsT,
-    /// log density of a maximum where it is expected
-    log_peak: f64,
+    /// Density of a maximum where it is expected.
+    peak: f64,
 }
 
 impl ContextMaximum {
@@ -91,7 +91,7 @@ impl ContextMaximum {
             log_limit: limit_tokens.ln(),
             of_release: law.intercept + law.per_year * released.years,
             scale,
-            log_peak: maxima.ln_pdf(0.0) - scale.ln(),
+            peak: maxima.pdf(0.0) / scale,
             maxima,
             law,
         }
@@ -127,18 +127,17 @@ impl Likelihood for ContextMaximum {
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
         let standardised = self.standardised(unknowns);
-        let freedom = self.law.degrees_of_freedom;
-        let log_over_peak =
-            -0.5 * (freedom + 1.0) * (standardised * standardised / freedom).ln_1p();
-        let is_maximum = STATES_THE_MAXIMUM * (self.log_peak + log_over_peak).exp();
-        let is_less = (1.0 - STATES_THE_MAXIMUM) * self.maxima.cdf(-standardised) / LOG_RANGE;
+        let over_peak = student_t_over_peak(standardised, self.law.degrees_of_freedom);
+        let is_maximum = STATES_THE_MAXIMUM * self.peak * over_peak;
+        let below = student_t_below(-standardised, &self.maxima);
+        let is_less = (1.0 - STATES_THE_MAXIMUM) * below / LOG_RANGE;
         is_maximum + is_less
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let standardised = self.standardised(unknowns);
-        let tail = 2.0 * self.maxima.cdf(-standardised.abs());
-        let is_less = self.maxima.cdf(-standardised);
+        let tail = 2.0 * student_t_below(-standardised.abs(), &self.maxima);
+        let is_less = student_t_below(-standardised, &self.maxima);
         STATES_THE_MAXIMUM * tail + (1.0 - STATES_THE_MAXIMUM) * is_less
     }
 }

@@ -1,12 +1,14 @@
 //! Context tiers: the threshold, and the multipliers of input and output price.
 
-use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
+use statrs::distribution::{Continuous, StudentsT};
 
 use super::{Clue, Readings};
 use crate::model::builder::ReadingBuilder;
 use crate::model::clue_table::{ClueKind, ReadingId};
 use crate::model::evidence::{ContextStep, Evidence, Price};
-use crate::model::likelihood::{Likelihood, Observed, log_normal, terms};
+use crate::model::likelihood::{
+    Likelihood, Observed, log_normal, student_t_below, student_t_over_peak, terms,
+};
 use crate::model::quantity::Quantity as Q;
 use crate::model::reading::{Kind, NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
@@ -430,16 +432,15 @@ impl Likelihood for ContextThreshold {
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        // The density of a Student-t without its gamma functions, which are the same in every draw.
-        let freedom = self.law.degrees_of_freedom;
         let standardised = self.residual(unknowns) / self.law.scale;
-        let over_peak = (1.0 + standardised * standardised / freedom).powf(-0.5 * (freedom + 1.0));
+        let over_peak = student_t_over_peak(standardised, self.law.degrees_of_freedom);
         self.peak_of_cost * over_peak + self.of_convention
     }
 
     /// A copied threshold is never surprising.
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        let tail = 2.0 * self.of_cost.cdf(-self.residual(unknowns).abs());
+        let standardised = self.residual(unknowns) / self.law.scale;
+        let tail = 2.0 * student_t_below(-standardised.abs(), &self.of_cost);
         let copied = self.law.convention_share;
         copied + (1.0 - copied) * tail
     }

@@ -13,6 +13,7 @@ use crate::model::reading::{NotDefined, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
+use crate::units::elementary::exp;
 
 pub(super) static CLUE: Clue = Clue::new(&[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read)
     .about_modes()
@@ -261,7 +262,7 @@ impl Likelihood for GreatestSpeedup {
         let expected = Self::expected(unknowns);
         // A mode that is not faster is not sold as a fast mode: only values above 1 are observed.
         let standardised = (self.log_speedup - expected) / self.noise;
-        let density = (self.log_peak - 0.5 * standardised * standardised).exp();
+        let density = exp(self.log_peak - 0.5 * standardised * standardised);
         let of_machine = density / normal_below(expected / self.noise);
         MISPRINTS / LOG_RANGE + (1.0 - MISPRINTS) * of_machine
     }

@@ -14,6 +14,7 @@ use crate::model::reading::{Kind, Reading, Specification};
 use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::sheet::{MeasuredSpeed, RateCell};
+use crate::units::elementary::exp;
 
 pub(super) static CLUE: Clue = Clue::new(&[&WEIGHT_BYTES], read)
     .about_modes()
@@ -235,7 +236,7 @@ impl Likelihood for SpeedTerm {
         let (margin, sd) = self.margin(unknowns);
         match self {
             Self::Measured { .. } => {
-                MISPRINTS / LOG_RANGE + (1.0 - MISPRINTS) * log_normal(margin, sd).exp()
+                MISPRINTS / LOG_RANGE + (1.0 - MISPRINTS) * exp(log_normal(margin, sd))
             }
             _ => MISPRINTS + (1.0 - MISPRINTS) * normal_below(margin / sd),
         }

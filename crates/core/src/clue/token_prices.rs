@@ -17,6 +17,7 @@ use crate::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw
 use crate::reference::vendor;
 use crate::sheet::PriceSheet;
 use crate::sheet::compare::decision::decisions;
+use crate::units::elementary::{exp, exp_each, ln};
 
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
 
@@ -77,7 +78,7 @@ impl Density {
             + of_input * (input * input)
             + of_both * (input * output)
             + of_output * (output * output);
-        exponent.exp().reduce_add() + self.misprint
+        exp_each(exponent.to_array()).iter().sum::<f64>() + self.misprint
     }
 }
 
@@ -407,9 +408,9 @@ impl Likelihood for PriceLines {
     fn log_likelihood_of(&self, part: usize, unknowns: &Unknowns<'_>) -> f64 {
         let input = || self.alone[INPUT].at(self.residual(unknowns));
         match (self.line, part) {
-            (None, INPUT) => input().ln(),
-            (None, _) => (self.likelihood(unknowns) / input()).ln(),
-            (Some(_), _) => self.likelihood(unknowns).ln(),
+            (None, INPUT) => ln(input()),
+            (None, _) => ln(self.likelihood(unknowns) / input()),
+            (Some(_), _) => ln(self.likelihood(unknowns)),
         }
     }
 
@@ -421,7 +422,7 @@ impl Likelihood for PriceLines {
         let mut tail = 0.0;
         for spread in &self.spreads {
             let (weight, of_spread) = if given_input {
-                let weight = spread.log_marginal(INPUT, residual[INPUT]).exp();
+                let weight = exp(spread.log_marginal(INPUT, residual[INPUT]));
                 (
                     weight,
                     normal_tail(spread.conditional(residual), spread.conditional_sd),

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::posterior::{Interval, PRIOR_DRAWS, Prior, sample_prior, summarize};
-use super::quantities::JointQuantity;
+use super::posterior::{Interval, Prior};
 use super::{Answer, Request, infer_while};
 use crate::catalog::is_sold_by_author;
 use crate::input::cancel::{CancelToken, Cancelled};
@@ -50,17 +49,12 @@ impl Estimator {
         &self.calibration_id
     }
 
-    /// The 90 % interval of every quantity before any sheet is read, in the order of [`JointQuantity::ALL`].
+    /// The 90 % interval of every quantity before any sheet is read, in the order of [`super::quantities::JointQuantity::ALL`].
     #[must_use]
     pub fn prior(&self) -> Vec<Interval> {
         let assumptions = Assumptions::default();
-        let prior = Prior::new(&self.calibration, &assumptions);
-        let draws = sample_prior(&prior, PRIOR_DRAWS);
-        let interval = |quantity: JointQuantity| {
-            let logs = draws.iter().map(|unknowns| quantity.log_value(&unknowns));
-            summarize(logs, draws.weights()).interval_90()
-        };
-        JointQuantity::ALL.into_iter().map(interval).collect()
+        let prior = Prior::shared(&self.calibration, &assumptions, &[]);
+        prior.summaries().map(|before| before.interval_90()).into()
     }
 
     /// Answers a request.

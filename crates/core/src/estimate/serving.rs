@@ -65,6 +65,7 @@ impl Serving {
             input: costs(&chosen, &lengths, |unknowns, length| {
                 let running = Running {
                     prompt_tokens: Some(length),
+                    log_prefill_cost: None,
                     ..unknowns.running
                 };
                 Unknowns {

@@ -9,11 +9,13 @@ use super::posterior::Draws;
 use crate::model::assumptions::Assumptions;
 use crate::model::cache_offers::{CacheOffer, cache_offers};
 use crate::model::cache_placement::{WithoutDocument, weigh};
-use crate::model::cache_tiers::Demand;
+use crate::model::cache_tiers::{CacheTier, Demand};
 use crate::model::clue_table::ReadingId;
 use crate::model::reading::{Reading, Value};
-use crate::reference::{CacheDocument, StorageClass};
+use crate::model::unknowns::Unknowns;
+use crate::reference::{CacheDocument, StorageClass, StorageKind};
 use crate::sheet::PriceSheet;
+use crate::units::elementary::exp;
 use crate::units::significant;
 
 /// A cache offer, with the probability of each storage tier.
@@ -82,67 +84,107 @@ pub(super) fn of_offers(
     draws: &Draws<'_>,
 ) -> Vec<OfferTiers> {
     let without = WithoutDocument::new(contents, assumptions);
+    let demands = Demands::of(draws);
     let offers = contents.iter().flat_map(|sheet| {
         let offers = cache_offers(sheet, assumptions).into_iter();
         offers.map(|offer| (sheet.provider.clone(), offer))
     });
     offers
-        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, &without, draws))
+        .filter_map(|(provider, offer)| tiers(provider, &offer, readings, &without, &demands))
         .collect()
+}
+
+/// Demands of draws on a cache, with their weights.
+struct Demands<'a> {
+    each: Vec<(Unknowns<'a>, Demand, f64)>,
+}
+
+impl<'a> Demands<'a> {
+    fn of(draws: &Draws<'a>) -> Self {
+        let used = draws.iter().zip(draws.weights()).step_by(STRIDE);
+        let demand = |(unknowns, weight): (Unknowns<'a>, &f64)| {
+            let demand = Demand::of(&unknowns);
+            (unknowns, demand, *weight)
+        };
+        Self {
+            each: used.map(demand).collect(),
+        }
+    }
+
+    /// Weighted medians of a time of tiers, where they have one. Tiers of one kind differ by a factor that all draws share, so
+    /// that one draw is the median of all of them.
+    fn medians(
+        &self,
+        tiers: &[CacheTier],
+        log_time: fn(&CacheTier, &Demand) -> Option<f64>,
+    ) -> BTreeMap<&'static str, f64> {
+        let mut of_kind: [Option<&Demand>; 2] = [None; 2];
+        let mut medians = BTreeMap::new();
+        for tier in tiers {
+            let has_time = self.each.first();
+            if has_time
+                .and_then(|(_, demand, _)| log_time(tier, demand))
+                .is_none()
+            {
+                continue;
+            }
+            let median = &mut of_kind[usize::from(tier.kind == StorageKind::Hbm)];
+            if median.is_none() {
+                *median = self.median(|demand| log_time(tier, demand).unwrap_or_default());
+            }
+            if let Some(log) = median.and_then(|demand| log_time(tier, demand)) {
+                medians.insert(tier.id, significant(exp(log)));
+            }
+        }
+        medians
+    }
+
+    /// The draw that is the weighted median by a value.
+    fn median(&self, value: impl Fn(&Demand) -> f64) -> Option<&Demand> {
+        let each = self.each.iter();
+        let mut sorted: Vec<(f64, f64, &Demand)> = each
+            .map(|(_, demand, weight)| (value(demand), *weight, demand))
+            .collect();
+        sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let half = 0.5 * sorted.iter().map(|(_, weight, _)| weight).sum::<f64>();
+        let mut below = 0.0;
+        sorted
+            .into_iter()
+            .find(|(_, weight, _)| {
+                below += weight;
+                below >= half
+            })
+            .map(|(_, _, demand)| demand)
+    }
 }
 
 /// Sums of weights over draws, per tier of an offer.
 struct Sums {
     with_document: Vec<f64>,
     without_document: Vec<f64>,
-    /// log of the fill time and of loading over computing, with the weights of draws.
-    logs: Vec<[Vec<f64>; 2]>,
-    draw_weights: Vec<f64>,
 }
 
 impl Sums {
-    fn of(offer: &CacheOffer, without: &WithoutDocument, draws: &Draws<'_>) -> Self {
+    fn of(offer: &CacheOffer, without: &WithoutDocument, demands: &Demands<'_>) -> Self {
         let count = offer.tiers.len();
         let mut sums = Self {
             with_document: vec![0.0; count],
             without_document: vec![0.0; count],
-            logs: vec![[Vec::new(), Vec::new()]; count],
-            draw_weights: Vec::new(),
         };
         let is_documented = offer.documented_medium().is_some();
         let mut weights = vec![0.0; count];
-        for (unknowns, draw_weight) in draws.iter().zip(draws.weights()).step_by(STRIDE) {
-            let demand = Demand::of(&unknowns);
-            weigh(offer, &demand, &mut weights);
+        for (unknowns, demand, draw_weight) in &demands.each {
+            weigh(offer, demand, &mut weights);
             if is_documented {
-                let weight = draw_weight * without.weight(&unknowns);
+                let weight = draw_weight * without.weight(unknowns);
                 add(&mut sums.without_document, &weights, weight);
             }
             for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
                 *weight *= f64::from(u8::from(offer.allows(tier)));
             }
             add(&mut sums.with_document, &weights, *draw_weight);
-            sums.draw_weights.push(*draw_weight);
-            for (logs, tier) in sums.logs.iter_mut().zip(&offer.tiers) {
-                let fill = tier.fill_time(&demand).map(|fill| fill.0);
-                logs[0].extend(fill);
-                logs[1].extend(tier.load_over_recompute(&demand));
-            }
         }
         sums
-    }
-
-    /// Weighted medians of the fill time (0) or of loading over computing (1), where a tier has them.
-    fn medians(&self, offer: &CacheOffer, which: usize) -> BTreeMap<&'static str, f64> {
-        let has_it = |logs: &[Vec<f64>; 2]| logs[which].len() == self.draw_weights.len();
-        let tiers = offer.tiers.iter().zip(&self.logs);
-        tiers
-            .filter(|(_, logs)| has_it(logs))
-            .filter_map(|(tier, logs)| {
-                let median = weighted_median(&logs[which], &self.draw_weights)?;
-                Some((tier.id, significant(median)))
-            })
-            .collect()
     }
 }
 
@@ -156,31 +198,14 @@ fn add(sums: &mut [f64], weights: &[f64], draw_weight: f64) {
     }
 }
 
-fn weighted_median(values: &[f64], weights: &[f64]) -> Option<f64> {
-    let mut each: Vec<(f64, f64)> = values
-        .iter()
-        .copied()
-        .zip(weights.iter().copied())
-        .collect();
-    each.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let half = 0.5 * weights.iter().sum::<f64>();
-    let mut below = 0.0;
-    each.into_iter()
-        .find(|(_, weight)| {
-            below += weight;
-            below >= half
-        })
-        .map(|(value, _)| value)
-}
-
 fn tiers(
     provider: String,
     offer: &CacheOffer,
     readings: &[Reading],
     without: &WithoutDocument,
-    draws: &Draws<'_>,
+    demands: &Demands<'_>,
 ) -> Option<OfferTiers> {
-    let sums = Sums::of(offer, without, draws);
+    let sums = Sums::of(offer, without, demands);
     let probabilities = shares(offer, &sums.with_document)?;
     let (most_likely, _) = probabilities
         .iter()
@@ -192,8 +217,8 @@ fn tiers(
         document: offer.document.map(OfferDocument::of),
         most_likely,
         probability_without_document: shares(offer, &sums.without_document),
-        fill_seconds: sums.medians(offer, 0),
-        load_over_recompute: sums.medians(offer, 1),
+        fill_seconds: demands.medians(&offer.tiers, CacheTier::log_fill_time),
+        load_over_recompute: demands.medians(&offer.tiers, CacheTier::log_load_over_recompute),
         drain_time_reading: (offer.ttl_s).and_then(|ttl_s| drain_time_reading(readings, ttl_s)),
         rests_on: evidence(offer),
         probabilities,

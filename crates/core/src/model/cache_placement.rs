@@ -8,6 +8,7 @@ use super::evidence::Evidence;
 use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below, terms};
 use super::unknowns::Unknowns;
 use crate::sheet::PriceSheet;
+use crate::units::elementary::ln;
 
 /// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and power are not counted.
@@ -30,10 +31,10 @@ pub fn weigh(offer: &CacheOffer, demand: &Demand, weights: &mut [f64]) {
     for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
         let hold = offer
             .hold_over_input_per_hour
-            .map_or(1.0, |price| pays(price.ln(), tier.log_hold() + log_bytes));
+            .map_or(1.0, |price| pays(ln(price), tier.log_hold() + log_bytes));
         let read = offer.read_over_input.zip(tier.log_read());
         let read = read.map_or(1.0, |(price, log_read)| {
-            pays(price.ln(), log_read + log_bytes)
+            pays(ln(price), log_read + log_bytes)
         });
         *weight = offer.placement.weight(tier, demand) * with_misprints(hold * read);
     }
@@ -73,6 +74,10 @@ impl HoldPrice {
 impl Likelihood for HoldPrice {
     fn parts(&self) -> &[ClueKind] {
         &self.part
+    }
+
+    fn needs_prompts(&self) -> bool {
+        true
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
@@ -149,6 +154,10 @@ impl DocumentedMedium {
 impl Likelihood for DocumentedMedium {
     fn parts(&self) -> &[ClueKind] {
         &self.part
+    }
+
+    fn needs_prompts(&self) -> bool {
+        true
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {

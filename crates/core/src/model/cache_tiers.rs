@@ -10,7 +10,8 @@ use super::likelihood::normal_below;
 use super::unknowns::Unknowns;
 use crate::reference::{AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers};
 use crate::roofline::{HoldCost, fill_time};
-use crate::units::{Bytes, BytesPerSecond, Seconds};
+use crate::units::elementary::{exp, ln};
+use crate::units::{Bytes, BytesPerSecond};
 
 /// Share of a device that stays free: what vLLM leaves of an accelerator's memory where nothing is set
 /// (`gpu_memory_utilization` 0.9).
@@ -76,9 +77,13 @@ pub struct CacheTier {
     pub kind: StorageKind,
     /// Share of servers that have it.
     fitted: f64,
-    /// Capacity per accelerator; none where it is bought as needed.
-    capacity: Option<Bytes>,
-    bandwidth: BytesPerSecond,
+    /// log of the seconds in which it fills with a byte per second; none where it is bought as needed. Of the memory of an
+    /// accelerator, per byte that it has.
+    log_fill: Option<f64>,
+    log_bandwidth: f64,
+    /// log of USD per byte and hour, all copies, and of USD per byte read; none in HBM, where a byte is read as any other.
+    log_hold: f64,
+    log_read: Option<f64>,
     /// Copies that are kept.
     copies: f64,
     /// Cost of one copy by the capital.
@@ -96,16 +101,26 @@ pub fn cache_tiers(assumptions: &Assumptions) -> Vec<CacheTier> {
         } else {
             row.read_usd_per_byte?
         };
+        let copies = row.copies?;
+        let hold = row.capital_usd_per_byte_hour?;
+        let capacity = if row.tier == StorageKind::Hbm {
+            Some(Bytes(1.0))
+        } else {
+            row.accelerator_capacity_bytes
+        };
+        let fill = capacity.map(|bytes| fill_time(bytes, HEADROOM, copies, BytesPerSecond(1.0)));
         Some(CacheTier {
             id: &row.id,
             kind: row.tier,
             fitted: fitted(row, assumptions),
-            capacity: row.accelerator_capacity_bytes,
-            bandwidth: row.accelerator_bandwidth_bytes_per_second?,
-            copies: row.copies?,
+            log_fill: fill.map(|fill| ln(fill.0)),
+            log_bandwidth: ln(row.accelerator_bandwidth_bytes_per_second?.0),
+            log_hold: ln(hold * copies),
+            log_read: (read > 0.0).then(|| ln(read)),
+            copies,
             cost: HoldCost {
                 read_usd_per_byte: read,
-                hold_usd_per_byte_hour: row.capital_usd_per_byte_hour?,
+                hold_usd_per_byte_hour: hold,
             },
             wear_usd_per_byte: row.wear_usd_per_byte()?,
         })
@@ -155,13 +170,14 @@ fn count(rows: usize) -> f64 {
 
 /// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "the prefix is the unit")]
 pub struct Demand {
-    /// Bytes of fresh tokens per second over the day, `U·x·k_st·b_kv`.
-    written: BytesPerSecond,
-    /// Bytes that it computes per second at work, `x·k_st·b_kv`.
-    computed: BytesPerSecond,
-    /// Its own memory.
-    memory: Bytes,
+    /// log of the bytes of fresh tokens per second over the day, `U·x·k_st·b_kv`.
+    log_written: f64,
+    /// log of the bytes that it computes per second at work, `x·k_st·b_kv`.
+    log_computed: f64,
+    /// log of the bytes of its own memory.
+    log_memory: f64,
     /// log of the bytes of a token over the USD that computing it costs.
     log_bytes_per_usd: f64,
 }
@@ -181,9 +197,9 @@ impl Demand {
         // No more than all day.
         let utilisation = unknowns.log_utilisation.min(0.0);
         Self {
-            written: BytesPerSecond((log_computed + utilisation).exp()),
-            computed: BytesPerSecond(log_computed.exp()),
-            memory: Bytes(machine.log_capacity.exp()),
+            log_written: log_computed + utilisation,
+            log_computed,
+            log_memory: machine.log_capacity,
             log_bytes_per_usd: log_bytes - log_usd,
         }
     }
@@ -196,28 +212,29 @@ impl Demand {
 }
 
 impl CacheTier {
-    /// Fill time of what is attached to one accelerator; none where it is bought as needed.
+    /// log of the fill time in seconds of what is attached to one accelerator; none where it is bought as needed.
     #[must_use]
-    pub fn fill_time(&self, demand: &Demand) -> Option<Seconds> {
-        let capacity = if self.kind == StorageKind::Hbm {
-            demand.memory
+    pub fn log_fill_time(&self, demand: &Demand) -> Option<f64> {
+        let of_memory = if self.kind == StorageKind::Hbm {
+            demand.log_memory
         } else {
-            self.capacity?
+            0.0
         };
-        Some(fill_time(capacity, HEADROOM, self.copies, demand.written))
+        Some(self.log_fill? + of_memory - demand.log_written)
     }
 
-    /// Time to load a token over the time to compute it again; none for what is in the accelerator's memory already.
+    /// log of the time to load a token over the time to compute it again; none for what is in the accelerator's memory
+    /// already.
     #[must_use]
-    pub fn load_over_recompute(&self, demand: &Demand) -> Option<f64> {
-        (self.kind != StorageKind::Hbm).then(|| demand.computed.0 / self.bandwidth.0)
+    pub fn log_load_over_recompute(&self, demand: &Demand) -> Option<f64> {
+        (self.kind != StorageKind::Hbm).then_some(demand.log_computed - self.log_bandwidth)
     }
 
     /// Probability that loading beats computing again.
     #[must_use]
     pub fn loads(&self, demand: &Demand) -> f64 {
-        self.load_over_recompute(demand)
-            .map_or(1.0, |ratio| normal_below(-ratio.ln() / LOAD_SD))
+        self.log_load_over_recompute(demand)
+            .map_or(1.0, |log_ratio| normal_below(-log_ratio / LOAD_SD))
     }
 
     /// USD per byte that is written, kept for this long in all copies, and read once.
@@ -230,14 +247,13 @@ impl CacheTier {
     /// log of USD per byte and hour, all copies.
     #[must_use]
     pub fn log_hold(&self) -> f64 {
-        (self.cost.hold_usd_per_byte_hour * self.copies).ln()
+        self.log_hold
     }
 
     /// log of USD per byte read; none in HBM, where a byte is read as any other.
     #[must_use]
     pub fn log_read(&self) -> Option<f64> {
-        let read = self.cost.read_usd_per_byte;
-        (read > 0.0).then(|| read.ln())
+        self.log_read
     }
 }
 
@@ -247,6 +263,8 @@ pub struct Placement {
     lifetime: Lifetime,
     /// `middle_s` of the lifetime.
     middle_s: f64,
+    /// log of its shortest stay.
+    log_least: Option<f64>,
     /// Mean and standard deviation of log of what the fill time is longer by than that of one accelerator.
     log_longer: (f64, f64),
 }
@@ -266,6 +284,7 @@ impl Placement {
         Self {
             lifetime,
             middle_s: lifetime.middle_s(),
+            log_least: lifetime.at_least_s.map(ln),
             log_longer: (mean, variance.sqrt()),
         }
     }
@@ -279,7 +298,7 @@ impl Placement {
             // What may be evicted is kept, and paid for, no longer than the tier takes to fill.
             Some(log_fill) if !self.lifetime.promised => {
                 let least = self.lifetime.at_least_s.unwrap_or(0.0);
-                self.middle_s.min(log_fill.exp().max(least))
+                self.middle_s.min(exp(log_fill).max(least))
             }
             _ => self.middle_s,
         };
@@ -290,10 +309,9 @@ impl Placement {
     #[must_use]
     pub fn keeps(&self, tier: &CacheTier, demand: &Demand) -> f64 {
         let fill = self.log_fill(tier, demand);
-        fill.zip(self.lifetime.at_least_s)
-            .map_or(1.0, |(log_fill, least)| {
-                normal_below((log_fill - least.ln()) / self.log_longer.1)
-            })
+        fill.zip(self.log_least).map_or(1.0, |(log_fill, least)| {
+            normal_below((log_fill - least) / self.log_longer.1)
+        })
     }
 
     /// Whether the whole lifetime is promised.
@@ -304,7 +322,7 @@ impl Placement {
 
     /// Mean of log of the fill time, with the storage of other accelerators and the share of tokens of this offer.
     fn log_fill(&self, tier: &CacheTier, demand: &Demand) -> Option<f64> {
-        Some(tier.fill_time(demand)?.0.ln() + self.log_longer.0)
+        Some(tier.log_fill_time(demand)? + self.log_longer.0)
     }
 }
 
@@ -327,11 +345,11 @@ mod tests {
 
     /// DeepSeek V3 at two bytes per element on a chip that computes so many prompt tokens per second.
     fn deepseek_v3(tokens_per_second: f64) -> Demand {
-        let written = BytesPerSecond(70_272.0 * tokens_per_second);
+        let log_written = f64::ln(70_272.0 * tokens_per_second);
         Demand {
-            written,
-            computed: written,
-            memory: Bytes(80e9),
+            log_written,
+            log_computed: log_written,
+            log_memory: f64::ln(80e9),
             log_bytes_per_usd: 0.0,
         }
     }
@@ -346,13 +364,16 @@ mod tests {
             ("flash-qlc", 3_600.0, 23.0, 38.0),
         ];
         for (id, unit_s, shortest, longest) in ranges {
-            let fill = |demand| (tier(id).fill_time(demand).unwrap().0 / unit_s).round();
+            let fill = |demand| (tier(id).log_fill_time(demand).unwrap().exp() / unit_s).round();
             assert!(fill(&fast) >= shortest, "{id}: {}", fill(&fast));
             assert!(fill(&slow) <= longest, "{id}: {}", fill(&slow));
         }
-        assert!(tier("flash-network").fill_time(&fast).is_none());
+        assert!(tier("flash-network").log_fill_time(&fast).is_none());
         // Loading beats computing again everywhere but on a disk.
-        let load = |id: &str| tier(id).load_over_recompute(&fast).unwrap_or(0.0);
+        let load = |id: &str| {
+            let log = tier(id).log_load_over_recompute(&fast);
+            log.map_or(0.0, f64::exp)
+        };
         assert!(load("host-dram") < 0.02 && load("flash-tlc") < 0.1);
         assert!(load("flash-network") < 0.1 && load("disk") > 1.0);
     }

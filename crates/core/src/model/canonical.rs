@@ -9,6 +9,7 @@ use super::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
 use crate::reference::architecture::Architecture;
 use crate::reference::{AttentionKind, open_models};
 use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
+use crate::units::elementary::{exp, exp_each};
 
 /// Numbers of sizes that a regression starts from.
 const OF_SIZES: usize = 6;
@@ -79,13 +80,6 @@ impl Sizes {
 /// A linear function of the features.
 type Line = [f64; FEATURES];
 
-fn at(line: &Line, features: &[f64; FEATURES]) -> f64 {
-    line.iter()
-        .zip(features)
-        .map(|(slope, feature)| slope * feature)
-        .sum()
-}
-
 /// The regressions, of logarithms.
 #[derive(Debug)]
 struct Regressions {
@@ -114,6 +108,88 @@ static REGRESSIONS: LazyLock<Regressions> = LazyLock::new(|| {
         .collect();
     Regressions::new(&models)
 });
+
+/// Features that differ between draws of one class of models.
+const VARYING: usize = 4;
+/// Numbers of a model that follow from its sizes by a regression.
+const REGRESSED: usize = 9;
+
+/// The regressions of one class of models: what no draw of it changes is part of the intercept.
+#[derive(Debug, Clone, Copy)]
+struct OfClass {
+    intercepts: [f64; REGRESSED],
+    slopes: [[f64; REGRESSED]; VARYING],
+}
+
+/// Of dense models and of mixtures of experts, by [`AttentionKind`].
+static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::new(|| {
+    [false, true].map(|is_dense| {
+        std::array::from_fn(|kind| REGRESSIONS.of_class(is_dense, AttentionKind::ALL[kind]))
+    })
+});
+
+/// Numbers of a model that are no sums or shares of its sizes.
+#[derive(Debug, Clone, Copy)]
+struct Regressed {
+    layers: f64,
+    hidden_dimension: f64,
+    vocabulary: f64,
+    decode_macs: f64,
+    prefill_macs: f64,
+    state_bytes: f64,
+    expert_odds: f64,
+    active_experts: f64,
+    expert_layers: f64,
+}
+
+impl Regressed {
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "loops over indices of fixed length are unrolled; iterators are not"
+    )]
+    fn new(sizes: &Sizes) -> Self {
+        let of_class = &OF_CLASSES[usize::from(sizes.is_dense)][sizes.attention as usize];
+        let read = sizes.log_kv_read - 10.0;
+        let varying = [
+            sizes.log_active - 23.0,
+            sizes.log_total - sizes.log_active,
+            read,
+            read * read,
+        ];
+        let mut logs = of_class.intercepts;
+        for feature in 0..VARYING {
+            for line in 0..REGRESSED {
+                logs[line] += of_class.slopes[feature][line] * varying[feature];
+            }
+        }
+        let [
+            layers,
+            hidden_dimension,
+            vocabulary,
+            decode_macs,
+            prefill_macs,
+            state_bytes,
+            expert_odds,
+            active_experts,
+            expert_layers,
+        ] = exp_each(logs);
+        Self {
+            layers,
+            hidden_dimension,
+            vocabulary,
+            decode_macs,
+            prefill_macs,
+            state_bytes: if sizes.attention == AttentionKind::HybridLinear {
+                state_bytes
+            } else {
+                0.0
+            },
+            expert_odds,
+            active_experts,
+            expert_layers,
+        }
+    }
+}
 
 impl Regressions {
     fn new(models: &[&Architecture]) -> Self {
@@ -158,13 +234,34 @@ impl Regressions {
         }
     }
 
+    /// The lines of a class, in the order of [`Regressed`].
+    fn of_class(&self, is_dense: bool, attention: AttentionKind) -> OfClass {
+        let lines = [
+            &self.layers,
+            &self.hidden_dimension,
+            &self.vocabulary,
+            &self.decode_macs,
+            &self.prefill_macs,
+            &self.state_bytes,
+            &self.expert_odds,
+            &self.active_experts,
+            &self.expert_layers,
+        ];
+        let of_density = |line: &Line| if is_dense { line[OF_SIZES - 1] } else { 0.0 };
+        OfClass {
+            intercepts: lines
+                .map(|line| line[0] + of_density(line) + line[OF_SIZES + attention as usize]),
+            slopes: std::array::from_fn(|feature| lines.map(|line| line[1 + feature])),
+        }
+    }
+}
+
+impl Regressed {
     fn shape(&self, sizes: &Sizes) -> ModelShape {
-        let features = sizes.features();
-        let of = |line: &Line| at(line, &features).exp();
-        let (active, total) = (sizes.log_active.exp(), sizes.log_total.exp());
-        let (layers, hidden_dimension) = (of(&self.layers), of(&self.hidden_dimension));
+        let (active, total) = (exp(sizes.log_active), exp(sizes.log_total));
+        let (layers, hidden_dimension) = (self.layers, self.hidden_dimension);
         // A matrix of the vocabulary is no more than a fifth of what a token is multiplied with.
-        let vocabulary = (of(&self.vocabulary) * hidden_dimension).min(0.2 * active);
+        let vocabulary = (self.vocabulary * hidden_dimension).min(0.2 * active);
         // What a token of a dense model is not multiplied with are tables that it looks up, as embeddings of every layer.
         let looked_up = if sizes.is_dense { total - active } else { 0.0 };
         let embedding = vocabulary.max(looked_up);
@@ -185,17 +282,17 @@ impl Regressions {
             return dense;
         }
         // N_t = X + N_exp and N_a = X + N_exp/s, of which N_exp/s is a share of N_a: s = 1 + (N_t/N_a − 1)/share.
-        let odds = of(&self.expert_odds);
+        let odds = self.expert_odds;
         let share = (odds / (1.0 + odds)).clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
         let routed_over_active = 1.0 + (total / active - 1.0) / share;
-        let active_experts = of(&self.active_experts).max(1.0);
+        let active_experts = self.active_experts.max(1.0);
         let active_expert_parameters = share * active;
         let expert_parameters = active_expert_parameters * routed_over_active;
         ModelShape {
             always_read_parameters: (total - expert_parameters - embedding).max(0.0),
             expert_parameters,
             active_expert_parameters,
-            expert_layers: (of(&self.expert_layers) * layers).min(layers),
+            expert_layers: (self.expert_layers * layers).min(layers),
             routed_experts: active_experts * routed_over_active,
             active_experts,
             ..dense
@@ -317,18 +414,14 @@ impl CanonicalModel {
     /// The canonical model of these sizes.
     #[must_use]
     pub fn of(sizes: &Sizes) -> Self {
-        let features = sizes.features();
+        let regressed = Regressed::new(sizes);
         Self {
-            shape: REGRESSIONS.shape(sizes),
+            shape: regressed.shape(sizes),
             attention: Attention::Proportional {
                 reading: sizes.reading(),
-                decode_macs: at(&REGRESSIONS.decode_macs, &features).exp(),
-                prefill_macs: at(&REGRESSIONS.prefill_macs, &features).exp(),
-                state_bytes: if sizes.attention == AttentionKind::HybridLinear {
-                    at(&REGRESSIONS.state_bytes, &features).exp()
-                } else {
-                    0.0
-                },
+                decode_macs: regressed.decode_macs,
+                prefill_macs: regressed.prefill_macs,
+                state_bytes: regressed.state_bytes,
             },
         }
     }
@@ -378,6 +471,15 @@ impl CanonicalModel {
         match self.attention {
             Attention::Proportional { reading, .. } => reading.stored_at(context_tokens),
             Attention::Known(cache) => cache.stored_elements_cut(context_tokens, kernels.chips),
+        }
+    }
+
+    /// The same where it does not depend on the chips.
+    #[must_use]
+    pub(super) fn stored_on_any_chips(&self, context_tokens: f64) -> Option<f64> {
+        match self.attention {
+            Attention::Proportional { reading, .. } => Some(reading.stored_at(context_tokens)),
+            Attention::Known(_) => None,
         }
     }
 

@@ -4,6 +4,7 @@ use super::unknowns::Unknowns;
 use crate::reference::{Accelerator, AcceleratorStatus, accelerators, fitted_attainment};
 use crate::roofline::Overheads;
 use crate::units::Seconds;
+use crate::units::elementary::{exp, ln};
 
 /// Most tokens that a step of speculative decoding yields per user, the checked one included: drafts of the vendors'
 /// own multi-token heads are two to four tokens long \[D\].
@@ -67,7 +68,7 @@ impl Waits {
 
 /// Layers of a model by its active parameters, as open-weight models have them \[D\].
 fn layers(log_active_parameters: f64) -> f64 {
-    LAYERS_OF_A_BILLION * (LAYERS_POWER * (log_active_parameters - LOG_BILLION)).exp()
+    LAYERS_OF_A_BILLION * exp(LAYERS_POWER * (log_active_parameters - LOG_BILLION))
 }
 
 /// The fastest decoding of a model on any accelerator that is sold, on units of 1 to 576 chips that hold its active
@@ -110,9 +111,9 @@ pub fn log_fastest_speed(unknowns: &Unknowns<'_>, waits: &Waits) -> f64 {
     let reading = machine.log_weight_bytes + unknowns.log_active_parameters
         - machine.log_bandwidth
         - machine.log_chips;
-    let chips = machine.log_chips.exp();
+    let chips = exp(machine.log_chips);
     let waiting = waits.seconds(unknowns.log_active_parameters, chips, chips);
-    MOST_ACCEPTED_TOKENS.ln() - (reading.exp() + waiting).ln()
+    ln(MOST_ACCEPTED_TOKENS) - ln(exp(reading) + waiting)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Bytes of cache that a step reads, by context: windows and selected entries stop growing, the rest does not.
 
 use crate::reference::AttentionKind;
+use crate::units::elementary::{exp, ln};
 
 /// Context at which bytes read per token are stated.
 pub const READ_CONTEXT_TOKENS: f64 = 8_192.0;
@@ -68,7 +69,12 @@ impl KvReading {
     /// a long context.
     #[must_use]
     pub fn new(kind: AttentionKind, log_read: f64, log_stored: f64) -> Self {
-        let (read, stored) = (log_read.exp(), log_stored.exp());
+        Self::of_bytes(kind, exp(log_read), exp(log_stored))
+    }
+
+    /// The same from the bytes themselves.
+    #[must_use]
+    pub fn of_bytes(kind: AttentionKind, read: f64, stored: f64) -> Self {
         match kind {
             AttentionKind::Grouped | AttentionKind::Latent | AttentionKind::HybridLinear => Self {
                 slope: read,
@@ -105,7 +111,7 @@ impl KvReading {
     /// log of the bytes read per further token of a very long context.
     #[must_use]
     pub fn log_slope(self) -> f64 {
-        self.slope.ln()
+        ln(self.slope)
     }
 
     /// Bytes that a step reads at a context.

@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use statrs::distribution::{ContinuousCDF, Gamma};
+use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use super::clue_table::ClueKind;
 use super::unknowns::Unknowns;
+use crate::units::elementary::{ln, power};
 
 /// A likelihood term: one clue as it was observed on the sheets.
 pub trait Likelihood: Send + Sync {
@@ -17,12 +18,17 @@ pub trait Likelihood: Send + Sync {
         false
     }
 
+    /// Whether it depends on what a prompt costs.
+    fn needs_prompts(&self) -> bool {
+        false
+    }
+
     /// Density of all parts; never 0, since any sheet may be misprinted.
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64;
 
     /// Log density of one part, given the parts before it.
     fn log_likelihood_of(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        self.likelihood(unknowns).ln()
+        ln(self.likelihood(unknowns))
     }
 
     /// Probability that this part, given those before it, would lie at least as far out as it does.
@@ -97,6 +103,32 @@ pub(crate) fn normal_below(standardised: f64) -> f64 {
 
 fn exact_normal_below(standardised: f64) -> f64 {
     0.5 * statrs::function::erf::erfc(-standardised / std::f64::consts::SQRT_2)
+}
+
+/// Density of a Student-t over that at its peak, this many scales away from it.
+#[must_use]
+pub(crate) fn student_t_over_peak(standardised: f64, freedom: f64) -> f64 {
+    let grown = 1.0 + standardised * standardised / freedom;
+    if is_two(freedom) {
+        1.0 / (grown * grown.sqrt())
+    } else {
+        power(grown, -0.5 * (freedom + 1.0))
+    }
+}
+
+/// Probability of a Student-t below a number of scales.
+#[must_use]
+pub(crate) fn student_t_below(standardised: f64, law: &StudentsT) -> f64 {
+    if is_two(law.freedom()) {
+        0.5 + 0.5 * standardised / (2.0 + standardised * standardised).sqrt()
+    } else {
+        law.cdf(law.location() + law.scale() * standardised)
+    }
+}
+
+/// Whether the degrees of freedom are the two for which a Student-t has closed forms.
+fn is_two(freedom: f64) -> bool {
+    (freedom - 2.0).abs() < f64::EPSILON
 }
 
 /// Probability of a normal residual at least this far out, on either side.

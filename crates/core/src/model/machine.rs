@@ -43,6 +43,8 @@ pub struct Machine {
     /// Sizes of serving units, ascending, in chips; the first `unit_count` count.
     units: [f64; MOST_UNITS],
     unit_count: usize,
+    /// Sums of 1/chips up to each size.
+    units_below: [f64; MOST_UNITS],
     /// The open-weight model that all stated sizes are those of.
     pub known_model: Option<&'static KnownModel>,
     /// log of USD per hour and chip
@@ -51,6 +53,10 @@ pub struct Machine {
     pub rental_sd: f64,
     /// log of accepted tokens per pass
     pub log_accepted_tokens: f64,
+    /// w, `b_kv` and accepted tokens per pass themselves.
+    pub(super) weight_bytes: f64,
+    pub(super) kv_element_bytes: f64,
+    pub(super) accepted_tokens: f64,
 }
 
 impl Machine {
@@ -58,6 +64,11 @@ impl Machine {
     #[must_use]
     pub fn units(&self) -> &[f64] {
         &self.units[..self.unit_count]
+    }
+
+    /// Sums of 1/chips up to each size of units.
+    pub(super) fn units_below(&self) -> &[f64] {
+        &self.units_below[..self.unit_count]
     }
 }
 
@@ -152,6 +163,14 @@ fn units(assumptions: &Assumptions) -> ([f64; MOST_UNITS], usize) {
     }
 }
 
+fn sums_of_reciprocals(chips: &[f64; MOST_UNITS]) -> [f64; MOST_UNITS] {
+    let mut sum = 0.0;
+    chips.map(|chips| {
+        sum += 1.0 / chips;
+        sum
+    })
+}
+
 /// One chip at the stated figures.
 fn chip(
     row: &Accelerator,
@@ -173,6 +192,15 @@ fn chip(
     chip.unit.bandwidth = BytesPerSecond(bandwidth);
     chip.unit.capacity = Bytes(capacity);
     chip
+}
+
+/// Of every accelerator, whether it was sold by a day, written as in ISO 8601; all were where no day is known.
+#[must_use]
+pub fn sold_by(day: Option<&str>) -> Vec<bool> {
+    accelerators()
+        .iter()
+        .map(|row| day.is_none_or(|day| row.is_sold_on(day)))
+        .collect()
 }
 
 fn is_on_offer(row: &Accelerator) -> bool {
@@ -242,6 +270,7 @@ fn machine(
         },
         units,
         unit_count,
+        units_below: sums_of_reciprocals(&units),
         known_model: None,
         log_chips: or(
             Q::Chips,
@@ -251,6 +280,9 @@ fn machine(
         log_rental: rental.ln(),
         rental_sd,
         log_accepted_tokens: or(Q::AcceptedTokens, 1.0).ln(),
+        weight_bytes,
+        kv_element_bytes,
+        accepted_tokens: or(Q::AcceptedTokens, 1.0),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Cost, fit and speed of a draw of the joint estimate, by the engine.
 
+use std::sync::LazyLock;
+
 use super::canonical::{CanonicalModel, Sizes};
 use super::machine::Machine;
 use super::unknowns::{Running, Unknowns};
@@ -9,6 +11,7 @@ use crate::roofline::{
     Speculation, Spread,
 };
 use crate::units::Bytes;
+use crate::units::elementary::{exp, ln};
 
 /// log of tokens per Mtok over seconds per hour
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
@@ -38,53 +41,43 @@ pub struct Served<'a> {
     context_tokens: f64,
 }
 
+static OVERHEADS: LazyLock<Overheads> = LazyLock::new(|| Overheads::from(fitted_attainment()));
+
 impl<'a> Served<'a> {
     /// The draw on a unit of one chip; [`Self::on_chips`] gives it others.
     #[must_use]
     pub fn new(unknowns: &Unknowns<'a>) -> Self {
+        Self::of_model(&unknowns.model(), unknowns)
+    }
+
+    /// The same with the draw's model, which is that of the draw on any other machine.
+    fn of_model(model: &CanonicalModel, unknowns: &Unknowns<'a>) -> Self {
         let machine = unknowns.machine;
-        let log_total = unknowns
-            .log_total_parameters
-            .max(unknowns.log_active_parameters);
-        let sizes = Sizes {
-            log_active: unknowns.log_active_parameters,
-            log_total,
-            log_kv_read: unknowns.log_kv_bytes_read,
-            log_kv_stored: unknowns.log_kv_bytes_stored,
-            is_dense: unknowns.is_dense,
-            attention: unknowns.attention,
-        };
-        let model = machine
-            .known_model
-            .map_or_else(|| CanonicalModel::of(&sizes), |known| known.with(&sizes));
-        let attainment = fitted_attainment();
         let spread = if model.shape.routed_experts > 0.0 {
             Spread::Experts
         } else {
             Spread::Tensor
         };
-        let accepted = machine.log_accepted_tokens.exp();
+        let accepted = machine.accepted_tokens;
         let log_optimal = machine.log_compute_to_bandwidth + unknowns.log_sparsity();
         Self {
             machine,
-            model,
+            model: *model,
             engine: Engine {
                 shape: model.shape,
-                weights: WeightFormats::uniform(machine.log_weight_bytes.exp()),
+                weights: WeightFormats::uniform(machine.weight_bytes),
                 machine: machine.chip,
                 spread,
                 efficiencies: machine.efficiencies,
-                overheads: Overheads::from(attainment),
+                overheads: *OVERHEADS,
                 overlap: Overlap::AttentionApart,
                 speculation: Speculation {
                     accepted,
                     drafted: accepted - 1.0,
                 },
             },
-            batch: (unknowns.log_batch_over_optimal + log_optimal)
-                .exp()
-                .max(1.0),
-            context_tokens: unknowns.log_mean_decode_context.exp(),
+            batch: exp(unknowns.log_batch_over_optimal + log_optimal).max(1.0),
+            context_tokens: exp(unknowns.log_mean_decode_context),
         }
     }
 
@@ -97,28 +90,38 @@ impl<'a> Served<'a> {
     }
 
     fn kernels(&self) -> AttentionKernels {
+        self.kernels_on(self.engine.machine.chips)
+    }
+
+    fn kernels_on(&self, chips: f64) -> AttentionKernels {
         let is_cut = self.engine.spread == Spread::Tensor;
         AttentionKernels {
-            chips: if is_cut {
-                self.engine.machine.chips
-            } else {
-                1.0
-            },
+            chips: if is_cut { chips } else { 1.0 },
             fill_selections: true,
         }
     }
 
     fn element_bytes(&self) -> f64 {
-        self.machine.log_kv_element_bytes.exp()
+        self.machine.kv_element_bytes
     }
 
     /// Whether weights and the caches of the batch fit beside what an engine leaves free.
     #[must_use]
     pub fn fits(&self) -> bool {
-        let elements = self.model.stored(self.context_tokens, self.kernels());
-        let per_sequence = elements * self.element_bytes() + self.model.state_bytes();
-        let memory = self.engine.memory(Bytes(per_sequence));
+        self.fits_on(self.engine.machine.chips)
+    }
+
+    /// The same on a unit of another number of chips.
+    fn fits_on(&self, chips: f64) -> bool {
+        let elements = self
+            .model
+            .stored(self.context_tokens, self.kernels_on(chips));
+        let memory = self.engine.memory_on(chips, self.per_sequence(elements));
         memory.missing(self.batch).is_none()
+    }
+
+    fn per_sequence(&self, elements: f64) -> Bytes {
+        Bytes(elements * self.element_bytes() + self.model.state_bytes())
     }
 
     /// Whether a unit of this size is built without need: cut matrices stay within a scale-up domain, and no chip is without
@@ -149,7 +152,7 @@ impl<'a> Served<'a> {
     /// log of USD per Mtok for this many tokens in this time at full use, at one USD per hour and chip.
     fn log_cost(&self, seconds: f64, tokens: f64) -> f64 {
         let chip_seconds = seconds * self.engine.machine.chips / tokens;
-        chip_seconds.ln() + LOG_MTOK_PER_HOUR
+        ln(chip_seconds) + LOG_MTOK_PER_HOUR
     }
 
     /// A prefill pass of prompts of which this share is found in the cache, with their number.
@@ -206,23 +209,26 @@ impl<'a> Served<'a> {
 impl Served<'_> {
     /// The same on the unit of a size that a uniform coordinate chooses among those that are built, or on the next larger one
     /// that holds it; none where no size does.
-    fn placed(&self, uniform: f64) -> Option<Self> {
+    fn placed(&mut self, uniform: f64) -> bool {
         let units = self.machine.units();
         let built = units.partition_point(|chips| self.is_built(*chips)).max(1);
-        let all: f64 = units[..built].iter().map(|chips| 1.0 / chips).sum();
-        let mut left = uniform * all;
-        let is_first = |chips: &f64| {
-            left -= 1.0 / chips;
-            left < 0.0
+        let below = &self.machine.units_below()[..built];
+        let wanted = uniform * below[built - 1];
+        let first = below.partition_point(|share| *share <= wanted);
+        let mut larger = units[first.min(built - 1)..].iter().copied();
+        let holding = match self.model.stored_on_any_chips(self.context_tokens) {
+            Some(elements) => {
+                let needs = self
+                    .engine
+                    .memory_needs(self.batch, self.per_sequence(elements));
+                larger.find(|chips| needs.are_met_by(*chips))
+            }
+            None => larger.find(|chips| self.fits_on(*chips)),
         };
-        let first = units[..built]
-            .iter()
-            .position(is_first)
-            .unwrap_or(built - 1);
-        units[first..]
-            .iter()
-            .map(|chips| self.on_chips(*chips))
-            .find(Self::fits)
+        if let Some(chips) = holding {
+            self.engine.machine = self.machine.chip.with_chips(chips);
+        }
+        holding.is_some()
     }
 }
 
@@ -231,27 +237,56 @@ impl Unknowns<'_> {
     /// users who wait would have to wait too long.
     #[must_use]
     pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {
-        let served = Served::new(self).placed(uniform)?;
+        self.placed_as(&self.model(), uniform, is_for_users, false)
+    }
+
+    /// The same with the draw's model, which is the same on every machine; and the time of its prompts, if it is wanted.
+    pub(crate) fn placed_as(
+        &self,
+        model: &CanonicalModel,
+        uniform: f64,
+        is_for_users: bool,
+        with_prompts: bool,
+    ) -> Option<Running> {
+        let mut served = Served::of_model(model, self);
+        if !served.placed(uniform) {
+            return None;
+        }
         let step_s = served.step().total.0;
         let is_fast = served.engine.speculation.accepted / step_s >= LEAST_TOKENS_PER_SECOND;
         (is_fast || !is_for_users).then(|| Running {
-            log_chips: served.engine.machine.chips.ln(),
-            log_step_seconds: Some(step_s.ln()),
+            log_chips: ln(served.engine.machine.chips),
+            log_step_seconds: Some(ln(step_s)),
+            log_prefill_cost: with_prompts.then(|| served.log_prefill_cost(&self.running)),
             ..self.running
         })
+    }
+
+    /// The model of the draw.
+    pub(crate) fn model(&self) -> CanonicalModel {
+        let sizes = Sizes {
+            log_active: self.log_active_parameters,
+            log_total: self.log_total_parameters.max(self.log_active_parameters),
+            log_kv_read: self.log_kv_bytes_read,
+            log_kv_stored: self.log_kv_bytes_stored,
+            is_dense: self.is_dense,
+            attention: self.attention,
+        };
+        let known = self.machine.known_model;
+        known.map_or_else(|| CanonicalModel::of(&sizes), |known| known.with(&sizes))
     }
 
     /// The draw on its unit.
     #[must_use]
     pub fn served(&self) -> Served<'_> {
-        Served::new(self).on_chips(self.running.log_chips.exp())
+        Served::new(self).on_chips(exp(self.running.log_chips))
     }
 
     /// log of USD per Mtok of output.
     #[must_use]
     pub fn log_output_cost(&self) -> f64 {
         let machine = self.machine;
-        let step = || self.served().step().total.0.ln();
+        let step = || ln(self.served().step().total.0);
         let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
         let log_optimal = machine.log_compute_to_bandwidth + self.log_sparsity();
         let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
@@ -263,7 +298,7 @@ impl Unknowns<'_> {
     /// log of multiply-adds with weights per second and chip while decoding.
     #[must_use]
     pub fn log_decode_rate(&self) -> f64 {
-        let step = || self.served().step().total.0.ln();
+        let step = || ln(self.served().step().total.0);
         let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
         let log_optimal = self.machine.log_compute_to_bandwidth + self.log_sparsity();
         let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
@@ -278,7 +313,8 @@ impl Unknowns<'_> {
     /// log of the seconds of one chip that a prompt token takes which is not found in a cache.
     #[must_use]
     pub fn log_prompt_chip_seconds(&self) -> f64 {
-        self.served().log_prefill_cost(&self.running) - LOG_MTOK_PER_HOUR
+        let of_engine = || self.served().log_prefill_cost(&self.running);
+        self.running.log_prefill_cost.unwrap_or_else(of_engine) - LOG_MTOK_PER_HOUR
             + self.running.log_prefill_error
     }
 

@@ -3,6 +3,7 @@
 use super::kv_reading::KvReading;
 use super::machine::Machine;
 use crate::reference::AttentionKind;
+use crate::units::elementary::{exp, exp_each, ln};
 
 /// One hypothesis about all unknowns of a price sheet; natural logarithms.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,8 @@ pub struct Running {
     pub log_chips: f64,
     /// log of the time of a decode step by the engine, where it is computed already
     pub log_step_seconds: Option<f64>,
+    /// log of USD per Mtok of input by the engine at one USD per hour and chip, where it is computed already
+    pub log_prefill_cost: Option<f64>,
     /// log of measured over predicted time of a decode step
     pub log_decode_error: f64,
     /// log of measured over predicted time of a prefill pass
@@ -57,6 +60,7 @@ impl Running {
         Self {
             log_chips: machine.log_chips,
             log_step_seconds: None,
+            log_prefill_cost: None,
             log_decode_error: 0.0,
             log_prefill_error: 0.0,
             cached_share: 0.5,
@@ -92,7 +96,7 @@ impl Unknowns<'_> {
     }
 
     fn log_crossover_of(&self, log_elements: f64) -> f64 {
-        self.kv_reading().context_of(log_elements.exp()).ln()
+        ln(self.kv_reading().context_of(exp(log_elements)))
     }
 
     /// log of L0 with ρ·`η_c`/`η_m` for ρ.
@@ -105,12 +109,15 @@ impl Unknowns<'_> {
     /// \[T\].
     #[must_use]
     pub fn log_memory_over_compute(&self) -> f64 {
-        let weights = (-self.log_batch_over_optimal).exp();
-        let elements = self
-            .kv_reading()
-            .bytes_at(self.log_mean_decode_context.exp());
-        let cache = elements / self.log_balanced_elements().exp();
-        (weights + cache).ln()
+        let [weights, read, stored, context_tokens] = exp_each([
+            -self.log_batch_over_optimal,
+            self.log_kv_bytes_read,
+            self.log_kv_bytes_stored,
+            self.log_mean_decode_context,
+        ]);
+        let reading = KvReading::of_bytes(self.attention, read, stored);
+        let cache = reading.bytes_at(context_tokens) / exp(self.log_balanced_elements());
+        ln(weights + cache)
     }
 
     /// log of r·`η_c`/`η_m`: memory time over compute time of decoding at the reached efficiencies.

@@ -8,6 +8,7 @@ use super::overheads::Overheads;
 use super::shape::ModelShape;
 use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
 use crate::reference::WeightFormats;
+use crate::units::elementary::ln;
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
@@ -113,6 +114,35 @@ impl MemoryUse {
     }
 }
 
+/// Bytes that a model and the caches of a batch need, by the number of chips.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryNeeds {
+    experts: f64,
+    /// Routed experts that are distributed over the chips; 0 where they are not.
+    routed_experts: f64,
+    /// All other weights.
+    others: f64,
+    /// Copies of these for each chip; 0 where all chips have one together.
+    copies_per_chip: f64,
+    caches: f64,
+    usable_per_chip: f64,
+}
+
+impl MemoryNeeds {
+    /// Whether a unit of so many chips holds it.
+    #[must_use]
+    pub fn are_met_by(&self, chips: f64) -> bool {
+        let places_over_experts = if self.routed_experts > 0.0 {
+            (self.routed_experts / chips).ceil() * chips / self.routed_experts
+        } else {
+            1.0
+        };
+        let copies = (self.copies_per_chip * chips).max(1.0);
+        let weights = self.experts * places_over_experts + self.others * copies;
+        weights + self.caches <= self.usable_per_chip * chips
+    }
+}
+
 /// A model on a machine, with its operating settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Engine {
@@ -174,12 +204,17 @@ impl Engine {
     /// Memory use with this many bytes of cache and state per sequence.
     #[must_use]
     pub fn memory(&self, per_sequence: Bytes) -> MemoryUse {
+        self.memory_on(self.machine.chips, per_sequence)
+    }
+
+    /// The same on a unit of another number of these chips.
+    #[must_use]
+    pub fn memory_on(&self, chips: f64, per_sequence: Bytes) -> MemoryUse {
         let experts =
-            self.weights.experts * self.shape.expert_parameters * self.places_over_experts();
-        let others = self.shape.others_bytes(self.weights) * self.copies();
-        let capacity = self.machine.unit.capacity;
+            self.weights.experts * self.shape.expert_parameters * self.places_over_experts(chips);
+        let others = self.shape.others_bytes(self.weights) * self.copies(chips);
+        let capacity = self.machine.unit.capacity * (chips / self.machine.chips);
         let headroom = self.overheads.memory_headroom * capacity.0;
-        let chips = self.machine.chips;
         let of_chip = Bytes(capacity.0 / chips);
         let hidden = self.shape.hidden_dimension;
         let activations = self.overheads.activation_bytes(hidden, of_chip).0 * chips;
@@ -188,6 +223,29 @@ impl Engine {
             reserved: Bytes(headroom + activations),
             weights: Bytes(experts + others),
             per_sequence,
+        }
+    }
+
+    /// Memory for weights and the caches of a batch on any number of these chips.
+    #[must_use]
+    pub fn memory_needs(&self, batch: f64, per_sequence: Bytes) -> MemoryNeeds {
+        let chip = self.memory_on(1.0, per_sequence);
+        let is_spread = self.spread == Spread::Experts && self.shape.has_experts();
+        MemoryNeeds {
+            experts: self.weights.experts * self.shape.expert_parameters,
+            routed_experts: if is_spread && self.overheads.counts_kernels {
+                self.shape.routed_experts
+            } else {
+                0.0
+            },
+            others: self.shape.others_bytes(self.weights),
+            copies_per_chip: if self.spread == Spread::Experts {
+                1.0
+            } else {
+                0.0
+            },
+            caches: batch * per_sequence.0,
+            usable_per_chip: chip.usable().0,
         }
     }
 
@@ -288,7 +346,7 @@ impl Engine {
             return 1.0;
         }
         let copies_per_chip = tokens * self.shape.active_experts / chips;
-        let by_chance = 1.0 + (2.0 * chips.ln() / copies_per_chip).sqrt();
+        let by_chance = 1.0 + (2.0 * ln(chips) / copies_per_chip).sqrt();
         (popularity * by_chance).min(chips)
     }
 
@@ -299,35 +357,39 @@ impl Engine {
     }
 
     /// Copies of the non-expert weights.
-    fn copies(&self) -> f64 {
+    fn copies(&self, chips: f64) -> f64 {
         match self.spread {
             Spread::Tensor => 1.0,
-            Spread::Experts => self.machine.chips,
+            Spread::Experts => chips,
         }
     }
 
     /// w·`N_read`, over all chips.
     fn weights_read(&self, tokens: f64) -> Bytes {
-        let always = self.shape.always_read_parameters * self.copies();
+        let chips = self.machine.chips;
+        let always = self.shape.always_read_parameters * self.copies(chips);
+        if !self.shape.has_experts() {
+            return Bytes(self.weights.others * always);
+        }
         let touched = WeightReads::Experts {
             always_read_parameters: 0.0,
             expert_parameters: self.shape.expert_parameters,
             experts_over_active: self.shape.routed_over_active(),
         };
-        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts();
+        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts(chips);
         Bytes(self.weights.others * always + self.weights.experts * experts)
     }
 
     /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
     /// DeepSeek on 144 chips do.
-    fn places_over_experts(&self) -> f64 {
+    fn places_over_experts(&self, chips: f64) -> f64 {
         if !self.shape.has_experts()
             || self.spread == Spread::Tensor
             || !self.overheads.counts_kernels
         {
             return 1.0;
         }
-        let (routed, chips) = (self.shape.routed_experts, self.machine.chips);
+        let routed = self.shape.routed_experts;
         (routed / chips).ceil() * chips / routed
     }
 

@@ -2,6 +2,7 @@
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::shape::ModelShape;
+use crate::units::elementary::power;
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Bytes of a hidden state's element on its way to the experts, which is sent in fp8.
@@ -42,7 +43,10 @@ pub fn every_copy(active_experts: f64, machine: &Machine) -> Copies {
 #[must_use]
 pub fn merged(active_experts: f64, machine: &Machine) -> Copies {
     let others_met = |parts: f64| {
-        let met = parts * (1.0 - (1.0 - 1.0 / parts).powf(active_experts));
+        if parts <= 1.0 {
+            return 0.0;
+        }
+        let met = parts * (1.0 - power(1.0 - 1.0 / parts, active_experts));
         met * (parts - 1.0) / parts
     };
     Copies {

@@ -1,5 +1,6 @@
 //! Time of a decode step at the roofline: the longer of memory and arithmetic, in seconds.
 
+use crate::units::elementary::power;
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
 /// The chips that serve one copy of a model together.
@@ -170,7 +171,7 @@ impl WeightReads {
                 expert_parameters,
                 experts_over_active,
             } => {
-                let share_touched = 1.0 - (1.0 - 1.0 / experts_over_active).powf(batch);
+                let share_touched = 1.0 - power(1.0 - 1.0 / experts_over_active, batch);
                 always_read_parameters + share_touched * expert_parameters
             }
         }

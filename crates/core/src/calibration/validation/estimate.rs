@@ -41,8 +41,8 @@ impl Shown {
     };
 }
 
-/// Draws per model: a tenth of the spread of an estimate from 1,000 of them is far below its own error.
-const DRAWS: usize = 4_096;
+/// Effective draws per model: a tenth of the spread of an estimate from 1,000 of them is far below its own error.
+const EFFECTIVE_DRAWS: usize = 2_048;
 /// Draws where a quantity is held at its true value: an error of about 0.02 nats.
 const CONDITIONAL_DRAWS: usize = 1_024;
 
@@ -68,7 +68,7 @@ pub(super) fn estimate(
         .map(|sheet| with_shown(sheet, shown))
         .collect();
     let terms = observed(&contents, &assumptions, calibration);
-    let posterior = sample(&prior, &terms, DRAWS);
+    let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let prior_draws = sample_prior(&prior, PRIOR_DRAWS);
     let of = |draws: &Draws<'_>, quantity: J| {
         Distribution::new(

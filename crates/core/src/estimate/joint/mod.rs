@@ -13,7 +13,7 @@ pub use super::quantity_estimate::{
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
 
 use super::posterior::{
-    DRAWS, Draws, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
+    Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
     sample_while, summarize,
 };
 use super::quantities::JointQuantity;
@@ -42,8 +42,9 @@ const LARGEST_PARETO_K: f64 = 0.7;
 
 /// Values common to all quantities.
 struct Shared<'a> {
-    prior_draws: Draws<'a>,
-    posterior: &'a Posterior<'a>,
+    /// Every quantity before the sheets are read, and its draws after it.
+    before: &'a [Summary; JointQuantity::COUNT],
+    samples: Samples,
     /// Whether there is any clue.
     is_informed: bool,
     is_misfit: bool,
@@ -67,14 +68,14 @@ pub fn estimate(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<Joint, Cancelled> {
-    let prior = Prior::of_sheets(calibration, assumptions, contents);
+    let prior = Prior::shared(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
-    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
+    let posterior = posterior(&prior, &terms, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     let misfit = model_check::check(contents, &steps);
     let shared = Shared {
-        prior_draws,
-        posterior: &posterior,
+        before: prior.summaries(),
+        samples: Samples::of(&posterior.draws),
         is_informed: !terms.is_empty(),
         is_misfit: misfit.flagged,
         missing: missing_lines(contents, assumptions),
@@ -112,7 +113,7 @@ pub fn samples(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<PriorAndPosterior, Cancelled> {
-    let prior = Prior::of_sheets(calibration, assumptions, contents);
+    let prior = Prior::shared(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
     let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
     Ok(PriorAndPosterior {
@@ -131,7 +132,7 @@ pub fn samples_and_serving(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<(PriorAndPosterior, Serving), Cancelled> {
-    let prior = Prior::of_sheets(calibration, assumptions, contents);
+    let prior = Prior::shared(calibration, assumptions, contents);
     let terms = clue::observed(contents, assumptions, calibration);
     let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
     let samples = PriorAndPosterior {
@@ -161,7 +162,7 @@ fn posterior<'a>(
     if terms.is_empty() {
         return Ok(Posterior::of_prior(sample_prior(prior, PRIOR_DRAWS)));
     }
-    sample_while(prior, terms, DRAWS, wanted)
+    sample_while(prior, terms, EFFECTIVE_DRAWS, wanted)
 }
 
 /// Whether a sheet fits no machine: `misfit.flagged` of its estimate without assumptions, at less than half of the work.
@@ -182,8 +183,8 @@ pub(super) fn is_misfit(
     if terms.is_empty() {
         return Ok(false);
     }
-    let prior = Prior::of_sheets(calibration, &assumptions, contents);
-    let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
+    let prior = Prior::shared(calibration, &assumptions, contents);
+    let posterior = sample_while(&prior, &terms, EFFECTIVE_DRAWS, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     Ok(model_check::check(contents, &steps).flagged)
 }
@@ -257,13 +258,8 @@ const USD_PER_MTOK: &str = "USD/Mtok";
 
 impl Shared<'_> {
     fn estimate(&self, quantity: JointQuantity) -> QuantityEstimate {
-        let summary = |draws: &Draws<'_>| {
-            let logs = draws.iter().map(|unknowns| quantity.log_value(&unknowns));
-            let logs: Vec<f64> = logs.collect();
-            (summarize(logs.iter().copied(), draws.weights()), logs)
-        };
-        let (prior, _) = summary(&self.prior_draws);
-        let (posterior, logs) = summary(&self.posterior.draws);
+        let prior = self.before[quantity as usize];
+        let posterior = self.samples.summary(quantity);
         let bits = if self.is_informed {
             posterior.bits_over(&prior)
         } else {
@@ -295,12 +291,12 @@ impl Shared<'_> {
             unit: quantity.definition().unit,
             equation: quantity.definition().equation,
             track_record,
-            moved_by: self.moves(&logs, &prior, &posterior),
+            moved_by: self.moves(quantity, &prior, &posterior),
         }
     }
 
     /// Means of the logarithm from one clue to the next; the first is that of the prior, the last that of all clues.
-    fn moves(&self, logs: &[f64], prior: &Summary, posterior: &Summary) -> Vec<Move> {
+    fn moves(&self, quantity: JointQuantity, prior: &Summary, posterior: &Summary) -> Vec<Move> {
         let mut mean = prior.log_mean;
         let mut moves = Vec::new();
         for (place, step) in self.steps.iter().enumerate() {
@@ -308,7 +304,8 @@ impl Shared<'_> {
             let next = if is_last {
                 posterior.log_mean
             } else {
-                logs.iter()
+                self.samples
+                    .logs(quantity)
                     .step_by(CLUE_STRIDE)
                     .zip(&step.weights)
                     .map(|(log, weight)| log * weight)
@@ -353,7 +350,7 @@ fn diagnostics(
     Diagnostics {
         effective_sample_size: significant(posterior.effective_sample_size),
         pareto_k: significant(posterior.pareto_k),
-        samples: posterior.draws.len(),
+        samples: posterior.drawn,
         seed: SEED,
         engine_version: ENGINE_VERSION,
         calibration_id: calibration.id(),

@@ -4,6 +4,7 @@ use crate::estimate::posterior::{Posterior, softmax};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
+use crate::model::unknowns::Unknowns;
 
 /// Stride of the draws that are used per clue.
 pub(super) const CLUE_STRIDE: usize = 6;
@@ -26,7 +27,7 @@ pub(super) fn steps(
     terms: &[Box<dyn Likelihood>],
     wanted: &CancelToken,
 ) -> Result<Vec<Step>, Cancelled> {
-    let draws = || posterior.draws.iter().step_by(CLUE_STRIDE);
+    let draws: Vec<Unknowns<'_>> = posterior.draws.iter().step_by(CLUE_STRIDE).collect();
     let mut logs: Vec<f64> = posterior
         .log_prior_weights
         .iter()
@@ -39,14 +40,14 @@ pub(super) fn steps(
         wanted.check()?;
         for (part, clue) in term.parts().iter().copied().enumerate() {
             let (mut tail, mut all) = (0.0, 0.0);
-            for (unknowns, weight) in draws().zip(&before).step_by(TAIL_STRIDE) {
-                tail += weight * term.tail_probability(part, &unknowns);
+            for (unknowns, weight) in draws.iter().zip(&before).step_by(TAIL_STRIDE) {
+                tail += weight * term.tail_probability(part, unknowns);
                 all += weight;
             }
             // Few draws may miss all of the weight; then nothing is known to be surprising.
             let tail_probability = if all > 0.0 { tail / all } else { 1.0 };
-            for (log, unknowns) in logs.iter_mut().zip(draws()) {
-                *log += term.log_likelihood_of(part, &unknowns);
+            for (log, unknowns) in logs.iter_mut().zip(&draws) {
+                *log += term.log_likelihood_of(part, unknowns);
             }
             before = softmax(&logs);
             steps.push(Step {

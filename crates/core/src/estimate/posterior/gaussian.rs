@@ -3,6 +3,8 @@
 use nalgebra::{DMatrix, DVector};
 use wide::f64x4;
 
+use crate::units::elementary::exp_each;
+
 /// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
 pub(super) const UNKNOWNS: usize = 6;
 
@@ -163,11 +165,28 @@ impl Mixture {
     }
 
     /// Density.
+    #[cfg(test)]
+    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+        exp_each(self.log_densities(point)).iter().sum()
+    }
+
+    /// Densities of two mixtures.
+    pub(super) fn densities(both: [&Self; 2], point: &[f64; UNKNOWNS]) -> [f64; 2] {
+        let logs = both.map(|mixture| mixture.log_densities(point));
+        let [first, second] = logs;
+        let densities = exp_each([
+            first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3],
+        ]);
+        let (first, second) = densities.split_at(Self::MOST_PARTS);
+        [first.iter().sum(), second.iter().sum()]
+    }
+
+    /// log density of each part, times its share.
     #[expect(
         clippy::needless_range_loop,
         reason = "loops over indices of fixed length are unrolled; iterators are not"
     )]
-    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
+    fn log_densities(&self, point: &[f64; UNKNOWNS]) -> [f64; Self::MOST_PARTS] {
         let mut solved = [f64x4::ZERO; UNKNOWNS];
         let mut distance = f64x4::ZERO;
         // Rows beyond the free ones are zero.
@@ -179,6 +198,6 @@ impl Mixture {
             solved[row] = rest;
             distance += rest * rest;
         }
-        (self.log_peak - distance * 0.5).exp().reduce_add()
+        (self.log_peak - distance * 0.5).to_array()
     }
 }

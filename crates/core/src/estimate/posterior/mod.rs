@@ -4,19 +4,27 @@
 //! importance sampling (`sampler`) with one proposal per kind of model and regime. Summaries are weighted quantiles
 //! (`summary`) and the tail of the weights (`pareto`).
 
+mod draw;
 mod gaussian;
+#[cfg(test)]
+mod long_run;
 mod pareto;
+mod placing;
 mod prior;
+mod proposal;
 mod sampler;
+mod shared;
 mod sobol;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 pub use prior::Prior;
-pub(crate) use sampler::softmax;
 pub use sampler::{
-    DRAWS, Draws, PRIOR_DRAWS, Posterior, possible_share, sample, sample_prior, sample_while,
+    Draws, EFFECTIVE_DRAWS, PRIOR_DRAWS, Posterior, possible_share, sample, sample_prior,
+    sample_while,
 };
 pub(crate) use sobol::SEED;
 pub use summary::{Interval, Summary, summarize};
+pub(crate) use weights::softmax;

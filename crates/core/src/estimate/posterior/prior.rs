@@ -2,9 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::draw::Drawn;
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::sobol::Point;
 use crate::model::assumptions::{Assumptions, SizeClass};
+use crate::model::canonical::CanonicalModel;
 use crate::model::kv_reading::{KvReading, SlopeSource};
 use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines, machines_sold};
@@ -14,6 +16,7 @@ use crate::model::unknowns::{Running, Unknowns};
 use crate::reference::calibration::{AttentionLaw, Calibration, ModelClass, Population};
 use crate::reference::{AttentionKind, decode_contexts};
 use crate::sheet::PriceSheet;
+use crate::units::elementary::{exp, ln};
 
 /// Coordinates of the unknowns.
 const ACTIVE: usize = 0;
@@ -85,6 +88,8 @@ pub struct Prior {
     is_for_users: bool,
     /// log density of the stated values of the unknowns.
     log_statement: f64,
+    /// Its draws that answers share, once they are wanted.
+    pub(super) drawn: Drawn,
 }
 
 /// A statement about one coordinate: a normal distribution of its logarithm, of no width where it is fixed.
@@ -131,6 +136,7 @@ impl Prior {
             cached_share: stated(Q::CachedPromptShare),
             log_statement: all,
             is_for_users: true,
+            drawn: Drawn::default(),
         };
         prior.with_machines(machines(assumptions))
     }
@@ -142,8 +148,7 @@ impl Prior {
         assumptions: &Assumptions,
         sheets: &[PriceSheet],
     ) -> Self {
-        let day = sheets.iter().filter_map(day_of).max();
-        let is_for_users = sheets.is_empty() || sheets.iter().any(is_for_users);
+        let (day, is_for_users) = Self::circumstances(sheets);
         let prior = Self {
             is_for_users,
             ..Self::new(calibration, assumptions)
@@ -152,6 +157,13 @@ impl Prior {
             Some(day) => prior.with_machines(machines_sold(assumptions, Some(&day))),
             None => prior,
         }
+    }
+
+    /// Day of the latest sheet, where one is dated, and whether any sells more than batches.
+    pub(super) fn circumstances(sheets: &[PriceSheet]) -> (Option<String>, bool) {
+        let day = sheets.iter().filter_map(day_of).max();
+        let is_for_users = sheets.is_empty() || sheets.iter().any(is_for_users);
+        (day, is_for_users)
     }
 
     fn with_machines(self, machines: Vec<Machine>) -> Self {
@@ -189,7 +201,9 @@ impl Prior {
     pub(super) fn log_utilisation(&self, normal: f64) -> f64 {
         match self.utilisation {
             Some(stated) => stated.log_median + stated.sd * normal,
-            None => share(UTILISATION_ODDS.log_median + UTILISATION_ODDS.sd * normal).ln(),
+            None => ln(share(
+                UTILISATION_ODDS.log_median + UTILISATION_ODDS.sd * normal,
+            )),
         }
     }
 
@@ -213,24 +227,29 @@ impl Prior {
         ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0)
     }
 
-    /// Unit and load of a draw on one of the units that hold it; none where the model does not exist, no unit holds it, or it is
-    /// too slow.
+    /// Unit and load of a draw of this model on one of the units that hold it; none where no unit holds it, or it is too
+    /// slow.
     pub(super) fn placed(
         &self,
         unknowns: &Unknowns<'_>,
+        model: &CanonicalModel,
         machine: usize,
         uniform: f64,
+        with_prompts: bool,
     ) -> Option<Running> {
-        let reads_what_it_stores = KvReading::is_possible(
+        let rest = self.rest_of(machine, uniform);
+        unknowns.placed_as(model, rest, self.is_for_users, with_prompts)
+    }
+}
+
+/// Whether there are models like a draw: no more parameters are active than there are, and it reads what it stores.
+pub(super) fn exists(unknowns: &Unknowns<'_>) -> bool {
+    unknowns.log_active_parameters <= unknowns.log_total_parameters
+        && KvReading::is_possible(
             unknowns.attention,
             unknowns.log_kv_bytes_read,
             unknowns.log_kv_bytes_stored,
-        );
-        if unknowns.log_active_parameters > unknowns.log_total_parameters || !reads_what_it_stores {
-            return None;
-        }
-        unknowns.placed(self.rest_of(machine, uniform), self.is_for_users)
-    }
+        )
 }
 
 impl ClassPrior {
@@ -293,15 +312,15 @@ impl ClassPrior {
         })
     }
 
-    /// Density of free coordinates.
-    pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
-        self.weighed.density(point)
+    /// The mixture over the free coordinates, for densities.
+    pub(super) fn weighed(&self) -> &Mixture {
+        &self.weighed
     }
 
     /// log density of free coordinates.
     #[cfg(test)]
     pub(super) fn log_density(&self, point: &[f64; UNKNOWNS]) -> f64 {
-        self.density(point).ln()
+        self.weighed.density(point).ln()
     }
 
     /// Number of free coordinates.
@@ -354,7 +373,7 @@ impl ClassPrior {
 
 /// The share that log odds mean.
 fn share(log_odds: f64) -> f64 {
-    1.0 / (1.0 + (-log_odds).exp())
+    1.0 / (1.0 + exp(-log_odds))
 }
 
 /// The day for which the prices of a sheet are known to hold: the start of their validity, as in ISO 8601.

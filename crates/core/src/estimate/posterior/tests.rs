@@ -7,6 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::clue;
 use crate::estimate::posterior::gaussian::UNKNOWNS;
+use crate::estimate::posterior::prior::exists;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, read_request};
 use crate::model::assumptions::Assumptions;
@@ -46,7 +47,11 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
     let machine = prior.machine(0);
     let log_density = |point: &[f64; UNKNOWNS]| {
         let unknowns = class.unknowns(&class.values(point), machine);
-        if prior.placed(&unknowns, 0, 0.5).is_none() {
+        let is_placed = || {
+            let placed = prior.placed(&unknowns, &unknowns.model(), 0, 0.5, false);
+            placed.is_some()
+        };
+        if !(exists(&unknowns) && is_placed()) {
             return f64::NEG_INFINITY;
         }
         let likelihood: f64 = terms
@@ -93,7 +98,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
         .classes
         .swap_remove(mixture.expect("a class of mixtures"));
     prior.classes = vec![mixture];
-    let posterior = sample(&prior, &terms, DRAWS);
+    let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let walked = random_walk(&prior, &terms, 400_000);
     let in_order = [
         JointQuantity::ActiveParameters,
@@ -130,7 +135,7 @@ fn a_random_walk_over_the_same_density_finds_the_same() {
 #[test]
 fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
     let (terms, prior) = question();
-    let posterior = sample(&prior, &terms, DRAWS);
+    let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let draws = sample_prior(&prior, sobol::MOST_POINTS);
     let likelihoods = draws.iter().map(|draw| {
         terms
@@ -142,7 +147,7 @@ fn draws_from_the_prior_that_are_weighted_alone_find_the_same() {
         .zip(draws.weights())
         .map(|(likelihood, weight)| likelihood * weight)
         .collect();
-    let effective = sampler::effective_sample_size(&weights);
+    let effective = weights::effective_sample_size(&weights);
     assert!(effective > 300.0, "{effective}");
     let by_prior = summarize(
         draws

@@ -18,7 +18,7 @@ use self::drawn::{Drawn, price_terms};
 use self::hypothesis::{Accelerators, markups, with_markup};
 pub use self::together::MOST_MODELS;
 use self::together::together;
-use super::posterior::{DRAWS, Prior, sample_while};
+use super::posterior::{EFFECTIVE_DRAWS, Prior, sample_while};
 use crate::clue;
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::assumptions::Assumptions;
@@ -60,7 +60,7 @@ pub fn estimate(
     let mut drawn = Vec::with_capacity(models.len());
     for model in models.iter().take(MOST_MODELS) {
         let terms = clue::observed(&model.sheets, &assumptions, calibration);
-        let posterior = sample_while(&prior, &terms, DRAWS, wanted)?;
+        let posterior = sample_while(&prior, &terms, EFFECTIVE_DRAWS, wanted)?;
         let prices = |calibration| price_terms(&model.sheets, &assumptions, calibration);
         let alone = prices(calibration);
         let given: Vec<Observed> = by_markup.iter().map(prices).collect();
