@@ -24,12 +24,13 @@ INSTALL = "run benches/rivals/install"
 
 
 @functools.cache
-def built():
-    """Paths of the program and of the benches, by name, in a release build."""
-    command = ["cargo", "bench", "--no-run", "--locked", "--message-format=json-render-diagnostics"]
+def built(name):
+    """Path of the program or of a bench in a release build."""
+    target = ["build", "--release"] if name == "unroof" else ["bench", "--no-run", "--bench", name]
+    command = ["cargo", *target, "--locked", "--message-format=json-render-diagnostics"]
     done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return {message["target"]["name"]: message["executable"] for message in messages if message.get("executable")}
+    return {message["target"]["name"]: message["executable"] for message in messages if message.get("executable")}[name]
 
 
 def bench(name, *arguments, catalogs=False):
@@ -37,7 +38,7 @@ def bench(name, *arguments, catalogs=False):
     environment = dict(os.environ)
     if catalogs:
         environment["UNROOF_TEST_CATALOGS"] = str(catalog_folder())
-    command = [built()[name], *map(str, arguments)]
+    command = [built(name), *map(str, arguments)]
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=subprocess.PIPE, check=True, text=True)
     return done.stdout
 
@@ -134,7 +135,7 @@ class Service(Server):
     def __init__(self, database, *flags):
         port = free_port()
         place = ["--database-url", database, "--listen", f"127.0.0.1:{port}"]
-        command = [built()["unroof"], "serve", *place, "--log", "error", "--stop-notice", "0s", *flags]
+        command = [built("unroof"), "serve", *place, "--log", "error", "--stop-notice", "0s", *flags]
         super().__init__(command, port, "/readyz")
 
 
@@ -142,7 +143,7 @@ class BareAxum(Server):
     """The bare server of `benches/rivals/axum.rs`."""
 
     def __init__(self, *arguments):
-        super().__init__([built()["rival_axum"], "serve", *arguments], ready="/bytes/1")
+        super().__init__([built("rival_axum"), "serve", *arguments], ready="/bytes/1")
 
 
 class FastApi(Server):

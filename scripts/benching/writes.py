@@ -117,7 +117,7 @@ def recording_sqlite():
 def plain_sqlite(folder):
     """Inserts the same rows into the same tables, with the same indexes, from a copy: without triggers and checks of references."""
     other = folder / "other.db"
-    migrate = [built()["unroof"], "migrate", "--database-url", f"sqlite:{other}"]
+    migrate = [built("unroof"), "migrate", "--database-url", f"sqlite:{other}"]
     subprocess.run(migrate, check=True, capture_output=True)
     with contextlib.closing(sqlite3.connect(other, isolation_level=None)) as connection:
         run = connection.execute
