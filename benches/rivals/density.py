@@ -1,256 +1,238 @@
 """The posterior density of benches/rich_sheet.json on a fixed machine, in NumPy, over many draws at once.
 
-The same density as `unroof::estimate::posterior` with what benches/fixed_machine.json states: the calibrated population
-of dense models and mixtures of experts, the law of prices, and every term that the sheet gives (context tier, price of
-holding a cached token, fast mode, longest context). Everything is read from the files the program is made of.
+The density that the bench `posterior` computes for `rich_fixed_machine`: the prior (`prior.py`), the forward model
+(`engine.py`) and every term that the sheet gives. Beside the unknowns of the model, a draw has seven chances: standard normal
+coordinates of the utilisation, of the error of prefill times and of the cached share, and four uniform ones, each of which
+chooses a serving unit; the first that holds the draw and is fast enough is taken, and without one the draw is impossible. The
+error of decoding enters no term of this sheet, and the rent is stated as one number.
 
-A draw of a class is one row: log N_a, log N_t, log k_bw, log k_st, log beta, log L_mean; a dense one has no log N_t.
-The use of the machine (U) and the rest of the rent's spread do not enter the likelihood and are left out.
+Run by itself it weights draws of the prior, a reference that is slow and hard to get wrong. `--check` compares draws of the
+prior with what the service computes: coordinates, unit, times, and every term of the log likelihood.
 """
 
-import csv
 import json
 import math
-from pathlib import Path
+import sys
 
 import numpy as np
 from scipy import special, stats
 
-BENCHES = Path(__file__).resolve().parent.parent
-DATA = BENCHES.parent / "data"
+import tables
+from engine import LEAST_TOKENS_PER_SECOND, Engine, Model
+from prior import ACTIVE, BATCH, HALF_LOG_2PI, KV_STORED, NAMES, TOTAL, Prior, variance_scales
+from tables import NINETY_PERCENT
 
-NAMES = ["active_parameters", "total_parameters", "kv_bytes_per_token_read", "kv_bytes_per_token_stored",
-         "batch_over_optimal_batch", "mean_decode_context_tokens"]
-ACTIVE, TOTAL, KV_READ, KV_STORED, BATCH, CONTEXT = range(6)
-
-# src/estimate/posterior/prior.rs: medians and standard deviations of log beta and log L_mean
-RUN = [(math.log(2.5), 0.5), (math.log(8192.0), 1.0)]
-SIZE_SCALES = 4
-# src/clue/price_lines.rs
-PRICE_SCALES = 8
+CHANCES, NORMAL_CHANCES = 7, 3
+UTILISATION, PREFILL_ERROR, CACHED = range(3)
+UTILISATION_LOG_ODDS, PREFILL_ERROR_SD = math.log(4.0), 0.21
+LOG_HOUR = math.log(3600.0)
+TERMS = ["model kind", "prices", "context tier", "price of holding", "fast mode", "longest context"]
 MISPRINTS = 0.01
-MISPRINT_SD = 6.0
-MIDDLING = (23.5, 25.0)
-# src/clue/context_maximum.rs
-STATES_THE_MAXIMUM = 0.8
-LOG_RANGE = 5.5
-# src/clue/fast_mode.rs
-FAST_MODE_NOISE = 0.5
-# src/clue/tier_choice.rs
-DRAIN_TIME_SD = 1.5
+PRICE_SCALES, MISPRINT_SD, MIDDLING = 8, 6.0, (23.5, 25.0)
+STATES_THE_MAXIMUM, LIMIT_LOG_RANGE = 0.8, 5.5
+FAST_MODE_NOISE, FAST_MODE_LOG_RANGE = 0.5, 5.0
 HOLD_PRICE_SD = 1.0
-
-HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-
-
-def variance_scales(degrees_of_freedom, count):
-    """Variances of normal distributions that a Student-t is mixed of, each as probable."""
-    points = (np.arange(count) + 0.5) / count
-    return 1.0 / stats.gamma.ppf(points, 0.5 * degrees_of_freedom, scale=2.0 / degrees_of_freedom)
+CAPACITY_SD, LOAD_SD = math.log(2.0) / NINETY_PERCENT, math.log(3.0) / NINETY_PERCENT
+POOLED = [1.0, 226.75 * 73_700.0 * 86_400.0 / 608e9, 13.0 / 4.0]
+# Probabilities of a normal distribution by a Taylor series from a table, as in crates/core/src/model/likelihood.rs.
+REACH, PER_SD = 6.0, 64.0
+NEAREST = np.arange(2 * REACH * PER_SD + 1) / PER_SD - REACH
+BELOW, DENSITY = special.ndtr(NEAREST), np.exp(-HALF_LOG_2PI - 0.5 * NEAREST**2)
 
 
-def log_sum_exp(logs):
-    """Over the first axis; faster than SciPy's for few rows."""
-    greatest = logs.max(axis=0)
-    return greatest + np.log(np.exp(logs - greatest).sum(axis=0))
+def normal_below(standardised):
+    """Probability of a normal distribution below a number of standard deviations."""
+    within = np.clip(standardised, -REACH, REACH)
+    entry = ((within + REACH) * PER_SD + 0.5).astype(int)
+    nearest, away = NEAREST[entry], within - NEAREST[entry]
+    series = 1.0 - away * (nearest / 2.0 - away * (nearest * nearest - 1.0) / 6.0)
+    found = np.where(standardised >= REACH, 1.0, BELOW[entry] + DENSITY[entry] * away * series)
+    far = standardised <= -REACH
+    return np.where(far, special.ndtr(standardised), found) if far.any() else found
 
 
-class Machine:
-    """What is fixed of the machine."""
-
-    def __init__(self):
-        stated = json.loads((BENCHES / "fixed_machine.json").read_text())
-        rows = list(csv.DictReader((DATA / "accelerators.csv").open()))
-        chip = next(row for row in rows if row["id"] == stated["accelerator"])
-        reached = json.loads((DATA / "efficiencies.json").read_text())["fitted"]
-        width = stated["weight_bytes_per_parameter"]
-        flops = float(chip["fp8_flops_per_second"] if width <= 1 else chip["bf16_flops_per_second"])
-        bandwidth = float(chip["hbm_bytes_per_second"])
-        self.log_multiply_rate = math.log(flops / 2)
-        self.log_ratio = math.log(width * flops / 2 / bandwidth)
-        self.log_balance = math.log(reached["compute"] / reached["bandwidth"])
-        self.log_weight_bytes = math.log(width)
-        self.log_element_bytes = math.log(stated["kv_bytes_per_element"])
-        self.log_prefill = math.log(reached["compute"])
-        self.log_rental = math.log(stated["rental_usd_per_hour"])
-        self.drain_s = float(chip["hbm_bytes"]) / bandwidth
-        self.hold = stated["rental_usd_per_hour"] / float(chip["hbm_bytes"])
-
-    def homes(self, ttl_s):
-        """Storage tiers as homes of a cache: probabilities by the time to live, and logs of the cost of holding."""
-        weights, holds = [], []
-        for row in csv.DictReader((DATA / "storage_tiers.csv").open()):
-            if row["id"] == "hbm-component":
-                continue
-            is_hbm = row["id"] == "hbm-rented"
-            number = lambda column: float(row[column]) if row[column] else None
-            capacity, bandwidth = number("capacity_bytes"), number("bandwidth_bytes_per_second")
-            drain_s = self.drain_s if is_hbm else capacity / bandwidth if capacity and bandwidth else None
-            hold = self.hold if is_hbm else number("hold_usd_per_byte_hour")
-            read = 0.0 if is_hbm else number("read_usd_per_byte")
-            if drain_s is None or hold is None or read is None:
-                continue
-            distance = math.log(ttl_s / drain_s) / DRAIN_TIME_SD
-            weights.append(math.exp(-0.5 * distance**2) / (read + hold * ttl_s / 3600))
-            holds.append(math.log(hold))
-        weights = np.array(weights)
-        return weights / weights.sum(), np.array(holds)
+def log_of_odds(log_odds):
+    """log of the share that log odds mean."""
+    return -np.log1p(np.exp(-log_odds))
 
 
-class Sheet:
-    """The figures of the sheet that the terms need."""
+class Prices:
+    """Both base prices by the law of prices, of a seller that may be a host or the author."""
 
-    def __init__(self):
-        sheet = json.loads((BENCHES / "rich_sheet.json").read_text())
-        rates = sheet["rates"]
-        start = lambda rate: rate.get("context_tier", {}).get("min_prompt_tokens", 0)
-        base = next(rate for rate in rates if rate["service_tier"] == "standard" and start(rate) == 0)
-        fast = next(rate for rate in rates if rate["service_tier"] == "fast" and start(rate) == 0)
-        self.log_prices = np.log([float(base["input"]), float(base["output"])])
-        self.limit = sheet["limits"]["context"]
-        self.threshold = min(start(rate) for rate in rates if start(rate) > 0)
-        price = float(fast["output"]) / float(base["output"])
-        speed = float(sheet["service_tiers"]["fast"]["speed_multiplier"]["value"])
-        self.log_speedup = math.log(1.0 + (speed - 1.0) * price / (price - 1.0))
-        short, long = base["cache_write"]
-        self.ttl_s = long["ttl_seconds"]
-        per_hour = (float(long["price"]) - float(short["price"])) * 3600 / (self.ttl_s - short["ttl_seconds"])
-        self.log_hold_over_input = math.log(per_hour / float(base["input"]))
+    def __init__(self, sheet):
+        self.law = law = tables.calibration()["price_law"]
+        # Release: not known, so the mean of the calibration's models.
+        author = np.array(law["author"])
+        between = np.outer(0.5 * author, 0.5 * author)
+        markup = 0.5 * (np.array(law["host"]) + np.array(law["author_spread"])) + between
+        self.price = np.log(sheet.prices) - 0.5 * author
+        scales = variance_scales(law["degrees_of_freedom"], PRICE_SCALES)[:, None, None]
+        inverse = np.linalg.inv(markup + np.array(law["noise"]) + scales * np.array(law["deviation"]))
+        self.forms = -0.5 * np.stack([inverse[:, 0, 0], 2.0 * inverse[:, 0, 1], inverse[:, 1, 1]], axis=1)
+        self.peaks = 0.5 * np.log(np.linalg.det(inverse)) - 2 * HALF_LOG_2PI + math.log((1.0 - MISPRINTS) / PRICE_SCALES)
+        middling = np.array(law["intercept"]) + np.array(law["active"]) * MIDDLING[0] + np.array(law["total"]) * MIDDLING[1]
+        self.misprint = MISPRINTS * stats.norm.pdf(self.price, middling, MISPRINT_SD).prod()
+
+    def likelihood(self, is_dense, values):
+        law = self.law
+        dense = values[ACTIVE] - law["dense_centre"] if is_dense else 0.0
+        left, right = (self.price[line] - law["intercept"][line] - law["active"][line] * values[ACTIVE]
+                       - law["total"][line] * values[TOTAL] - law["dense"][line] * dense for line in (0, 1))
+        products = np.stack([left * left, left * right, right * right])
+        return np.exp(self.peaks[:, None] + self.forms @ products).sum(axis=0) + self.misprint
 
 
-class Class:
-    """A kind of model: `log_posterior(points)` is the log of its share, prior and likelihood, for rows of points."""
+class HoldPrice:
+    """The price of holding a token between both times to live, over the input price."""
 
-    def __init__(self, name, calibration, machine, sheet):
-        population, self.law = calibration["population"], calibration["price_law"]
-        model = population[name]
-        self.name, self.is_dense = name, name == "dense"
-        self.log_share = math.log(model["share"])
-        self.free = [ACTIVE, KV_READ, KV_STORED, BATCH, CONTEXT] if self.is_dense else list(range(6))
-        self.dimensions = len(self.free)
+    def __init__(self, sheet, machine):
+        self.tiers = tables.Tiers(machine)
+        self.machine = machine
+        self.log_price = math.log(sheet.hold_price / sheet.prices[0])
+        self.time_s = float(sheet.lifetimes_s[1])
+        ways = 1.0 / np.arange(1, len(sheet.lifetimes_s) + 1)
+        pooled = np.log(POOLED)
+        self.log_longer = pooled.mean() + ways.sum()
+        self.longer_sd = math.sqrt(pooled.var() + CAPACITY_SD**2 + (ways**2).sum())
+        self.over_cost = self.tiers.fitted_share / self.tiers.cost(self.time_s)
+
+    def likelihood(self, values, log_chip_seconds, log_utilisation):
+        tiers, machine = self.tiers, self.machine
+        log_bytes = values[KV_STORED] + math.log(machine.element_bytes)
+        log_computed = log_bytes - log_chip_seconds
+        log_usd = log_chip_seconds - LOG_HOUR + machine.log_rental - log_utilisation
+        log_fill = tiers.log_fill - log_computed - np.minimum(log_utilisation, 0.0) + self.log_longer
+        keeps = normal_below((log_fill - math.log(self.time_s)) / self.longer_sd)
+        loads = normal_below(-(log_computed + tiers.log_load) / LOAD_SD)
+        weights = self.over_cost * keeps * loads
+        pays = normal_below((self.log_price - tiers.log_hold - log_bytes + log_usd) / HOLD_PRICE_SD)
+        paid, of_all = (weights * pays).sum(axis=0), weights.sum(axis=0)
+        share = np.divide(paid, of_all, out=np.ones_like(paid), where=of_all > 0.0)
+        return MISPRINTS + (1.0 - MISPRINTS) * share
+
+
+class Class(Prior):
+    """A class of models: log densities of points and chances, which are rows."""
+
+    def __init__(self, class_of_models, machine, sheet, common):
+        super().__init__(class_of_models)
         self.machine, self.sheet = machine, sheet
-        self._population(model, population["size_degrees_of_freedom"])
-        self._context_law(model, population["context_sd"])
-        self._prices(calibration)
-        self._context_tier(calibration["context_tier"])
-        self.home_shares, self.home_holds = machine.homes(sheet.ttl_s)
-
-    def _population(self, model, degrees_of_freedom):
-        mean, covariance = np.zeros(6), np.zeros((6, 6))
-        mean[:4] = model["mean"][:4]
-        covariance[:4, :4] = np.array(model["covariance"])[:4, :4]
-        for slot, (log_median, sd) in zip((BATCH, CONTEXT), RUN):
-            mean[slot], covariance[slot, slot] = log_median, sd**2
-        sizes = [ACTIVE] if self.is_dense else [ACTIVE, TOTAL]
-        of_size = covariance[np.ix_(sizes, sizes)]
-        gain = covariance[:, sizes] @ np.linalg.inv(of_size)
-        self.mean = mean[self.free]
-        self.covariances, self.whitening, self.peaks = [], [], []
-        for scale in variance_scales(degrees_of_freedom, SIZE_SCALES):
-            spread = (covariance + gain @ (of_size * (scale - 1.0)) @ gain.T)[np.ix_(self.free, self.free)]
-            factor = np.linalg.cholesky(spread)
-            self.covariances.append(spread)
-            self.whitening.append(np.linalg.inv(factor).T)
-            self.peaks.append(-self.dimensions * HALF_LOG_2PI - np.log(np.diag(factor)).sum() - math.log(SIZE_SCALES))
-        self.whitening_all = np.concatenate(self.whitening, axis=1)
-
-    def _context_law(self, model, noise_sd):
-        covariance, mean = np.array(model["covariance"]), np.array(model["mean"])
-        slopes = np.linalg.pinv(covariance[:4, :4], rcond=1e-9) @ covariance[:4, 4]
-        self.limit_slopes = slopes
-        self.limit_intercept = mean[4] - slopes @ mean[:4]
-        self.limit_sd = math.sqrt(covariance[4, 4] - slopes @ covariance[:4, 4] + noise_sd**2)
-
-    def _prices(self, calibration):
-        law = calibration["price_law"]
-        # The calibration does not know the provider as a host: its markup is spread as hosts are.
-        covariance = np.array(law["host"]) + np.array(law["noise"])
-        scales = variance_scales(law["degrees_of_freedom"], PRICE_SCALES)
-        spreads = covariance + scales[:, None, None] * np.array(law["deviation"])
-        inverse = np.linalg.inv(spreads)
-        self.price_terms = np.stack([inverse[:, 0, 0], 2.0 * inverse[:, 0, 1], inverse[:, 1, 1]], axis=1)
-        self.price_peaks = -2 * HALF_LOG_2PI - 0.5 * np.log(np.linalg.det(spreads))
-        self.price_peaks += math.log((1.0 - MISPRINTS) / PRICE_SCALES)
-        middling = [law["intercept"][line] + law["active"][line] * MIDDLING[0] + law["total"][line] * MIDDLING[1]
-                    for line in (0, 1)]
-        self.misprint = MISPRINTS * stats.norm.pdf(self.sheet.log_prices, middling, MISPRINT_SD).prod()
-
-    def _context_tier(self, law):
-        self.tier = law
-        log_threshold = math.log(self.sheet.threshold)
+        self.engine, self.prices, self.hold_price = common
+        self._kind(class_of_models)
+        law = self.tier = tables.calibration()["context_tier"]
+        log_threshold = math.log(sheet.threshold)
         copied = stats.norm.pdf(log_threshold, law["convention_mean"], law["convention_sd"])
         self.copied = law["convention_share"] * copied
         freedom = law["degrees_of_freedom"]
         self.tier_peak = (1.0 - law["convention_share"]) * stats.t.pdf(0.0, freedom, scale=law["scale"])
 
-    def unknowns(self, points):
-        """The six logarithms of every row."""
-        if not self.is_dense:
-            return tuple(points.T)
-        active, *rest = points.T
-        return (active, active, *rest)
+    def _kind(self, class_of_models):
+        """log of the probability of the class, given whether cache reads are sold, over its share."""
+        population = tables.calibration()["population"]
+        cache = self.sheet.sells_cache_reads - population["dates"]["mean_cache_share"]
+        odds = lambda one: math.exp(one["log_odds"][0] + one["log_odds"][2] * cache)
+        every = sum(map(odds, population["classes"]))
+        self.over_share = odds(class_of_models) / every / class_of_models["share"]
+        self.limit_law = population["context"]
+        self.limit_scale = math.hypot(self.limit_law["scale"], self.limit_law["per_year"] * population["dates"]["sd_years"])
 
-    def log_prior(self, points):
-        whitened = (points - self.mean) @ self.whitening_all
-        squares = (whitened**2).reshape(len(points), SIZE_SCALES, self.dimensions).sum(axis=2).T
-        log_density = log_sum_exp(np.array(self.peaks)[:, None] - 0.5 * squares)
-        return self.log_share + log_density
+    def draw_chances(self, count, random):
+        chances = random.standard_normal((count, CHANCES))
+        chances[:, NORMAL_CHANCES:] = random.random((count, CHANCES - NORMAL_CHANCES))
+        return chances
 
-    def log_likelihood(self, points):
-        active, total, read, stored, batch, context = self.unknowns(points)
-        law, machine, sheet = self.law, self.machine, self.sheet
-        # Both prices
-        dense = active - law["dense_centre"] if self.is_dense else 0.0
-        residual = [sheet.log_prices[line] - law["intercept"][line] - law["active"][line] * active
-                    - law["total"][line] * total - law["dense"][line] * dense for line in (0, 1)]
-        products = np.stack([residual[0] ** 2, residual[0] * residual[1], residual[1] ** 2])
-        densities = np.exp(self.price_peaks[:, None] - 0.5 * self.price_terms @ products).sum(axis=0)
-        log_likelihood = np.log(densities + self.misprint)
-        # Context tier
-        distance = math.log(sheet.threshold) + read - active - self.tier["mean"]
-        freedom = self.tier["degrees_of_freedom"]
-        of_cost = (1.0 + (distance / self.tier["scale"]) ** 2 / freedom) ** (-0.5 * (freedom + 1.0))
-        log_likelihood += np.log(self.tier_peak * of_cost + self.copied)
-        # Price of holding a token
-        log_input_cost = machine.log_rental - math.log(3600) + active - machine.log_prefill - machine.log_multiply_rate
-        log_cost = stored + machine.log_element_bytes - log_input_cost
-        margins = (sheet.log_hold_over_input - self.home_holds[:, None] - log_cost) / HOLD_PRICE_SD
-        log_likelihood += np.log(0.01 + 0.99 * (self.home_shares @ special.ndtr(margins)))
-        # Fast mode
-        log_crossover = machine.log_weight_bytes + active - machine.log_ratio - read - machine.log_element_bytes
-        log_ratio = np.log(np.exp(-batch) + np.exp(context - log_crossover))
-        step = np.maximum(log_ratio + machine.log_balance, 0.0) - machine.log_balance
-        expected = batch + step
-        distance = (sheet.log_speedup - expected) / FAST_MODE_NOISE
+    def placed(self, values, chances):
+        """The models, whether each is possible, its chips and its step in seconds."""
+        model = Model(self.is_dense, self.attention, values)
+        sparsity = np.maximum(values[TOTAL] - values[ACTIVE], 0.0)
+        batch = np.maximum(np.exp(values[BATCH] + self.machine.log_ratio + sparsity), 1.0)
+        units, engine = self.machine.UNITS, self.engine
+        first = engine.first_holding(engine.holding(model, batch))
+        unit = np.full(len(batch), len(units) - 1)
+        step_s = np.full(len(batch), np.inf)
+        is_possible = np.zeros(len(batch), bool)
+        exists = self.exists(values)
+        tried = None
+        for uniform in chances[:, NORMAL_CHANCES:].T:
+            found = engine.chosen(model, first, uniform)
+            is_open = exists & ~is_possible & (found < len(units))
+            if tried is not None:
+                is_open &= found != tried
+            tried = found
+            if not is_open.any():
+                continue
+            chips = units[np.minimum(found, len(units) - 1)]
+            seconds = engine.step(model, batch, chips)
+            taken = is_open & (1.0 / seconds >= LEAST_TOKENS_PER_SECOND)
+            unit[taken], step_s[taken] = found[taken], seconds[taken]
+            is_possible |= taken
+        return model, is_possible, units[unit], step_s
+
+    def log_terms(self, values, chances, model, chips):
+        """A row for each of `TERMS`, and log of the seconds of one chip that a prompt token takes."""
+        cached = 1.0 / (1.0 + np.exp(-chances[:, CACHED]))
+        log_chip_seconds = self.engine.log_prompt_chip_seconds(model, chips, cached)
+        log_chip_seconds = log_chip_seconds + PREFILL_ERROR_SD * chances[:, PREFILL_ERROR]
+        log_utilisation = log_of_odds(UTILISATION_LOG_ODDS + chances[:, UTILISATION])
+        terms = [
+            np.full(len(chances), self.over_share),
+            self.prices.likelihood(self.is_dense, values),
+            self._threshold(values, model),
+            self.hold_price.likelihood(values, log_chip_seconds, log_utilisation),
+            self._speedup(values, model),
+            self._limit(values),
+        ]
+        return np.log(np.array(terms)), log_chip_seconds
+
+    def _threshold(self, values, model):
+        residual = math.log(self.sheet.threshold) + np.log(model.reading.slope) - values[ACTIVE] - self.tier["mean"]
+        grown = 1.0 + (residual / self.tier["scale"]) ** 2 / self.tier["degrees_of_freedom"]
+        return self.tier_peak * grown ** (-0.5 * (self.tier["degrees_of_freedom"] + 1.0)) + self.copied
+
+    def _speedup(self, values, model):
+        balanced = self.machine.weight_bytes / self.machine.element_bytes * model.active / math.exp(self.machine.log_ratio)
+        ratio = np.exp(-values[BATCH]) + model.reading.bytes_at(model.context) / balanced
+        log_balance = self.machine.log_balance
+        expected = values[BATCH] + np.maximum(np.log(ratio) + log_balance, 0.0) - log_balance
+        distance = (math.log(self.sheet.speedup) - expected) / FAST_MODE_NOISE
         density = np.exp(-HALF_LOG_2PI - 0.5 * distance**2) / FAST_MODE_NOISE
-        # Only modes that are faster are ever seen, and one in a hundred is a promise spread over a range of 5.
-        log_likelihood += np.log(0.01 / 5.0 + 0.99 * density / special.ndtr(expected / FAST_MODE_NOISE))
-        # Longest context
-        expected = self.limit_intercept + sum(
-            slope * value for slope, value in zip(self.limit_slopes, (active, total, read, stored)))
-        distance = (math.log(sheet.limit) - expected) / self.limit_sd
-        is_maximum = STATES_THE_MAXIMUM / self.limit_sd * np.exp(-HALF_LOG_2PI - 0.5 * distance**2)
-        is_less = (1.0 - STATES_THE_MAXIMUM) / LOG_RANGE * special.ndtr(-distance)
-        return log_likelihood + np.log(is_maximum + is_less)
+        of_machine = density / normal_below(expected / FAST_MODE_NOISE)
+        return MISPRINTS / FAST_MODE_LOG_RANGE + (1.0 - MISPRINTS) * of_machine
 
-    def log_posterior(self, points):
-        log_density = self.log_prior(points) + self.log_likelihood(points)
-        if not self.is_dense:
-            log_density = np.where(points[:, ACTIVE] <= points[:, TOTAL], log_density, -np.inf)
-        return log_density
+    def _limit(self, values):
+        law = self.limit_law
+        assert law["degrees_of_freedom"] == 2.0
+        expected = (law["intercept"] + law["active"] * values[ACTIVE] + law["total"] * values[TOTAL]
+                    + law["stored"] * values[KV_STORED] + law["by_kind"][self.attention])
+        distance = (math.log(self.sheet.limit) - expected) / self.limit_scale
+        grown = 1.0 + distance * distance / 2.0
+        is_maximum = STATES_THE_MAXIMUM / (2.0 * math.sqrt(2.0)) / self.limit_scale / (grown * np.sqrt(grown))
+        below = 0.5 - 0.5 * distance / np.sqrt(2.0 + distance * distance)
+        return is_maximum + (1.0 - STATES_THE_MAXIMUM) * below / LIMIT_LOG_RANGE
 
-    def draw_prior(self, count, random):
-        """Draws of the prior; in a mixture of experts, some with more active than total parameters."""
-        which = random.integers(SIZE_SCALES, size=count)
-        normal = random.standard_normal((count, self.dimensions))
-        factors = np.linalg.cholesky(np.array(self.covariances))
-        return self.mean + np.einsum("nij,nj->ni", factors[which], normal)
+    def log_likelihood(self, points, chances):
+        """-inf where a draw is impossible."""
+        values = self.unknowns(points)
+        model, is_possible, chips, _ = self.placed(values, chances)
+        terms, _ = self.log_terms(values, chances, model, chips)
+        return np.where(is_possible, terms.sum(axis=0), -np.inf)
+
+    def smooth(self, points):
+        """log density at typical chances on the smallest unit that holds a draw, impossible ones as well."""
+        values, chances = self.unknowns(points), np.zeros((len(points), CHANCES))
+        model = Model(self.is_dense, self.attention, values)
+        sparsity = np.maximum(values[TOTAL] - values[ACTIVE], 0.0)
+        batch = np.maximum(np.exp(values[BATCH] + self.machine.log_ratio + sparsity), 1.0)
+        holds = self.engine.holding(model, batch)
+        units = self.machine.UNITS
+        chips = units[np.where(holds.any(axis=1), holds.argmax(axis=1), len(units) - 1)]
+        return self.log_prior(points) + self.log_terms(values, chances, model, chips)[0].sum(axis=0)
 
 
 def classes():
-    calibration = json.loads((DATA / "calibration.json").read_text())
-    machine, sheet = Machine(), Sheet()
-    return [Class(name, calibration, machine, sheet) for name in ("dense", "mixture_of_experts")]
+    machine, sheet = tables.Machine(), tables.Sheet()
+    common = Engine(machine), Prices(sheet), HoldPrice(sheet, machine)
+    return [Class(one, machine, sheet, common) for one in tables.calibration()["population"]["classes"]]
 
 
 def weighted_quantiles(values, weights, probabilities=(0.05, 0.5, 0.95)):
@@ -260,30 +242,82 @@ def weighted_quantiles(values, weights, probabilities=(0.05, 0.5, 0.95)):
     return np.interp(probabilities, cumulative, values[order])
 
 
-def show(columns, weights):
-    """Medians and 90 % intervals of the first five unknowns: columns of logarithms."""
+def show(columns, weights, is_dense):
+    """Medians and 90 % intervals of the first five unknowns, columns of logarithms; the probability of a dense model."""
     for name, column in list(zip(NAMES, columns))[:5]:
         low, median, high = np.exp(weighted_quantiles(column, weights))
         print(f"  {name:<30} {median:>11.4e}  90 % {low:.3e} to {high:.3e}")
+    print(f"  {'probability of a dense model':<30} {weights[is_dense].sum() / weights.sum():>11.4f}")
+
+
+def apart(ours, theirs):
+    """Greatest difference relative to the numbers, or to 1 where they are smaller."""
+    return float((np.abs(ours - theirs) / np.maximum(np.abs(theirs), 1.0)).max(initial=0.0))
+
+
+COORDINATES = ["log_active", "log_total", "log_kv_read", "log_kv_stored", "log_batch", "log_context"]
+# Coordinates of the service's points that are chances: utilisation, error of prefill, cached share, then the units.
+CHANCE_DIMENSIONS = [6, 13, 14, 8, 9, 10, 11]
+
+
+def of_points(model, column, coordinates, logs, normals):
+    """Pairs of what is computed here and by the service for the draws of one class, by name; and how many are possible."""
+    parts = np.array_split(coordinates[:, :normals][:, : model.dimensions], len(model.factors))
+    values = model.unknowns(np.concatenate([model.points_at(part, scale) for scale, part in enumerate(parts)]))
+    pairs = {name: (ours, column[name]) for name, ours in zip(COORDINATES, values)}
+    chances = coordinates[:, CHANCE_DIMENSIONS]
+    placed, is_possible, chips, step_s = model.placed(values, chances)
+    terms, log_chip_seconds = model.log_terms(values, chances, placed, chips)
+    pairs["possible"] = is_possible.astype(float), (column["weight"] > 0.0).astype(float)
+    both = is_possible & (column["weight"] > 0.0)
+    theirs = np.array([row for row, is_in in zip(logs, both) if is_in]).T
+    pairs["log of chips"] = np.log(chips[both]), column["log_chips"][both]
+    pairs["log of step's seconds"] = np.log(step_s[both]), column["log_step_seconds"][both]
+    pairs["log of prompt's seconds"] = log_chip_seconds[both], theirs[0]
+    for name, ours, other in zip(TERMS, terms[:, both], theirs[1:], strict=True):
+        pairs[name] = ours, other
+    return pairs, both.sum()
+
+
+def check():
+    """Compares draws of the prior with the service; ends with an error where any number differs by more than 1e-9."""
+    asked = json.loads(tables.ask("points"))
+    rows = asked["rows"]
+    column = dict(zip(asked["columns"], np.array([draw for draw, _, _ in rows]).T))
+    coordinates = np.array([own for _, own, _ in rows])
+    worst, possible = {}, 0
+    for model in classes():
+        own = np.flatnonzero((column["is_dense"] == model.is_dense) & (column["attention"] == model.attention))
+        of_class = {name: values[own] for name, values in column.items()}
+        pairs, count = of_points(model, of_class, coordinates[own], [rows[row][2] for row in own], asked["normals"])
+        possible += count
+        print(f"{model.name}: {len(own)} draws, {count} possible")
+        for name, pair in pairs.items():
+            worst[name] = float(np.maximum(worst.get(name, 0.0), apart(*pair)))
+    for name, difference in worst.items():
+        print(f"  {name:<24} {difference:.1e}")
+    greatest = np.max(list(worst.values()))
+    print(f"{len(rows)} draws, {possible} possible: greatest relative difference {greatest:.1e}")
+    if not greatest <= 1e-9:
+        sys.exit("the densities differ")
 
 
 def main():
     """Sampled from the prior and weighted: slow, and hard to get wrong."""
     random = np.random.default_rng(20261121)
-    count = 2_000_000
-    columns, logs = [], []
+    count, block = 400_000, 50_000
+    columns, logs, is_dense = [], [], []
     for model in classes():
-        points = model.draw_prior(count, random)
-        log_weights = model.log_posterior(points) - (model.log_prior(points) - model.log_share)
-        columns.append(np.array(model.unknowns(points)))
-        logs.append(log_weights)
+        for _ in range(count // block):
+            points = model.draw_prior(block, random)
+            logs.append(model.log_share + model.log_likelihood(points, model.draw_chances(block, random)))
+            columns.append(model.unknowns(points))
+            is_dense.append(np.full(block, model.is_dense))
     logs = np.concatenate(logs)
     weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    print(f"from the prior: {2 * count} draws, effective sample size {1 / (weights**2).sum():.0f}")
-    show(np.concatenate(columns, axis=1), weights)
-    print(f"  {'probability of a dense model':<30} {weights[:count].sum():>11.4f}")
+    print(f"from the prior: {len(logs)} draws, effective sample size {weights.sum() ** 2 / (weights**2).sum():.0f}")
+    show(np.concatenate(columns, axis=1), weights, np.concatenate(is_dense))
 
 
 if __name__ == "__main__":
-    main()
+    check() if "--check" in sys.argv[1:] else main()
