@@ -113,20 +113,28 @@ def market():
     return {"after the start": figure([first]), "after a change": figure([change], f"slowest {slowest:.0f} ms")}
 
 
+ENGINE = (
+    "each draw passes the engine of the forward model where it is placed on a machine and where it is weighed, 7,600 instructions in "
+    "all; below is how far that is from the goal, and what is left to try."
+)
+ESTIMATING = "nearly all of the time is the posteriors of its sheets on all cores; see `posterior`."
+
 ROWS = [
     Row(
         "posterior",
         "posterior of a rich sheet, 10,000 effective draws",
         {"one core": at_most(3, "ms"), "NumPy, Laplace and importance sampling": at_least(15)},
         posterior,
+        ENGINE,
     ),
     Row("posterior-emcee", "the same posterior by an ensemble", {"emcee": unbounded()}, posterior_emcee),
-    Row("two-prices", "posterior of a sheet with two prices", {"one core": at_most(2, "ms")}, two_prices),
+    Row("two-prices", "posterior of a sheet with two prices", {"one core": at_most(2, "ms")}, two_prices, ENGINE),
     Row(
         "answer",
         "answer to a rich sheet over HTTP",
         {"`POST /infer?store=false`, one client": at_most(6, "ms")},
         over_http,
+        ENGINE,
     ),
     Row(
         "import-litellm",
@@ -137,12 +145,14 @@ ROWS = [
             "again, s": at_most(1, "s"),
         },
         import_litellm,
+        ESTIMATING,
     ),
     Row(
         "import-models-dev",
         "whole models.dev catalog into an empty SQLite file",
         {"first, s": at_most(15, "s"), "again, s": unbounded("s")},
         import_models_dev,
+        ESTIMATING,
     ),
     Row(
         "market",
