@@ -78,7 +78,7 @@ impl Density {
             + of_input * (input * input)
             + of_both * (input * output)
             + of_output * (output * output);
-        exp_each(exponent.to_array()).iter().sum::<f64>() + self.misprint
+        exp_each(&exponent.to_array()).iter().sum::<f64>() + self.misprint
     }
 }
 

@@ -172,7 +172,7 @@ impl Regressed {
             expert_odds,
             active_experts,
             expert_layers,
-        ] = exp_each(logs);
+        ] = exp_each(&logs);
         Self {
             layers,
             hidden_dimension,

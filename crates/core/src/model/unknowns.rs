@@ -109,7 +109,7 @@ impl Unknowns<'_> {
     /// \[T\].
     #[must_use]
     pub fn log_memory_over_compute(&self) -> f64 {
-        let [weights, read, stored, context_tokens] = exp_each([
+        let [weights, read, stored, context_tokens] = exp_each(&[
             -self.log_batch_over_optimal,
             self.log_kv_bytes_read,
             self.log_kv_bytes_stored,

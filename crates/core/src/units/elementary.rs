@@ -132,15 +132,16 @@ fn ln_of_others(x: f64) -> f64 {
 /// Each to the power of e.
 #[inline]
 #[must_use]
-pub fn exp_each<const COUNT: usize>(mut powers: [f64; COUNT]) -> [f64; COUNT] {
-    let (fours, rest) = powers.as_chunks_mut::<4>();
+pub fn exp_each<const COUNT: usize>(powers: &[f64; COUNT]) -> [f64; COUNT] {
+    let mut each = *powers;
+    let (fours, rest) = each.as_chunks_mut::<4>();
     for four in fours {
         *four = exp_of_four((*four).into()).to_array();
     }
     for power in rest {
         *power = exp(*power);
     }
-    powers
+    each
 }
 
 /// A positive number to a power.
@@ -188,15 +189,15 @@ mod tests {
 
     #[test]
     fn four_at_once_have_the_bits_of_each_alone() {
-        let together = |powers: [f64; 4]| exp_each(powers).map(f64::to_bits);
-        let alone = |powers: [f64; 4]| powers.map(|power| exp(power).to_bits());
+        let together = |powers: &[f64; 4]| exp_each(powers).map(f64::to_bits);
+        let alone = |powers: &[f64; 4]| powers.map(|power| exp(power).to_bits());
         let others = [f64::INFINITY, f64::NEG_INFINITY, 0.0, 709.0];
-        assert_eq!(together(others), alone(others));
-        assert!(exp_each([f64::NAN; 4]).iter().all(|power| power.is_nan()));
+        assert_eq!(together(&others), alone(&others));
+        assert!(exp_each(&[f64::NAN; 4]).iter().all(|power| power.is_nan()));
         for step in -20_000..20_000 {
             let x = f64::from(step) * 0.036_7;
             let powers = [x, -x, 0.3 * x, x + 0.01];
-            assert_eq!(together(powers), alone(powers), "{x}");
+            assert_eq!(together(&powers), alone(&powers), "{x}");
         }
     }
 

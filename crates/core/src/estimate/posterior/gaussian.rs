@@ -167,14 +167,14 @@ impl Mixture {
     /// Density.
     #[cfg(test)]
     pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
-        exp_each(self.log_densities(point)).iter().sum()
+        exp_each(&self.log_densities(point)).iter().sum()
     }
 
     /// Densities of two mixtures.
     pub(super) fn densities(both: [&Self; 2], point: &[f64; UNKNOWNS]) -> [f64; 2] {
         let logs = both.map(|mixture| mixture.log_densities(point));
         let [first, second] = logs;
-        let densities = exp_each([
+        let densities = exp_each(&[
             first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3],
         ]);
         let (first, second) = densities.split_at(Self::MOST_PARTS);
