@@ -1,18 +1,15 @@
 //! The density of the bench `posterior` at given points, for the programs in `benches/rivals/`: `density_points tables`
 //! prints canonical models at many sizes, `density_points points` draws of the prior with every coordinate and every term of
-//! the log likelihood, both as JSON; `density_points posterior` prints medians and times of the sampler.
+//! the log likelihood, both as JSON.
 
 #![expect(clippy::print_stdout, reason = "a program for other programs")]
 
 use std::error::Error;
-use std::hint::black_box;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 use statrs::distribution::{ContinuousCDF, Normal};
 use unroof_core::clue;
-use unroof_core::estimate::posterior::{EFFECTIVE_DRAWS, Prior, sample, sample_prior, summarize};
-use unroof_core::estimate::quantities::JointQuantity;
+use unroof_core::estimate::posterior::{Prior, sample_prior};
 use unroof_core::estimate::{Format, read_request};
 use unroof_core::model::canonical::{CanonicalModel, Sizes};
 use unroof_core::model::kv_reading::KvReading;
@@ -37,14 +34,6 @@ const UNITS: std::ops::Range<u32> = 8..12;
 const DIMENSIONS: u32 = 15;
 /// Context of a model whose work is printed, tokens.
 const CONTEXT: f64 = 3_000.0;
-const RUNS: usize = 25;
-const COMPARED: [JointQuantity; 5] = [
-    JointQuantity::ActiveParameters,
-    JointQuantity::TotalParameters,
-    JointQuantity::KvBytesRead,
-    JointQuantity::KvBytesStored,
-    JointQuantity::BatchOverOptimal,
-];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let asked = std::env::args().nth(1);
@@ -54,11 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (prior, terms) = question(&of_equal_shares())?;
             println!("{}", points(&prior, &terms));
         }
-        Some("posterior") => {
-            let (prior, terms) = question(Calibration::shipped())?;
-            posterior(&prior, &terms);
-        }
-        _ => return Err("it is tables, points or posterior".into()),
+        _ => return Err("it is tables or points".into()),
     }
     Ok(())
 }
@@ -216,42 +201,4 @@ fn logs(unknowns: &Unknowns<'_>, terms: &[Box<dyn Likelihood>], weight: f64) -> 
     std::iter::once(unknowns.log_prompt_chip_seconds())
         .chain(each)
         .collect()
-}
-
-/// Medians, intervals and the time of `sample`.
-fn posterior(prior: &Prior, terms: &[Box<dyn Likelihood>]) {
-    let found = sample(prior, terms, EFFECTIVE_DRAWS);
-    let mut milliseconds: Vec<f64> = (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            drop(black_box(sample(prior, terms, EFFECTIVE_DRAWS)));
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    milliseconds.sort_by(f64::total_cmp);
-    println!(
-        "sampler: median of {RUNS} runs {:.2} ms, fastest {:.2} ms; {} draws, effective sample size {:.0}",
-        milliseconds[RUNS / 2],
-        milliseconds[0],
-        found.drawn,
-        found.effective_sample_size
-    );
-    for quantity in COMPARED {
-        let logs = found.draws.iter().map(|draw| quantity.log_value(&draw));
-        let summary = summarize(logs, found.draws.weights());
-        let interval = summary.interval_90();
-        println!(
-            "  {:<30} {:>11.4e}  90 % {:.3e} to {:.3e}",
-            quantity.name(),
-            summary.median(),
-            interval.low,
-            interval.high
-        );
-    }
-    let draws = found.draws.iter().zip(found.draws.weights());
-    let dense: f64 = draws
-        .filter(|(unknowns, _)| unknowns.is_dense)
-        .map(|(_, weight)| weight)
-        .sum();
-    println!("  {:<30} {dense:>11.4}", "probability of a dense model");
 }

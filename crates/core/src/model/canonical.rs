@@ -128,7 +128,7 @@ static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::ne
     })
 });
 
-/// Numbers of a model that are no sums or shares of its sizes.
+/// Numbers of a model that are not sums or shares of its sizes.
 #[derive(Debug, Clone, Copy)]
 struct Regressed {
     layers: f64,

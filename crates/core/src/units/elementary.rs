@@ -112,7 +112,7 @@ pub fn ln(x: f64) -> f64 {
     k * LN_2[0] - (rest - f)
 }
 
-/// Of what is no normal positive number.
+/// The logarithm of a number that is not positive and normal.
 #[cold]
 fn ln_of_others(x: f64) -> f64 {
     const TO_NORMAL: f64 = 18_014_398_509_481_984.0;
