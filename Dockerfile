@@ -18,6 +18,7 @@ WORKDIR /src
 # Only what the program is compiled from, and the benches, without which cargo refuses Cargo.toml. rust-toolchain.toml
 # stays out: it names the channel, and rustup would fetch that instead of taking the version that the base image holds.
 COPY Cargo.toml Cargo.lock build.rs ./
+COPY .cargo .cargo
 COPY benches benches
 COPY crates crates
 COPY data data

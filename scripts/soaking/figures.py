@@ -6,7 +6,8 @@ import math
 import statistics
 
 GRACE = 3.0
-WARM_UP = 120.0
+# The caches of a process fill within this time.
+WARM_UP = 1800.0
 MEBIBYTE = 1 << 20
 
 
@@ -43,7 +44,7 @@ class Sample:
 def slope(samples, after):
     """Growth of memory in MiB per hour, and the minutes it rests on.
 
-    The median of the slopes of all pairs of samples of one process (Theil and Sen), without its first two minutes.
+    The median of the slopes of all pairs of samples of one process (Theil and Sen), without its first half hour.
     """
     slopes, minutes = [], 0.0
     for _, segment in itertools.groupby(samples, key=lambda sample: sample.segment):

@@ -100,7 +100,7 @@ impl Default for Limits {
             check_every: None,
             webhook_rest: Duration::from_secs(30),
             webhook_gathering: Duration::from_millis(500),
-            cache_bytes: 64 * 1024 * 1024,
+            cache_bytes: 32 * 1024 * 1024,
             stop_notice: Duration::from_secs(1),
             drain_time: Duration::from_secs(10),
             allowed_origins: Vec::new(),

@@ -27,6 +27,10 @@ use super::{DbTime, StoreError};
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_PAUSES: u32 = 250;
 
+/// Prepared statements that a connection to SQLite keeps, and its cache of pages in negative KiB, as SQLite has it.
+const SQLITE_STATEMENTS: usize = 48;
+const SQLITE_PAGES: &str = "-512";
+
 /// Longest time for which a store that is closed waits for its locks to be released.
 const RELEASE_TIME: Duration = Duration::from_secs(1);
 
@@ -140,6 +144,10 @@ impl Store {
         limits: StoreLimits,
     ) -> Result<Self, StoreError> {
         let is_pooled = databases.direct.is_some();
+        let limits = match &databases.main {
+            DatabaseUrl::Postgres(_) => limits,
+            DatabaseUrl::Sqlite(_) => limits.of_a_file(),
+        };
         let pool = match &databases.main {
             DatabaseUrl::Postgres(text) => {
                 let direct = match &databases.direct {
@@ -319,7 +327,11 @@ async fn open_file(
         .filename(path)
         .foreign_keys(true)
         .busy_timeout(limits.statement);
-    let options = limits.logging(options);
+    // A connection keeps both as long as it is open: the file's pages are in the memory of the system already.
+    let options = limits
+        .logging(options)
+        .statement_cache_capacity(SQLITE_STATEMENTS)
+        .pragma("cache_size", SQLITE_PAGES);
     let options = match access {
         Access::Read => options.read_only(true),
         Access::Write => {

@@ -43,6 +43,16 @@ impl StoreLimits {
         }
     }
 
+    /// The limits for SQLite, which computes in the threads of this process: connections beyond its cores make nothing faster,
+    /// and each takes memory.
+    pub(super) fn of_a_file(self) -> Self {
+        const MOST: u32 = 8;
+        Self {
+            connections: self.connections.min(MOST),
+            ..self
+        }
+    }
+
     /// Timeout for all statements of one operation. PostgreSQL itself ends a statement that runs too long; this ends
     /// the wait for a server that has stopped answering.
     pub(super) fn operation(self) -> Duration {
