@@ -117,7 +117,7 @@ def has_begun(connection):
 
 def binary():
     size = pathlib.Path(built("unroof")).stat().st_size / 1e6
-    axum = pathlib.Path(built("rival_axum")).stat().st_size / 1e6
+    axum = pathlib.Path(built("bare-axum")).stat().st_size / 1e6
     return {"`unroof`": figure([size]), "bare axum and sqlx": figure([axum])}
 
 

@@ -23,10 +23,17 @@ READY_IN = 60.0
 INSTALL = "run benches/rivals/install"
 
 
+# Built by themselves, they take nothing of the service's build, which takes minutes.
+SMALL = {
+    "bare-axum": ["build", "--release", "-p", "bare-axum"],
+    "posterior": ["bench", "--no-run", "-p", "unroof-core", "--bench", "posterior"],
+}
+
+
 @functools.cache
 def built(name):
     """Path of the program or of a bench in a release build."""
-    target = ["build", "--release"] if name == "unroof" else ["bench", "--no-run", "--bench", name]
+    target = ["build", "--release", "--bin", name] if name == "unroof" else SMALL.get(name, ["bench", "--no-run", "--bench", name])
     command = ["cargo", *target, "--locked", "--message-format=json-render-diagnostics"]
     done = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True, text=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
@@ -140,10 +147,10 @@ class Service(Server):
 
 
 class BareAxum(Server):
-    """The bare server of `benches/rivals/axum.rs`."""
+    """The bare server of `benches/rivals/axum/`."""
 
     def __init__(self, *arguments):
-        super().__init__([built("rival_axum"), "serve", *arguments], ready="/bytes/1")
+        super().__init__([built("bare-axum"), "serve", *arguments], ready="/bytes/1")
 
 
 class FastApi(Server):

@@ -116,7 +116,7 @@ class Subscribers:
     """Streams of one server, and the time until the last of them has an event."""
 
     def __init__(self, server, path):
-        command = [built("rival_axum"), "subscribe", str(SUBSCRIBERS), f"127.0.0.1:{server.port}", path]
+        command = [built("bare-axum"), "subscribe", str(SUBSCRIBERS), f"127.0.0.1:{server.port}", path]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert "streams" in self.process.stdout.readline()
 

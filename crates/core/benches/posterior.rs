@@ -1,6 +1,6 @@
 //! Time of an answer: the whole posterior on one core, by component.
 //!
-//! `cargo bench --bench posterior` measures these calls, each on three questions:
+//! `cargo bench -p unroof-core --bench posterior` measures these calls, each on three questions:
 //!
 //! | call | what is measured |
 //! |---|---|
@@ -39,9 +39,9 @@ use unroof_core::model::reading::Reading;
 use unroof_core::reference::calibration::Calibration;
 use unroof_core::sheet::PriceSheet;
 
-const RICH: &str = include_str!("rich_sheet.json");
-const PLAIN: &str = include_str!("plain_sheet.json");
-const FIXED_MACHINE: &str = include_str!("fixed_machine.json");
+const RICH: &str = include_str!("../../../benches/rich_sheet.json");
+const PLAIN: &str = include_str!("../../../benches/plain_sheet.json");
+const FIXED_MACHINE: &str = include_str!("../../../benches/fixed_machine.json");
 
 const QUESTIONS: [&str; 3] = ["rich", "rich_fixed_machine", "plain"];
 const COMPARED: [JointQuantity; 5] = [
