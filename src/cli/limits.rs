@@ -98,7 +98,7 @@ pub(super) struct LimitArguments {
     /// Time that open requests then have to finish
     #[arg(long, env = "UNROOF_DRAIN_TIMEOUT", default_value_t = Time(Limits::default().drain_time), value_name = "TIME", value_parser = time_or_none)]
     drain_timeout: Time,
-    /// Connections to the database
+    /// Connections to the database; at most 8 to SQLite
     #[arg(long, env = "UNROOF_DATABASE_CONNECTIONS", default_value_t = StoreLimits::default().connections, value_name = "COUNT",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     database_connections: u32,

@@ -73,7 +73,8 @@ impl CachedBody {
     /// # Errors
     /// The budget is used up, or the value cannot be serialised.
     pub(super) fn json(budget: &Budget, value: &impl Serialize) -> Result<Self, Problem> {
-        let text = serde_json::to_vec(value).map_err(Problem::not_serialised)?;
+        let mut text = serde_json::to_vec(value).map_err(Problem::not_serialised)?;
+        text.shrink_to_fit();
         let held = budget.take(text.len())?;
         Ok(Self::new(held.keep(text), "application/json", None))
     }
