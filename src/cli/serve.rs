@@ -195,6 +195,8 @@ async fn run_service(
         };
         match prepared.await {
             Ok(()) => std::future::pending().await,
+            // The service was told to stop meanwhile.
+            Err(_) if store.is_closed() => std::future::pending().await,
             Err(error) => error,
         }
     };

@@ -269,7 +269,8 @@ impl Store {
     }
 
     /// Whether it was closed.
-    pub(super) fn is_closed(&self) -> bool {
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
         on_pool!(self, pool => pool.is_closed())
     }
 

@@ -1,7 +1,8 @@
 //! From the signal to the end.
 
 use std::net::TcpStream;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::client::{Client, post_lines};
@@ -55,6 +56,31 @@ fn a_server_that_stops_says_so_finishes_what_it_began_and_ends_well() {
     resting.lifetime();
     let (status, log) = service.server.end();
     assert_eq!(status.code(), Some(0), "{log}");
+}
+
+#[test]
+fn a_service_that_is_stopped_while_it_prepares_its_database_ends_well() {
+    for pause in (0..50).map(Duration::from_millis) {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("unroof.db").display());
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--stop-notice", "0s"];
+        let mut command = unroof(&serve);
+        command.args(["--database-url", &database]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let child = child.unwrap();
+        // It listens for signals once it has written its address.
+        wait_until("the address is written", || has_address(folder.path()));
+        std::thread::sleep(pause);
+        signal(child.id(), "TERM");
+        let ended = child.wait_with_output().unwrap();
+        let log = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(0), "{pause:?}: {log}");
+    }
+}
+
+fn has_address(folder: &Path) -> bool {
+    let mut files = std::fs::read_dir(folder).unwrap();
+    files.any(|file| file.unwrap().path().extension() == Some("address".as_ref()))
 }
 
 #[test]
