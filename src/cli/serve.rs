@@ -195,7 +195,7 @@ async fn run_service(
         };
         match prepared.await {
             Ok(()) => std::future::pending().await,
-            // The service was told to stop meanwhile.
+            // The service was asked to stop meanwhile.
             Err(_) if store.is_closed() => std::future::pending().await,
             Err(error) => error,
         }
