@@ -246,6 +246,8 @@ async fn the_service_says_how_it_is() {
         replica.api.get("/estimates").await;
         let scrape = replica.scrape().await;
         let started: jiff::Timestamp = NOW.parse().unwrap();
+        let is_file = database.url.starts_with("sqlite");
+        let connections_limit = if is_file { 8.0 } else { 16.0 };
         for (name, expected) in [
             ("unroof_database_up", 1.0),
             ("unroof_store_version", 1.0),
@@ -254,7 +256,7 @@ async fn the_service_says_how_it_is() {
             ("unroof_connections_refused_total", 0.0),
             ("unroof_computations_running", 0.0),
             ("unroof_computations_waiting", 0.0),
-            ("unroof_database_connections_limit", 16.0),
+            ("unroof_database_connections_limit", connections_limit),
             (
                 "process_start_time_seconds",
                 started.as_duration().as_secs_f64(),
