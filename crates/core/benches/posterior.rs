@@ -15,12 +15,12 @@
 //!
 //! | question | what is asked |
 //! |---|---|
-//! | `rich` | `rich_sheet.json`, nothing stated: two context tiers, three service tiers, two cache lifetimes, a longest context |
-//! | `rich_fixed_machine` | the same with `fixed_machine.json` stated: the density that `rivals/` sample too |
-//! | `plain` | `plain_sheet.json`: an input and an output price, nothing stated |
+//! | `rich` | `benches/rich_sheet.json`, nothing stated: two context tiers, three service tiers, two cache lifetimes, a longest context |
+//! | `rich_fixed_machine` | the same with `benches/fixed_machine.json` stated: the density that `benches/rivals/` sample too |
+//! | `plain` | `benches/plain_sheet.json`: an input and an output price, nothing stated |
 //!
 //! All are calls after the first: points, reference data and calibration are made once per process. What that takes is
-//! printed before the times, with the effective sample size of every question and the medians to compare with `rivals/`.
+//! printed before the times, with the effective sample size of every question and the medians to compare with `benches/rivals/`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark says what it found")]
 

@@ -146,6 +146,9 @@ fn a_litellm_entry_is_read_bare_or_from_a_whole_catalog() {
         "{}",
         missed.err
     );
+    let unlike = read(&catalog, "nothing-like-it").err;
+    let example = "hint: name an entry by its key in the catalog, such as `gpt-5";
+    assert!(unlike.contains(example), "{unlike}");
     let without_text = read(&catalog, "sora-2");
     assert_eq!(without_text.code, Some(1));
     assert!(

@@ -313,9 +313,10 @@ fn is_bare(document: &Json, catalog: &Catalog) -> bool {
 fn catalog_entry<'a>(document: &Cursor<'a>, catalog: &Catalog, model: &str) -> Option<Cursor<'a>> {
     let entries = (catalog.entries)(document)?;
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-    let hint = match nearest_names(model, &names).as_slice() {
-        [] => "name an entry by its key in the catalog".to_owned(),
-        nearest => format!("did you mean {}?", nearest.join(" or ")),
+    let hint = match (nearest_names(model, &names).as_slice(), names.first()) {
+        ([], Some(first)) => format!("name an entry by its key in the catalog, such as `{first}`"),
+        ([], None) => "name an entry by its key in the catalog".to_owned(),
+        (nearest, _) => format!("did you mean {}?", nearest.join(" or ")),
     };
     let found = entries.into_iter().find(|entry| entry.key == model);
     if found.is_none() {
