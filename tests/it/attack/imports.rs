@@ -10,7 +10,7 @@ use crate::server::{LONGEST_WAIT, Server};
 use crate::support::{TestDatabase, on_each_database_blocking, on_postgres};
 
 /// Many enough prices to be at work for a while.
-const PRICES: u32 = 600;
+const PRICES: u32 = 6_000;
 
 fn long_catalog() -> Value {
     let entry = |number: u32| {
@@ -18,7 +18,7 @@ fn long_catalog() -> Value {
             "litellm_provider": "acme", "mode": "chat", "output_cost_per_token": 4e-6,
             "input_cost_per_token": 1e-6 * (1.0 + f64::from(number) / f64::from(PRICES)),
         });
-        (format!("acme/m-{number:03}"), entry)
+        (format!("acme/m-{number:04}"), entry)
     };
     Value::Object((0..PRICES).map(entry).collect())
 }
