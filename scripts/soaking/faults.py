@@ -8,10 +8,11 @@ import time
 from soaking.client import HOST
 from soaking.figures import GRACE
 from soaking.load import slow_clients
-from soaking.service import READY_IN, clock_library
+from soaking.service import READY_IN
 
 STOP_LIMIT = 12.0
-CLOCK_JUMPS = ("+3600", "-3600", "+86400", "+0")
+RESTARTS_WITHIN = 1800.0
+CLOCK_JUMPS = (3600, -3600, 86_400, 0)
 
 
 class Fault:
@@ -98,10 +99,10 @@ def kinds_for(world, left_out):
         faults.append(Fault("disk full", fill_disk))
     else:
         missing.append("disk full: only root may mount a small disk")
-    if clock_library():
+    if world.service.clock_library:
         faults.append(Fault("clock jumps", move_clock, is_calm=True))
     else:
-        missing.append("clock jumps: Debian's package faketime is not installed")
+        missing.append("clock jumps: a C compiler is needed")
     if unknown := set(left_out) - {fault.name for fault in faults}:
         raise SystemExit(f"soak: no such fault: {', '.join(sorted(unknown))}")
     missing += [f"{name}: left out" for name in left_out]
@@ -109,15 +110,16 @@ def kinds_for(world, left_out):
 
 
 async def inflict(world, faults, pause, begin, end):
-    """Runs every fault, in a new order each round, until the end. In the second half no fault restarts the service, so
-    that the growth of its memory can be seen."""
-    half = (begin + end) / 2
+    """Runs every fault, in a new order each round and after a rest, until the end. After half an hour, or half of the time, no
+    fault restarts the service, so that the growth of its memory can be seen."""
+    last_restart = min(begin + RESTARTS_WITHIN, (begin + end) / 2)
     while True:
         for fault in world.random.sample(faults, len(faults)):
             await asyncio.sleep(world.random.uniform(0.5, 1.5) * pause)
             if time.monotonic() > end - 3 * pause / 2:
                 return
-            if not (fault.restarts and time.monotonic() > half):
+            await world.rest()
+            if not (fault.restarts and time.monotonic() > last_restart):
                 await one(world, fault)
 
 

@@ -34,23 +34,28 @@ class Answers:
 
 
 class Sample:
-    """Figures of the process at one time."""
+    """Figures of the process under load."""
 
-    def __init__(self, at, segment, anonymous, resident, files, wal):
-        self.at, self.segment, self.anonymous = at, segment, anonymous
+    def __init__(self, resident, files, wal):
         self.resident, self.files, self.wal = resident, files, wal
 
 
-def slope(samples, after):
-    """Growth of memory in MiB per hour, and the minutes it rests on.
+class Rest:
+    """Memory of one process, the `segment`-th one, while nothing was asked of it."""
 
-    The median of the slopes of all pairs of samples of one process (Theil and Sen), without its first half hour.
+    def __init__(self, at, segment, anonymous):
+        self.at, self.segment, self.anonymous = at, segment, anonymous
+
+
+def slope(rests):
+    """Growth of memory at rest in MiB per hour, and the minutes it was seen for.
+
+    The median of the slopes of all pairs of rests of one process (Theil and Sen), without its first half hour.
     """
     slopes, minutes = [], 0.0
-    for _, segment in itertools.groupby(samples, key=lambda sample: sample.segment):
+    for _, segment in itertools.groupby(rests, key=lambda rest: rest.segment):
         segment = list(segment)
-        begins = max(after, segment[0].at + WARM_UP)
-        kept = [sample for sample in segment if sample.at >= begins]
+        kept = [rest for rest in segment if rest.at >= segment[0].at + WARM_UP]
         if len(kept) > 1:
             minutes += (kept[-1].at - kept[0].at) / 60
         slopes += [

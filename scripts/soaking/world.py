@@ -2,12 +2,16 @@
 
 import asyncio
 import collections
+import contextlib
+import sys
 import time
 
 from soaking.client import Client
-from soaking.figures import Answers
+from soaking.figures import Answers, Rest
 
 FIRST_RETRY = 0.2
+# Open answers end within it, and the allocator gives back what they needed.
+REST = 8.0
 
 
 class World:
@@ -19,6 +23,8 @@ class World:
         self.answers = collections.defaultdict(Answers)
         self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
         self.receiver, self.refusals = None, 0
+        self.began, self.is_loaded, self.rests = time.monotonic(), asyncio.Event(), []
+        self.is_loaded.set()
 
     def client(self):
         return Client(self.service.port)
@@ -57,10 +63,25 @@ class World:
             await asyncio.sleep(wait)
             wait = min(2.0, wait * 1.5)
 
+    async def rest(self):
+        """Stops the load for a moment, after which it takes the memory of the process: under load it swings by what is
+        computed just then."""
+        self.is_loaded.clear()
+        try:
+            await asyncio.sleep(REST)
+            with contextlib.suppress(OSError, KeyError):
+                anonymous, _ = self.service.memory()
+                self.rests.append(Rest(time.monotonic(), self.service.starts, anonymous))
+                minutes = (time.monotonic() - self.began) / 60
+                print(f"minute {minutes:.0f}: own memory {anonymous:.1f} MiB at rest", file=sys.stderr, flush=True)
+        finally:
+            self.is_loaded.set()
+
     async def regularly(self, period, action):
         """Runs an action again and again, on average once per period."""
         client = self.client()
         while not self.is_over:
+            await self.is_loaded.wait()
             await action(client)
             await asyncio.sleep(self.random.uniform(0.5, 1.5) * period)
         client.close()

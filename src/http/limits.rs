@@ -86,7 +86,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,
             catalog_bytes: 64 * 1024 * 1024,
-            bytes_in_flight: 512 * 1024 * 1024,
+            bytes_in_flight: 160 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             answer_time: Duration::from_secs(10),
             slow_answer: Duration::from_secs(1),

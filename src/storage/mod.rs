@@ -326,6 +326,7 @@ fn is_temporary(error: &sqlx::Error) -> bool {
         | Sql::Io(_)
         | Sql::Tls(_)
         | Sql::Protocol(_)
+        | Sql::BeginFailed
         | Sql::WorkerCrashed => true,
         Sql::Database(error) => error.code().is_some_and(|code| is_temporary_code(&code)),
         _ => false,

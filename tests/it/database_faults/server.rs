@@ -52,7 +52,11 @@ async fn a_server_that_is_restarted_under_load_gives_no_500_and_what_follows_suc
                         .await;
                     for reply in [written, read] {
                         let status = reply.status.as_u16();
-                        assert!(matches!(status, 200 | 201 | 503), "{}", reply.text());
+                        assert!(
+                            matches!(status, 200 | 201 | 503),
+                            "{status}: {}",
+                            reply.text()
+                        );
                         refused += usize::from(status == 503);
                     }
                 }
