@@ -1,7 +1,9 @@
 // The wall clock of a process under test: the true one, moved by the seconds in the file CLOCK_MOVED_BY, 8 bytes in the order of the
 // machine. It allocates nothing, so that an allocator may ask for the time before it is ready. The monotonic clock stays true.
 
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -41,4 +43,10 @@ time_t time(time_t *now) {
     clock_gettime(CLOCK_REALTIME, &read);
     if (now) *now = read.tv_sec;
     return read.tv_sec;
+}
+
+// The kernel waits by the true clock. Without this, a wait that begins before a jump back lasts as long as the jump.
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex, const struct timespec *restrict until) {
+    struct timespec true_until = {until->tv_sec - moved_by(), until->tv_nsec};
+    return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &true_until);
 }
