@@ -205,6 +205,16 @@ class Postgres:
             raise RuntimeError(f"{program}: {done.stderr.strip()}")
         return done.stdout.strip()
 
+    def processor_seconds(self):
+        """Processor time of all processes of PostgreSQL so far, with those that have ended."""
+        ticks = 0
+        for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                name, fields = file.read_text().rsplit(")", 1)
+                if name.endswith("(postgres"):
+                    ticks += sum(map(int, fields.split()[11:15]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def sql(self, text):
         return self._run("psql", self.url, "-f", "-", input=text)
 
