@@ -314,7 +314,7 @@ impl App {
         if is_recent(asked.checked_at) {
             return Ok(());
         }
-        asked.ask(self).await
+        Box::pin(asked.ask(self)).await
     }
 
     /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. A client
@@ -384,14 +384,16 @@ impl App {
         &self,
         question: String,
         headers: &HeaderMap,
-        body: impl Future<Output = Result<CachedBody, Problem>>,
+        body: impl AsyncFnOnce() -> Result<CachedBody, Problem>,
     ) -> Result<Response<Body>, Problem> {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
         let mut key = (0, format!("{form} {question}"));
         let answer = async {
             // Queried before the list is read: a body is then never older than the version that it is cached under.
             key.0 = self.version().await?;
-            self.bodies.get(&key, Box::pin(body)).await
+            self.bodies
+                .get(&key, async { Box::pin(body()).await })
+                .await
         };
         match answer.await {
             Ok(body) => Ok(body.respond(headers)),
@@ -411,11 +413,11 @@ impl App {
         id: Uuid,
         as_of: Option<DbTime>,
         headers: &HeaderMap,
-        document: impl Future<Output = Result<Option<Document>, StoreError>>,
+        document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
     ) -> Result<Response<Body>, Problem> {
-        let body = async {
+        let body = async || {
             let _place = self.writing.admit().await?;
-            let document = document.await?.ok_or_else(|| Problem::not_found(what))?;
+            let document = document().await?.ok_or_else(|| Problem::not_found(what))?;
             let held = self.budget.take(document.text.len())?;
             let text = held.keep(document.text);
             Ok(CachedBody::of_stored(text, &document.checksum))

@@ -58,7 +58,7 @@ pub(super) async fn show_atom_feed(
     let Limit(limit) = query.limit;
     // The links of the feed are those of the address that was asked for.
     let question = format!("changes.atom {uri}");
-    let body = async {
+    let body = async || {
         let _place = app.writing.admit().await?;
         // One extra row shows whether another page follows.
         let from = ChangesFrom::Before(before);
@@ -81,7 +81,7 @@ pub(super) async fn show_atom_feed(
         };
         app.writing.run(write).await?
     };
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }
 
 fn feed(rows: &[ChangeRow], filter: &ChangeFilter, uri: &Uri, next: Option<String>) -> Feed {

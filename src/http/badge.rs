@@ -71,13 +71,13 @@ pub(super) async fn show_badge(
         None => JointQuantity::ActiveParameters,
     };
     let name = path.name();
-    let body = async {
+    let body = async || {
         let badge = read_badge(&app, &name, quantity).await?;
         let picture = badge.picture().into_string();
         Ok(CachedBody::new(picture, "image/svg+xml", None))
     };
     let question = format!("badge {} {name}", quantity.name());
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }
 
 /// The texts of a badge.

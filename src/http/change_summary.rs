@@ -179,7 +179,7 @@ pub(super) async fn summarise_changes(
         "changes/summary {} {from:?} {limit} {filter:?}",
         window.text
     );
-    let body = async {
+    let body = async || {
         let _place = app.long_pages.admit().await?;
         let summarised = app.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
@@ -188,7 +188,7 @@ pub(super) async fn summarise_changes(
         let body = || CachedBody::new(held.keep(text), "application/json", None);
         app.long_pages.run(body).await
     };
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }
 
 #[cfg(test)]

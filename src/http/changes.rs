@@ -89,7 +89,7 @@ pub(super) async fn list_changes(
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
     let items = |rows: Vec<ChangeRow>| Ok(rows);
-    let body = async {
+    let body = async || {
         let written = page.write_rows(Some(since), |row| row.sequence, rows, items);
         let WrittenRows {
             text,
@@ -105,7 +105,7 @@ pub(super) async fn list_changes(
     app.polled(
         format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
         &headers,
-        Box::pin(body),
+        body,
     )
     .await
 }

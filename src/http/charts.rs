@@ -217,14 +217,14 @@ pub(super) async fn show_chart(
     // Windows such as the last 90 days move with the day.
     let day = app.now().strftime("%Y-%m-%d");
     let asked = format!("chart of {day} {chart} {question:?}");
-    let body = async {
+    let body = async || {
         let chart = (kind.draw)(&app, &question).await?;
         let _place = app.writing.admit().await?;
         let written = form.write(&chart)?;
         let held = app.budget.take(written.len())?;
         Ok(CachedBody::new(held.keep(written), form.media_type(), None))
     };
-    app.polled(asked, &headers, Box::pin(body)).await
+    app.polled(asked, &headers, body).await
 }
 
 fn kind_and_form(chart: &str) -> Result<(&'static Kind, Form), Problem> {

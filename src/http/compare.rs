@@ -113,11 +113,11 @@ pub(super) async fn compare_models(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let names = names(uri.query().unwrap_or_default())?;
-    let body = async {
+    let body = async || {
         let comparison = read_comparison(&app, &names).await?;
         CachedBody::json(&app.budget, &comparison)
     };
-    app.polled(format!("compare {names:?}"), &headers, Box::pin(body))
+    app.polled(format!("compare {names:?}"), &headers, body)
         .await
 }
 

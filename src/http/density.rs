@@ -49,12 +49,11 @@ pub(super) async fn show_density(
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let body = async {
+    let body = async || {
         let density = read_density(&app, id).await?;
         CachedBody::json(&app.budget, &*density)
     };
-    app.polled(format!("density {id}"), &headers, Box::pin(body))
-        .await
+    app.polled(format!("density {id}"), &headers, body).await
 }
 
 /// The densities of a stored estimate.

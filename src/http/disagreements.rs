@@ -86,11 +86,7 @@ pub(super) async fn list_disagreements(
     let page = PageRequest::new(&app, LIST, names.limit, &uri, &headers);
     let page = page.of_fields(names.fields.as_deref());
     let rows = |after, limit| app.store.disagreements(&selection, as_of, after, limit);
-    let body = page.write::<_, DisagreementRow, _, _>(after, |row| row.id, rows);
-    app.polled(
-        format!("{LIST} {as_of:?} {names:?}"),
-        &headers,
-        Box::pin(body),
-    )
-    .await
+    let body = || page.write::<_, DisagreementRow, _, _>(after, |row| row.id, rows);
+    app.polled(format!("{LIST} {as_of:?} {names:?}"), &headers, body)
+        .await
 }

@@ -149,8 +149,8 @@ pub(super) async fn list_estimates(
         store.estimates(selection, times, order, after, limit).await
     };
     let key = |row: &EstimateRow| row.place(order);
-    let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(format!("{LIST} {query:?}"), &headers, Box::pin(body))
+    let body = || page.write::<_, EstimateItem, _, _>(after, key, rows);
+    app.polled(format!("{LIST} {query:?}"), &headers, body)
         .await
 }
 
@@ -282,13 +282,13 @@ pub(super) async fn list_latest_estimates(
         });
         store.latest_estimates(latest, after.as_ref(), limit).await
     };
-    let body = page.write::<_, EstimateItem, _, _>(after, key, rows);
+    let body = || page.write::<_, EstimateItem, _, _>(after, key, rows);
     let question = match uri.query() {
         // What clients poll most is found without a description of every filter.
         None => LIST.to_owned(),
         Some(_) => format!("{LIST} {by:?} {query:?}"),
     };
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }
 
 /// A stored estimate: the answer to a request, or the estimate of a model.
@@ -326,7 +326,7 @@ pub(super) async fn show_estimate(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = app.store.estimate_document(id, as_of);
-    app.polled_document("estimate", id, as_of, &headers, Box::pin(document))
+    let document = || app.store.estimate_document(id, as_of);
+    app.polled_document("estimate", id, as_of, &headers, document)
         .await
 }

@@ -351,7 +351,7 @@ async fn respond(
             as_of: query.as_of.map(|moment| moment.0.into()),
         },
     };
-    let body = async {
+    let body = async || {
         let mut before = prices.at(after.as_ref()).await?;
         let items = move |rows: Vec<HistoryRow>| {
             let item = |row| {
@@ -372,7 +372,7 @@ async fn respond(
     // The link to the next page has the path that was asked for.
     let path = uri.path();
     let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", prices.of.as_of);
-    app.polled(question, headers, Box::pin(body)).await
+    app.polled(question, headers, body).await
 }
 
 fn no_price() -> Problem {

@@ -180,8 +180,8 @@ pub(super) async fn list_models(
         store.models(selection, after.as_deref(), limit).await
     };
     let key = |row: &ModelRow| row.canonical_model.clone();
-    let body = page.write::<_, ModelItem, _, _>(after, key, rows);
-    app.polled(question, &headers, Box::pin(body)).await
+    let body = || page.write::<_, ModelItem, _, _>(after, key, rows);
+    app.polled(question, &headers, body).await
 }
 
 /// The estimate of a model with the offers in force.
@@ -250,8 +250,8 @@ pub(super) async fn show_model(
 ) -> Result<Response<Body>, Problem> {
     let name = path.name();
     let as_of = query.as_of();
-    let body = write_model(&app, &name, as_of);
-    app.polled(format!("model {name} {as_of:?}"), &headers, Box::pin(body))
+    let body = || write_model(&app, &name, as_of);
+    app.polled(format!("model {name} {as_of:?}"), &headers, body)
         .await
 }
 
@@ -387,8 +387,8 @@ pub(super) async fn show_vendor(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let body = write_vendor(&app, &name, as_of);
-    app.polled(format!("vendor {name} {as_of:?}"), &headers, Box::pin(body))
+    let body = || write_vendor(&app, &name, as_of);
+    app.polled(format!("vendor {name} {as_of:?}"), &headers, body)
         .await
 }
 

@@ -157,8 +157,8 @@ pub(super) async fn list_price_sheets(
             .await
     };
     let key = |row: &PriceSheetRow| row.place(order);
-    let body = page.write::<_, PriceSheetRow, _, _>(after, key, rows);
-    app.polled(question, &headers, Box::pin(body)).await
+    let body = || page.write::<_, PriceSheetRow, _, _>(after, key, rows);
+    app.polled(question, &headers, body).await
 }
 
 /// Show a price sheet
@@ -182,7 +182,7 @@ pub(super) async fn show_price_sheet(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = app.store.price_sheet_document(id, as_of);
-    app.polled_document("price sheet", id, as_of, &headers, Box::pin(document))
+    let document = || app.store.price_sheet_document(id, as_of);
+    app.polled_document("price sheet", id, as_of, &headers, document)
         .await
 }

@@ -155,7 +155,8 @@ impl BodyCache {
         }
     }
 
-    /// The body of a request at a version, made once for concurrent requests.
+    /// The body of a request at a version, made once for concurrent requests. Every layer around a handler moves its future, so
+    /// that it holds little of what makes a body: that has a place of its own.
     pub(super) async fn get(
         &self,
         version_and_question: &(i64, String),
@@ -167,8 +168,11 @@ impl BodyCache {
             self.last.insert(question, Arc::clone(&body)).await;
             Ok(body)
         };
-        self.current
-            .try_get_with_by_ref(version_and_question, make)
+        if let Some(body) = self.current.get(version_and_question).await {
+            return Ok(body);
+        }
+        let body = self.current.try_get_with_by_ref(version_and_question, make);
+        Box::pin(body)
             .await
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }
@@ -179,8 +183,11 @@ impl BodyCache {
         tag: &HeaderValue,
         make: impl Future<Output = Result<Bytes, Problem>>,
     ) -> Result<Bytes, Problem> {
-        self.compressed
-            .try_get_with(tag.clone(), make)
+        if let Some(body) = self.compressed.get(tag).await {
+            return Ok(body);
+        }
+        let body = self.compressed.try_get_with(tag.clone(), make);
+        Box::pin(body)
             .await
             .map_err(|problem: Arc<Problem>| (*problem).clone())
     }

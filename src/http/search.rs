@@ -107,7 +107,7 @@ pub(super) async fn search_names(
 ) -> Result<Response<Body>, Problem> {
     let NameLimit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
-    let body = async {
+    let body = async || {
         let _place = app.writing.admit().await?;
         let data = app
             .store
@@ -119,5 +119,5 @@ pub(super) async fn search_names(
     };
     // A letter in another case is the same question.
     let question = format!("search {:?} {prefix:?} {limit}", query.kinds());
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }

@@ -133,12 +133,12 @@ pub(super) async fn show_series(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let (name, as_of) = (path.name(), query.as_of());
-    let body = async {
+    let body = async || {
         let series = read_series(&app, &name, as_of).await?;
         CachedBody::json(&app.budget, &series)
     };
     let question = format!("series {name} {as_of:?}");
-    app.polled(question, &headers, Box::pin(body)).await
+    app.polled(question, &headers, body).await
 }
 
 /// The prices and the estimates of a model over time, up to a time where one is given.

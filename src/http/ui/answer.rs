@@ -20,16 +20,16 @@ pub(super) async fn page(
     app: &App,
     question: &str,
     headers: &HeaderMap,
-    page: impl Future<Output = Result<Page, Problem>>,
+    page: impl AsyncFnOnce() -> Result<Page, Problem>,
 ) -> Response<Body> {
     let now = app.now();
-    let body = async {
+    let body = async || {
         let _place = app.writing.admit().await?;
-        let document = page.await?.document(now);
+        let document = page().await?.document(now);
         Ok(CachedBody::new(document, HTML, None))
     };
     let question = format!("page of {} {question}", now.strftime("%Y-%m-%d"));
-    match app.polled(question, headers, Box::pin(body)).await {
+    match app.polled(question, headers, body).await {
         Ok(response) => response,
         Err(problem) => of(app, &problem),
     }

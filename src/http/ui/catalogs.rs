@@ -34,7 +34,7 @@ const OLD_HOURS: i64 = 36;
 pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Response<Body> {
     // The age of an import is shown in hours.
     let hour = app.now().as_second() / 3600;
-    answer::page(&app, &format!("catalogs {hour}"), &headers, page(&app)).await
+    answer::page(&app, &format!("catalogs {hour}"), &headers, || page(&app)).await
 }
 
 async fn page(app: &App) -> Result<Page, Problem> {

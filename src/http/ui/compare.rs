@@ -55,7 +55,7 @@ pub(super) async fn show(
     };
     let names = names(&question);
     let refused = OnceLock::new();
-    let page = async {
+    let page = async || {
         if names.len() < 2 || names.len() > MOST {
             let known = known(&app).await?;
             return Ok(document(&names, &too_few_or_many(&names, &known)));

@@ -29,7 +29,7 @@ pub(super) async fn show(
         Err(problem) => return answer::of(&app, &problem),
     };
     let key = format!("truth {question:?}");
-    let page = async { asked(&question).map(page) };
+    let page = async || asked(&question).map(page);
     answer::page(&app, &key, &headers, page).await
 }
 

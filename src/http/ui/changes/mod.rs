@@ -188,7 +188,7 @@ pub(super) async fn show(
     match query.and_then(|Query(parameters)| Question::read(parameters)) {
         Ok(question) => {
             let name = format!("changes {:?}", question.parameters);
-            answer::page(&app, &name, &headers, page(&app, &question)).await
+            answer::page(&app, &name, &headers, || page(&app, &question)).await
         }
         Err(problem) => answer::of(&app, &problem),
     }

@@ -40,7 +40,7 @@ pub(super) async fn show(
     match question {
         Ok(question) => {
             let name = format!("market {question:?}");
-            answer::page(&app, &name, &headers, page(&app, &question)).await
+            answer::page(&app, &name, &headers, || page(&app, &question)).await
         }
         Err(problem) => answer::of(&app, &problem),
     }

@@ -47,11 +47,11 @@ pub(super) async fn show(
 ) -> Response<Body> {
     let name = path.name();
     let asked = format!("model {name} {question:?}");
-    let page = async {
+    let page = async || {
         question.require_known(&["as_of"])?;
         page(&app, question.with("model", &name)).await
     };
-    let response = answer::page(&app, &asked, &headers, Box::pin(page)).await;
+    let response = answer::page(&app, &asked, &headers, page).await;
     if response.status() != StatusCode::NOT_FOUND {
         return response;
     }
@@ -69,12 +69,12 @@ pub(super) async fn show_offer(
     headers: HeaderMap,
 ) -> Response<Body> {
     let asked = format!("offer {provider} {model} {question:?}");
-    let page = async {
+    let page = async || {
         question.require_known(&["as_of"])?;
         let question = question.with("provider", &provider).with("offer", &model);
         page(&app, question).await
     };
-    answer::page(&app, &asked, &headers, Box::pin(page)).await
+    answer::page(&app, &asked, &headers, page).await
 }
 
 /// Everything that the page shows.

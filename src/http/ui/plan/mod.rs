@@ -35,7 +35,7 @@ pub(super) async fn show(
         Err(problem) => return answer::of(&app, &problem),
     };
     let asked = format!("plan {question:?}");
-    let page = async {
+    let page = async || {
         let calculator = calculator(&question)?;
         let form = Form {
             question: &question,

@@ -48,7 +48,7 @@ pub(super) async fn show(
         Err(problem) => return of(&app, &problem),
     };
     let question = format!("try {example:?}");
-    let written = async {
+    let written = async || {
         let filled = match example {
             None => Filled::default(),
             Some(name) => Filled::example(&name).ok_or_else(|| {
