@@ -139,18 +139,18 @@ class Server:
 class Service(Server):
     """`unroof serve` on a database, with the settings that it has by default but for some flags."""
 
-    def __init__(self, database, *flags):
+    def __init__(self, database, *flags, under=()):
         port = free_port()
         place = ["--database-url", database, "--listen", f"127.0.0.1:{port}"]
-        command = [built("unroof"), "serve", *place, "--log", "error", "--stop-notice", "0s", *flags]
+        command = [*under, built("unroof"), "serve", *place, "--log", "error", "--stop-notice", "0s", *flags]
         super().__init__(command, port, "/readyz")
 
 
 class BareAxum(Server):
     """The bare server of `benches/rivals/axum/`."""
 
-    def __init__(self, *arguments):
-        super().__init__([built("bare-axum"), "serve", *arguments], ready="/bytes/1")
+    def __init__(self, *arguments, under=()):
+        super().__init__([*under, built("bare-axum"), "serve", *arguments], ready="/bytes/1")
 
 
 class FastApi(Server):
@@ -164,6 +164,24 @@ class FastApi(Server):
         environment = dict(os.environ, PEER_DATABASE=database)
         command = [RIVALS / "uvicorn", "--app-dir", REPOSITORY / "benches/rivals", "fastapi_peer:app", *flags]
         super().__init__(command, port, f"/rows/{known}", env=environment)
+
+
+def instructions(start, path, headers, times=2000):
+    """Instructions of one request: what callgrind counts for some requests, and for twice as many, on one connection."""
+    if not shutil.which("valgrind"):
+        raise Missing("valgrind")
+    counts = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "counts"
+        for round_ in (1, 2):
+            with start(["valgrind", "--tool=callgrind", f"--callgrind-out-file={file}", "-q"]) as server:
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                with contextlib.closing(connection):
+                    for _ in range(round_ * times):
+                        connection.request("GET", path, headers=headers)
+                        connection.getresponse().read()
+            counts.append(int(re.search(r"^totals: (\d+)", file.read_text(), re.MULTILINE)[1]))
+    return (counts[1] - counts[0]) / times
 
 
 def wrk(url, script="", headers=(), seconds=SECONDS, clients=CLIENTS):

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from benching.programs import CLIENTS, BareAxum, FastApi, Postgres, Service, built, wrk
+from benching.programs import CLIENTS, BareAxum, FastApi, Postgres, Service, built, instructions, wrk
 from benching.rows import REPOSITORY, Missing, Row, at_least, at_most, compared, figure, number, unbounded
 
 SHEET = json.loads((REPOSITORY / "benches/rich_sheet.json").read_text())
@@ -15,6 +15,7 @@ LATEST = "/estimates/latest"
 COLD_ESTIMATES = 30_000
 SUBSCRIBERS = 1000
 CHANGES = 31
+OF_SERVICE, OF_AXUM = "by itself, for each", "bare axum by itself, for each"
 DURABLE = "answer to the change, without subscribers"
 
 
@@ -46,7 +47,15 @@ def beside_axum(path_of, headers=lambda tag: (), rival=lambda size: f"/bytes/{si
 
 
 def not_modified():
-    return beside_axum(lambda _: LATEST, lambda tag: (f"if-none-match: {tag}",), lambda _: "/tagged")
+    figures = beside_axum(lambda _: LATEST, lambda tag: (f"if-none-match: {tag}",), lambda _: "/tagged")
+    with tempfile.TemporaryDirectory() as folder:
+        database = f"sqlite:{folder}/bench.db"
+        with Service(database) as service:
+            service.post("/infer", sheet("model"))
+            known = {"if-none-match": service.get(LATEST)[1]["etag"]}
+        own = instructions(lambda under: Service(database, under=under), LATEST, known)
+    rival = instructions(lambda under: BareAxum(under=under), "/tagged", {"if-none-match": '"a-tag"'})
+    return figures | {OF_SERVICE: figure([own]), OF_AXUM: figure([rival])}
 
 
 def hot_estimate():
@@ -164,7 +173,12 @@ def timed(action):
 
 
 ROWS = [
-    Row("not-modified", f"304 on `{LATEST}`, {CLIENTS} clients", {"bare axum": at_least(0.85)}, not_modified),
+    Row(
+        "not-modified",
+        f"304 on `{LATEST}`, {CLIENTS} clients",
+        {"bare axum": at_least(0.85), OF_SERVICE: unbounded("instructions"), OF_AXUM: unbounded("instructions")},
+        not_modified,
+    ),
     Row("hot-estimate", "hot `GET /estimates/{id}`", {"bare axum": at_least(0.75)}, hot_estimate),
     Row("first-page", f"hot first page of `{LATEST}`", {"bare axum": at_least(0.75)}, first_page),
     Row(

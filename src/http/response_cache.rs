@@ -94,6 +94,8 @@ impl CachedBody {
             response.extensions_mut().insert(size);
         }
         let headers = response.headers_mut();
+        // For those of the layers around it too, so that the map does not grow.
+        headers.reserve(12);
         headers.insert(header::ETAG, self.etag.clone());
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(header::VARY, HeaderValue::from_static("accept"));
