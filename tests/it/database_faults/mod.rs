@@ -102,9 +102,10 @@ async fn assert_recovers(api: &Api) {
         );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+    // Pages that no test has asked for before, and short ones: all are answered in time beside other work.
     let asked = (0..20).map(|number| {
         let api = api.clone();
-        tokio::spawn(async move { api.get(&format!("/estimates?limit={}", number + 1)).await })
+        tokio::spawn(async move { api.get(&format!("/estimates?limit={}", number + 200)).await })
     });
     for reply in asked.collect::<Vec<_>>() {
         let reply = reply.await.unwrap();
