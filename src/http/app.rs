@@ -314,7 +314,7 @@ impl App {
         if is_recent(asked.checked_at) {
             return Ok(());
         }
-        Box::pin(asked.ask(self)).await
+        asked.ask(self).await
     }
 
     /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. A client

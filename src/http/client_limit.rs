@@ -99,7 +99,7 @@ impl Account {
             return Ok(rest);
         };
         let charged = shared.charge(&self.quotas, &self.client, points, self.now, rest);
-        Box::pin(charged).await.inspect_err(|_| {
+        charged.await.inspect_err(|_| {
             self.quotas.give_back(&self.client, points, rest);
         })
     }

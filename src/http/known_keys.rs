@@ -45,7 +45,7 @@ impl Keys {
             return ring;
         }
         let asked_at = Instant::now();
-        let ring = Box::pin(store.key_ring(now)).await;
+        let ring = store.key_ring(now).await;
         self.keep(ring, asked_at)
     }
 

@@ -30,7 +30,8 @@ impl<Database: sqlx::Database> Lease<Database> {
         let connection = if store.is_file_gone() {
             open_connection(pool, store.limits).await?
         } else {
-            pool.acquire().await?
+            // What opens a connection is large, and every caller up to the request's would hold room for it.
+            Box::pin(pool.acquire()).await?
         };
         Ok(Self {
             connection,

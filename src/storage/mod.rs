@@ -360,3 +360,14 @@ pub struct Times {
     /// In force then.
     pub as_of: Option<DbTime>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_that_does_not_begin_may_later_and_a_row_that_is_missing_stays_missing() {
+        assert!(StoreError::from(sqlx::Error::BeginFailed).is_temporary());
+        assert!(!StoreError::from(sqlx::Error::RowNotFound).is_temporary());
+    }
+}
