@@ -29,6 +29,7 @@ def write(rows):
         notes += note(row, result)
     if notes:
         lines += ["", "## Where a goal is not met", "", *notes]
+    lines += ["", "## When each row was measured", "", *measured_at(rows)]
     if TRIED.exists():
         lines += ["", "## What was tried and did not help", "", tried(TRIED.read_text())]
     PAGE.write_text("\n".join(lines).rstrip() + "\n")
@@ -57,14 +58,21 @@ def is_missed(goal, figure):
 
 
 def note(row, result):
-    """Why a row that misses a goal does so, and results that are older than the page."""
+    """Why a row that misses a goal does so."""
     figures = result.get("figures", {})
-    notes = []
     if row.why_not and any(is_missed(goal, figures.get(name)) for name, goal in row.goals.items()):
-        notes.append(f"- `{row.name}`: {row.why_not}")
-    if not row.by_default and "at" in result:
-        notes.append(f"- `{row.name}` was measured on {result['at']} UTC, commit {result['commit']}, in {result['seconds']:,} s.")
-    return notes
+        return [f"- `{row.name}`: {row.why_not}"]
+    return []
+
+
+def measured_at(rows):
+    """The rows of each commit that was measured, the last one first."""
+    results = [kept(row) for row in rows]
+    results = sorted((result for result in results if result), key=lambda result: result["at"], reverse=True)
+    commits = {}
+    for result in results:
+        commits.setdefault(result["commit"], []).append(f"`{result['row']}` ({result['at']}, {result['seconds']:,} s)")
+    return [f"- {commit_}: {', '.join(names)}" for commit_, names in commits.items()]
 
 
 def machine():

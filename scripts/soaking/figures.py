@@ -43,8 +43,8 @@ class Sample:
 class Rest:
     """Memory of one process, the `segment`-th one, while nothing was asked of it."""
 
-    def __init__(self, at, segment, anonymous):
-        self.at, self.segment, self.anonymous = at, segment, anonymous
+    def __init__(self, at, segment, own):
+        self.at, self.segment, self.own = at, segment, own
 
 
 def slope(rests):
@@ -59,7 +59,7 @@ def slope(rests):
         if len(kept) > 1:
             minutes += (kept[-1].at - kept[0].at) / 60
         slopes += [
-            (later.anonymous - earlier.anonymous) / (later.at - earlier.at) * 3600
+            (later.own - earlier.own) / (later.at - earlier.at) * 3600
             for earlier, later in itertools.combinations(kept, 2)
             if later.at - earlier.at >= 60
         ]

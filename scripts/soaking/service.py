@@ -103,11 +103,11 @@ class Service:
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
-    def memory(self):
-        """Resident memory in MiB without files, and all of it."""
+    def memory(self, name):
+        """Memory in MiB: `VmRSS` for all that is resident, `RssAnon` for the process's own, without files."""
         lines = pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         sizes = dict(line.split(":", 1) for line in lines)
-        return tuple(int(sizes[name].split()[0]) / 1024 for name in ("RssAnon", "VmRSS"))
+        return int(sizes[name].split()[0]) / 1024
 
     def open_files(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))

@@ -70,10 +70,10 @@ class World:
         try:
             await asyncio.sleep(REST)
             with contextlib.suppress(OSError, KeyError):
-                anonymous, _ = self.service.memory()
-                self.rests.append(Rest(time.monotonic(), self.service.starts, anonymous))
+                own = self.service.memory("RssAnon")
+                self.rests.append(Rest(time.monotonic(), self.service.starts, own))
                 minutes = (time.monotonic() - self.began) / 60
-                print(f"minute {minutes:.0f}: own memory {anonymous:.1f} MiB at rest", file=sys.stderr, flush=True)
+                print(f"minute {minutes:.0f}: own memory {own:.1f} MiB at rest", file=sys.stderr, flush=True)
         finally:
             self.is_loaded.set()
 
