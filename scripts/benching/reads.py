@@ -200,6 +200,6 @@ ROWS = [
         {"bare axum, broadcast": at_most(1.2), DURABLE: unbounded("ms")},
         stream,
         "the change is durable before it is sent, and bare axum stores nothing; without the time of the answer that the row states, the "
-        "last subscriber would be served within about 1.1 times the time of bare axum.",
+        "last subscriber would be served within 1.2 times the time of bare axum.",
     ),
 ]
