@@ -77,8 +77,10 @@ async fn page(app: &App) -> Result<Page, Problem> {
             h2 { "Refused entries" }
             @for last in &last { (refused(last, &refusals)) }
         }
-        h2 { "Where catalogs disagree" }
-        (disagreements_table(&disagreements))
+        @if !last.is_empty() || !disagreements.is_empty() {
+            h2 { "Where catalogs disagree" }
+            (disagreements_table(&disagreements))
+        }
         @if !imports.is_empty() {
             h2 { "Imports" }
             (runs(&imports[..imports.len().min(SHOWN)]))

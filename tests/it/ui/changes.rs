@@ -61,7 +61,9 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
     on_each_database(async |database| {
         let api = database.api().await;
         let reply = api.get("/ui/catalogs").await;
-        assert!(page(&reply, StatusCode::OK).contains("No catalog was imported yet"));
+        let text = page(&reply, StatusCode::OK);
+        assert!(text.contains("No catalog was imported yet"));
+        assert!(!text.contains("Where catalogs disagree"), "{text}");
         let with = |mode: &str| {
             json!({
                 "acme/good": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 3e-6},
