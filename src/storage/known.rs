@@ -289,7 +289,7 @@ pub(super) async fn load(
         vec![
             recording.sheet_id.into(),
             recording.estimate_id.into(),
-            recording.offer_id().into(),
+            recording.offer_id.into(),
             source.into(),
             DbTime::from(same_sighting_since(work.now)).into(),
             DbTime::from(work.now).into(),

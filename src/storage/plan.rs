@@ -170,7 +170,7 @@ impl Plan {
         let mut touched = work.touched();
         let steps = work.recordings.iter().zip(&plan.steps);
         for (recording, _) in steps.filter(|(_, step)| step.is_other_fit) {
-            let offer_id = recording.offer_id();
+            let offer_id = recording.offer_id;
             let seen = after.entry(offer_id).or_default().seen.iter_mut();
             for seen in seen.filter(|seen| seen.sheet.sheet_id == recording.sheet_id) {
                 seen.sheet = facts(&seen.sheet);
@@ -181,9 +181,9 @@ impl Plan {
         }
         for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
             if let Some(by) = &recording.sighted_by
-                && !known.unchanged.contains(&recording.offer_id())
+                && !known.unchanged.contains(&recording.offer_id)
             {
-                let offer = after.entry(recording.offer_id()).or_default();
+                let offer = after.entry(recording.offer_id).or_default();
                 let before = offer.seen.clone();
                 offer.post(&facts(&recording.facts()), by, recording.observed_at);
                 step.is_sighting = before != offer.seen;
@@ -211,7 +211,7 @@ impl Plan {
         }
         let mut seen_at = BTreeMap::new();
         for recording in &work.recordings {
-            seen_at.insert(recording.offer_id(), recording.observed_at);
+            seen_at.insert(recording.offer_id, recording.observed_at);
         }
         let touched = touched.into_iter();
         for id in touched.filter(|offer| !known.unchanged.contains(offer)) {
@@ -245,7 +245,7 @@ impl Plan {
     /// Names the effects of the sheets that were seen of an offer.
     fn add_effects(&mut self, recordings: &[Recording], offer: &OfferPlan, now: Timestamp) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.sighted_by.is_some() && recording.offer_id() == offer.id {
+            if recording.sighted_by.is_some() && recording.offer_id == offer.id {
                 let periods = &offer.derived.periods;
                 let effect = Effect::of(&recording.facts(), &offer.after, periods, now);
                 step.effect = Some(effect);
@@ -256,7 +256,7 @@ impl Plan {
     /// A sheet that is stated again, and is in force, is so still.
     fn add_repeated(&mut self, recordings: &[Recording], unchanged: &BTreeSet<Uuid>) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.sighted_by.is_some() && unchanged.contains(&recording.offer_id()) {
+            if recording.sighted_by.is_some() && unchanged.contains(&recording.offer_id) {
                 step.effect = Some(Effect::InForce);
             }
         }
@@ -377,7 +377,7 @@ impl Known {
             step.is_update = step.inserts_listing && recording.is_observed;
         } else {
             step.is_update &= recording.is_observed;
-            let periods = self.periods.get(&recording.offer_id());
+            let periods = self.periods.get(&recording.offer_id);
             let mut periods = periods.into_iter().flatten();
             step.is_in_force = periods
                 .any(|stored| stored.period.sheet_id == sheet_id && stored.period.covers(now));

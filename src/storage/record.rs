@@ -96,8 +96,8 @@ impl Store {
                     return Ok(ready.recorded(None));
                 }
                 let mut transaction = session.transaction(self.begin()).await?;
-                // The version is the lock of the writers: from here to the end there are two round trips. A look that
-                // found what was there before is not a new version.
+                // The version is the lock of the writers: from here to the end there are two round trips, and a few more where
+                // the estimates are many. A look that found what was there before is not a new version.
                 let count = if is_empty { 0 } else { ready.count };
                 let mut version = take_numbers(&mut transaction, count).await?;
                 let mut base = version - count;

@@ -113,6 +113,10 @@ pub struct Recording {
     pub sheet: PriceSheet,
     /// Id of its content.
     pub sheet_id: Uuid,
+    /// Id of its offer.
+    pub offer_id: Uuid,
+    /// Facts of the sheet for the history of its offer, apart from whether it fits a machine.
+    pub facts: SheetFacts,
     /// author/model under which it is found.
     pub canonical_model: Option<String>,
     /// Time at which the sheet was seen.
@@ -174,8 +178,11 @@ impl Recording {
     /// A sheet with the estimate that is listed for it.
     #[must_use]
     pub fn new(sheet: PriceSheet, observed_at: Timestamp, estimate_id: Uuid) -> Self {
+        let sheet_id = sheet.id().0;
         Self {
-            sheet_id: sheet.id().0,
+            sheet_id,
+            offer_id: offer_id(&sheet.provider, &sheet.model, &sheet.region),
+            facts: SheetFacts::new(&sheet, sheet_id, false),
             canonical_model: model_of(&sheet, observed_at),
             sheet,
             observed_at: stored(observed_at),
@@ -189,27 +196,18 @@ impl Recording {
         }
     }
 
-    /// The offer.
-    #[must_use]
-    pub fn offer_id(&self) -> Uuid {
-        offer_id(&self.sheet.provider, &self.sheet.model, &self.sheet.region)
-    }
-
     /// The source whose clients may send the sheet twice; empty where the sheet was seen at a stated time.
     pub(super) fn repeatable_source(&self) -> &str {
         let seen_now = self.sighted_by.as_ref().filter(|by| by.is_now);
         seen_now.map_or("", |by| &by.source)
     }
 
-    /// Whether the sheet has an estimate of its own; false for a duplicate.
-    pub(super) fn is_drawn_from(&self, estimate_id: Uuid) -> bool {
-        self.estimate_id == estimate_id && self.listing.duplicate_of().is_none()
-    }
-
     /// Facts of the sheet for the history of its offer.
     pub(super) fn facts(&self) -> SheetFacts {
-        let is_misfit = self.is_misfit().unwrap_or_default();
-        SheetFacts::new(&self.sheet, self.sheet_id, is_misfit)
+        SheetFacts {
+            is_misfit: self.is_misfit().unwrap_or_default(),
+            ..self.facts.clone()
+        }
     }
 
     /// Whether it fits no machine, by a check of its own or its estimate without stated assumptions; none where it was

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, QueryBuilder, Sqlite};
+use sqlx::{Arguments, FromRow, QueryBuilder, Sqlite};
 
 use super::StoreError;
 use super::value::{Kind, Value};
@@ -59,13 +59,20 @@ impl Piece {
     /// The statement with the rows as arrays, of which the first is the parameter after `used`.
     fn with_arrays(&self, used: usize) -> String {
         let (before, after) = self.around_rows();
-        let arrays = self.columns.iter().enumerate();
-        let arrays = arrays.map(|(index, kind)| format!("${}::{}", used + index + 1, kind.array()));
-        let names = (1..=self.columns.len()).map(|number| format!("column{number}"));
+        // In the list of a SELECT, the server makes the rows one by one: after FROM, it would write them to a file first where they
+        // are long.
+        let columns = (1..).zip(self.columns);
+        let columns = columns.map(|(number, kind)| {
+            format!(
+                "unnest(${}::{}) AS column{number}",
+                used + number,
+                kind.array()
+            )
+        });
+        let columns: Vec<String> = columns.collect();
         format!(
-            "{before} FROM unnest({}) AS given ({}) {after}",
-            arrays.collect::<Vec<_>>().join(", "),
-            names.collect::<Vec<_>>().join(", "),
+            "{before} FROM (SELECT {}) AS given {after}",
+            columns.join(", ")
         )
     }
 
@@ -124,6 +131,8 @@ impl Statement {
     /// The columns of the rows of all pieces, each as an array.
     pub(super) fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
         let mut arguments = PgArguments::default();
+        let values = rows.iter().flatten().flatten();
+        arguments.reserve(0, values.map(Value::size).sum());
         for (piece, rows) in self.pieces.iter().zip(rows) {
             for (index, kind) in piece.columns.iter().enumerate() {
                 let column = rows.iter().map(|row| &row[index]);

@@ -96,6 +96,16 @@ kinds! {
     Bytes(Vec<u8>) in "bytea[]" from Vec<u8>;
 }
 
+impl Value<'_> {
+    /// Bytes in an array of PostgreSQL, with their length, at most.
+    pub(super) fn size(&self) -> usize {
+        4 + match self {
+            Self::Text(Some(text)) => text.len(),
+            _ => 16,
+        }
+    }
+}
+
 /// Type of a value that does not say its own; every value does.
 impl<D: Database> Type<D> for Value<'_>
 where

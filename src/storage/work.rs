@@ -62,7 +62,7 @@ impl Work {
 
     /// The offers that it is about.
     pub(super) fn offers(&self) -> BTreeSet<Uuid> {
-        let recorded = self.recordings.iter().map(Recording::offer_id);
+        let recorded = self.recordings.iter().map(|recording| recording.offer_id);
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();
@@ -78,7 +78,7 @@ impl Work {
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();
-        let seen = seen.map(Recording::offer_id);
+        let seen = seen.map(|recording| recording.offer_id);
         let mut once = BTreeSet::new();
         let touched = seen.chain(listed).chain(acted).chain(again);
         touched.filter(|offer| once.insert(*offer)).collect()
@@ -87,15 +87,15 @@ impl Work {
     /// Offers of which it only states again what was stated a moment ago. `repeated` has such pairs of offer and sheet.
     pub(super) fn unchanged(&self, repeated: &BTreeSet<(Uuid, Uuid)>) -> BTreeSet<Uuid> {
         let is_repeated =
-            |recording: &&Recording| repeated.contains(&(recording.offer_id(), recording.sheet_id));
+            |recording: &&Recording| repeated.contains(&(recording.offer_id, recording.sheet_id));
         let (same, new): (Vec<&Recording>, Vec<&Recording>) =
             self.recordings.iter().partition(is_repeated);
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();
-        let new = new.into_iter().map(Recording::offer_id);
+        let new = new.into_iter().map(|recording| recording.offer_id);
         let changed: BTreeSet<Uuid> = new.chain(listed).chain(acted).chain(again).collect();
-        let same = same.into_iter().map(Recording::offer_id);
+        let same = same.into_iter().map(|recording| recording.offer_id);
         same.filter(|offer| !changed.contains(offer)).collect()
     }
 
@@ -113,7 +113,7 @@ impl Work {
     pub(super) fn providers(&self) -> BTreeMap<Uuid, String> {
         let recorded = self.recordings.iter();
         let recorded =
-            recorded.map(|recording| (recording.offer_id(), recording.sheet.provider.clone()));
+            recorded.map(|recording| (recording.offer_id, recording.sheet.provider.clone()));
         let listed = self.listed.iter();
         let listed = listed.map(|offer| (offer.offer_id, offer.provider.clone()));
         recorded.chain(listed).collect()

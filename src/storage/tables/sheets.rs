@@ -12,7 +12,6 @@ use crate::storage::recording::{EstimateRecord, Recording};
 use crate::storage::rows::{Piece, Rows};
 use crate::storage::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use unroof_core::catalog::model_key;
-use unroof_core::sheet::compare::Cells;
 use unroof_core::sheet::{Limits, RateCell};
 use unroof_core::units::Decimal;
 
@@ -28,7 +27,7 @@ impl<'a> Writing<'a> {
             vec![
                 recording.sheet_id.into(),
                 number.into(),
-                recording.offer_id().into(),
+                recording.offer_id.into(),
                 model_key(&sheet.model).into(),
                 (&sheet.provider).into(),
                 (&sheet.model).into(),
@@ -43,13 +42,13 @@ impl<'a> Writing<'a> {
                 price(|rate| rate.cache_read.as_ref()).into(),
                 checksum(document).into(),
                 document.into(),
-                sheet.tariff_id().into(),
+                recording.facts.tariff_id.into(),
                 self.plan.misfits.contains(&recording.sheet_id).into(),
                 (!self.plan.questions.contains(&recording.sheet_id)).into(),
                 sheet.retires_at.into(),
                 sheet.status.as_ref().map(status_name).into(),
                 (sheet.limits != Limits::default()).into(),
-                Cells::of(sheet).to_text().into(),
+                recording.facts.cells.to_text().into(),
             ]
         };
         self.with(|step| step.sheet == SheetStep::Insert)
@@ -107,12 +106,14 @@ impl<'a> Writing<'a> {
 
     /// The sheets of new estimates.
     pub(super) fn estimate_sheets(&self) -> Rows<'a> {
-        let mut drawn = BTreeSet::new();
-        for (_, estimate) in self.new_estimates() {
-            let of_it = |recording: &&Recording| recording.is_drawn_from(estimate.id);
-            let sheets = self.recordings.iter().filter(of_it);
-            drawn.extend(sheets.map(|recording| (estimate.id, recording.sheet_id)));
-        }
+        let new: BTreeSet<Uuid> = self.new_estimates().map(|(_, new)| new.id).collect();
+        let is_drawn_from = |recording: &&Recording| {
+            recording.listing.duplicate_of().is_none() && new.contains(&recording.estimate_id)
+        };
+        let drawn = self.recordings.iter().filter(is_drawn_from);
+        let drawn: BTreeSet<(Uuid, Uuid)> = drawn
+            .map(|recording| (recording.estimate_id, recording.sheet_id))
+            .collect();
         let row = |(estimate, sheet): (Uuid, Uuid)| vec![estimate.into(), sheet.into()];
         drawn.into_iter().map(row).collect()
     }
@@ -124,7 +125,7 @@ impl<'a> Writing<'a> {
             vec![
                 number.into(),
                 recording.estimate_id.into(),
-                place.of.map(Recording::offer_id).into(),
+                place.of.map(|of| of.offer_id).into(),
                 place.of.map(|of| of.sheet_id).into(),
                 recording.listing.duplicate_of().into(),
                 place.provider.into(),
