@@ -12,9 +12,14 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use tikv_jemallocator::Jemalloc;
 use unroof::storage::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
 use unroof_core::estimate::{Format, infer, read_request};
 use uuid::Uuid;
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 const SHEET: &str = include_str!("rich_sheet.json");
 
