@@ -132,7 +132,7 @@ impl SoundEstimate {
                 let document = serde_json::to_string(&answer).expect("an answer serialises");
                 let record = EstimateRecord::new(&answer, document);
                 let calibration_id = estimator.calibration_id();
-                Drawn::of_answer(pool, calibration_id, &record.numbers, &record.document)
+                Drawn::of_answer(pool, calibration_id, &record.numbers, &record.document.text)
             }
             _ => None,
         };

@@ -18,13 +18,23 @@ pub(super) struct StoredDocument {
     pub(super) checksum: Vec<u8>,
 }
 
-/// A document that matches its checksum.
+/// A document with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// The text.
     pub text: String,
     /// The first half of its SHA-256.
     pub checksum: Vec<u8>,
+}
+
+impl Document {
+    /// A text with its checksum.
+    pub(super) fn new(text: String) -> Self {
+        Self {
+            checksum: checksum(&text),
+            text,
+        }
+    }
 }
 
 impl StoredDocument {

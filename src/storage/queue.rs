@@ -93,7 +93,7 @@ impl Waiting {
     fn size(&self) -> usize {
         let recordings = self.recordings.iter();
         let estimates = recordings.filter_map(|recording| recording.estimate.as_ref());
-        estimates.map(|estimate| estimate.document.len()).sum()
+        estimates.map(|estimate| estimate.document.text.len()).sum()
     }
 }
 

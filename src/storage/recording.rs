@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::checksum::Document;
 use super::effect::Effect;
 use super::offers::{SheetFacts, SightedBy, stored};
 use unroof_core::catalog::{model_of, offer_id};
@@ -53,7 +54,7 @@ pub struct EstimateRecord {
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
     /// The serialised answer.
-    pub document: String,
+    pub document: Document,
 }
 
 impl EstimateRecord {
@@ -69,7 +70,7 @@ impl EstimateRecord {
             is_misfit: answer.joint.misfit.flagged,
             numbers: serde_json::to_string(&ListRow::new(answer))
                 .expect("a row of numbers serialises"),
-            document,
+            document: Document::new(document),
         }
     }
 }

@@ -51,7 +51,10 @@ impl CheckedEstimate {
     pub fn differences(&self, again: &EstimateRecord) -> Vec<&'static str> {
         let parts = [
             ("its id", self.id == again.id),
-            ("its document", self.document.document == again.document),
+            (
+                "its document",
+                self.document.document == again.document.text,
+            ),
             ("its row of numbers", self.has_numbers_of(&again.numbers)),
             (
                 "its number of readings",

@@ -97,8 +97,8 @@ impl<'a> Writing<'a> {
                 estimate.readings_defined.into(),
                 estimate.conflicts.into(),
                 (&estimate.numbers).into(),
-                checksum(&estimate.document).into(),
-                (&estimate.document).into(),
+                estimate.document.checksum.clone().into(),
+                (&estimate.document.text).into(),
             ]
         };
         self.new_estimates().map(row).collect()
