@@ -292,12 +292,14 @@ impl<'a> Query<'a> {
             .value(at)
     }
 
-    /// The same, for times not before the last recorded time of the offer.
+    /// The same, for times not before the last recorded time of the offer. SQLite reads that time for each period that is not over,
+    /// from all periods of the offer: what is over is left out first.
     pub(super) fn in_force_as_recorded(self, at: DbTime) -> Self {
-        self.text(" (starts_at <= recorded_at OR starts_at <= ")
+        self.text(" until > ")
             .value(at)
-            .text(") AND until > recorded_at AND until > ")
+            .text(" AND until > recorded_at AND (starts_at <= ")
             .value(at)
+            .text(" OR starts_at <= recorded_at)")
     }
 
     /// The end of the query.

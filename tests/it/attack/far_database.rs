@@ -107,10 +107,9 @@ async fn prices_that_come_into_force_are_made_known_in_three_round_trips_under_t
         let prepared = Prepared::new();
         let to_come: Vec<Recording> = (0..40)
             .map(|number| {
-                let mut recording = prepared.of(&format!("m-{number}"));
-                recording.sheet.valid_from = Some("2026-12-01T00:00:00Z".parse().unwrap());
-                recording.sheet_id = recording.sheet.id().0;
-                recording
+                let mut sheet = prepared.of(&format!("m-{number}")).sheet;
+                sheet.valid_from = Some("2026-12-01T00:00:00Z".parse().unwrap());
+                prepared.with(sheet)
             })
             .collect();
         let before = store.record(&to_come).await.unwrap().version.unwrap();

@@ -11,6 +11,7 @@ pub(crate) mod webhooks;
 use jiff::Timestamp;
 use unroof::storage::{EstimateRecord, Recording, SightedBy, Store};
 use unroof_core::estimate::{Format, infer, read_request};
+use unroof_core::sheet::PriceSheet;
 
 use crate::support::{NOW, sheet_of};
 
@@ -32,10 +33,19 @@ impl Prepared {
     }
 
     pub(crate) fn of(&self, model: &str) -> Recording {
-        let mut recording = self.0.clone();
-        model.clone_into(&mut recording.sheet.model);
-        recording.sheet_id = recording.sheet.id().0;
-        recording
+        let mut sheet = self.0.sheet.clone();
+        model.clone_into(&mut sheet.model);
+        self.with(sheet)
+    }
+
+    pub(crate) fn with(&self, sheet: PriceSheet) -> Recording {
+        let prepared = self.0.clone();
+        Recording {
+            canonical_model: prepared.canonical_model,
+            sighted_by: prepared.sighted_by,
+            estimate: prepared.estimate,
+            ..Recording::new(sheet, prepared.observed_at, prepared.estimate_id)
+        }
     }
 
     /// Records models in one transaction, again and again until it is done.
