@@ -285,13 +285,15 @@ def greedy(world):
 
 
 async def hold(world, beginning, piece, pause, is_over):
-    """Holds slow connections, one after the other: a beginning, then a piece after every pause."""
+    """Holds slow connections, one after the other: a beginning, then a piece after every pause. A rest ends them, since the answers
+    that they read slowly are held in memory."""
     while not is_over():
+        await world.is_loaded.wait()
         with contextlib.suppress(OSError, EOFError):
             reader, output = await asyncio.open_connection(HOST, world.service.port)
             try:
                 output.write(beginning)
-                while not is_over() and not reader.at_eof():
+                while world.is_loaded.is_set() and not is_over() and not reader.at_eof():
                     with contextlib.suppress(asyncio.TimeoutError):
                         await asyncio.wait_for(reader.read(16), pause)
                     output.write(piece)
