@@ -1,11 +1,6 @@
-"""`docs/BENCHMARKS.md`: the table of all rows from their last results, the machine, and what did not help."""
+"""`docs/BENCHMARKS.md`: the table of all rows from their last results, where and when, and what did not help."""
 
-import os
-import pathlib
-import platform
 import re
-import shutil
-import subprocess
 
 from benching.rows import REPOSITORY, commit, kept, number, today
 
@@ -20,7 +15,7 @@ least five times, the median with the lowest and the highest. `benches/rivals/in
 
 
 def write(rows):
-    lines = [HEAD, machine(), "", "| row | what | compared with | goal | measured | met |", "|---|---|---|---|---|---|"]
+    lines = [HEAD, f"Written on {today()} UTC at commit {commit()}.", "", "| row | what | compared with | goal | measured | met |", "|---|---|---|---|---|---|"]
     notes = []
     for row in rows:
         result = kept(row) or {"failed": f"run `just bench {row.name}`"}
@@ -29,7 +24,7 @@ def write(rows):
         notes += note(row, result)
     if notes:
         lines += ["", "## Where a goal is not met", "", *notes]
-    lines += ["", "## When each row was measured", "", *measured_at(rows)]
+    lines += ["", "## Where and when each row was measured", "", *measured_at(rows)]
     if TRIED.exists():
         lines += ["", "## What was tried and did not help", "", tried(TRIED.read_text())]
     PAGE.write_text("\n".join(lines).rstrip() + "\n")
@@ -66,41 +61,16 @@ def note(row, result):
 
 
 def measured_at(rows):
-    """The rows of each commit that was measured, the last one first."""
+    """The rows of each machine and commit, the last one first."""
     results = [kept(row) for row in rows]
     results = sorted((result for result in results if result), key=lambda result: result["at"], reverse=True)
-    commits = {}
-    for result in results:
-        commits.setdefault(result["commit"], []).append(f"`{result['row']}` ({result['at']}, {result['seconds']:,} s)")
-    return [f"- {commit_}: {', '.join(names)}" for commit_, names in commits.items()]
-
-
-def machine():
-    """The machine and the programs, without its name."""
-    processor = re.search(r"model name\s*:\s*(.+)", pathlib.Path("/proc/cpuinfo").read_text())
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
-    parts = [
-        f"{os.cpu_count()} cores ({processor[1].strip() if processor else platform.machine()})",
-        f"{memory:.0f} GB of memory",
-        f"Linux {platform.release().split('-')[0]}",
-        version([shutil.which("rustc"), "--version"], r"rustc [\d.]+"),
-        version([postgres(), "--version"], r"PostgreSQL\)? [\d.]+").replace(")", ""),
-    ]
-    parts = [part for part in parts if part]
-    return f"Measured on {', '.join(parts)}. Written on {today()} UTC at commit {commit()}."
-
-
-def postgres():
-    folder = os.environ.get("UNROOF_TEST_POSTGRES_BIN")
-    return folder and f"{folder}/postgres"
-
-
-def version(command, pattern):
-    if not command[0]:
-        return ""
-    printed = subprocess.run(command, capture_output=True, text=True).stdout
-    found = re.search(pattern, printed)
-    return found[0] if found else ""
+    lines = []
+    for machine in dict.fromkeys(result["machine"] for result in results):
+        own, commits = [result for result in results if result["machine"] == machine], {}
+        for result in own:
+            commits.setdefault(result["commit"], []).append(f"`{result['row']}` ({result['at']}, {result['seconds']:,} s)")
+        lines += ["", f"On {machine}:", "", *(f"- {commit_}: {', '.join(names)}" for commit_, names in commits.items())]
+    return lines[1:]
 
 
 def tried(text):

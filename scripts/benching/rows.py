@@ -9,6 +9,8 @@ import subprocess
 import time
 from collections.abc import Callable
 
+from benching.machine import machine
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "target" / "bench"
 PAIRS = 5
@@ -114,7 +116,7 @@ def run_row(row):
         result = {"missing": str(missing)}
     except (AssertionError, OSError, RuntimeError, subprocess.SubprocessError) as error:
         result = {"failed": f"{type(error).__name__}: {error}".splitlines()[0]}
-    result |= {"row": row.name, "seconds": round(time.monotonic() - began), "at": today(), "commit": commit()}
+    result |= {"row": row.name, "seconds": round(time.monotonic() - began), "at": today(), "commit": commit(), "machine": machine()}
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{row.name}.json").write_text(json.dumps(result, indent=2) + "\n")
     return result

@@ -69,17 +69,21 @@ def recorded(database):
 
 
 def recording_postgres():
-    database = tables = None
+    database, tables, spent = None, None, []
 
     def ours():
         nonlocal database, tables
         database = Postgres("bench_recording")
+        before = database.processor_seconds()
         rate = recorded(database.url)
+        spent.append((database.processor_seconds() - before) * 1e3 / RECORDED)
         tables = staged(database)
         return rate
 
     rivals = {OF_PGBENCH: lambda: inserted(database, tables), BARE: lambda: inserted(database, tables, is_bare=True)}
-    return compared(ours, rivals, "estimates a second")
+    figures = compared(ours, rivals, "estimates a second")
+    size = int(database.sql("SELECT avg(length(document))::bigint FROM bare.estimates"))
+    return figures | {OF_POSTGRES: figure(spent, f"a document has {size / 1e3:.0f} kB")}
 
 
 def staged(database):
@@ -192,8 +196,11 @@ ROWS = [
     Row(
         "recording-postgres",
         f"durable recording of ready estimates on PostgreSQL, {BATCH} at once",
-        {OF_PGBENCH: at_least(0.6), BARE: unbounded()},
+        {OF_PGBENCH: at_least(0.6), BARE: unbounded(), OF_POSTGRES: unbounded("ms")},
         recording_postgres,
+        "the processor time of PostgreSQL, which the row states, is nearly all of the time: without any of the service, the ratio would be "
+        "0.44. It gets each document from the client and copies it several times before it compresses it, while the rival's rows are in "
+        "the server already.",
     ),
     Row(
         "recording-sqlite",
