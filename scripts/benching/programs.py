@@ -70,6 +70,12 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def processor_seconds(process):
+    """Processor time of a process so far, with that of its children that have ended."""
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
 class Server:
     """A process that serves HTTP at an address of this machine."""
 
@@ -225,13 +231,12 @@ class Postgres:
 
     def processor_seconds(self):
         """Processor time of all processes of PostgreSQL so far, with those that have ended."""
-        ticks = 0
-        for file in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        seconds = 0.0
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                name, fields = file.read_text().rsplit(")", 1)
-                if name.endswith("(postgres"):
-                    ticks += sum(map(int, fields.split()[11:15]))
-        return ticks / os.sysconf("SC_CLK_TCK")
+                if (process / "comm").read_text().strip() == "postgres":
+                    seconds += processor_seconds(process.name)
+        return seconds
 
     def sql(self, text):
         return self._run("psql", self.url, "-f", "-", input=text)
