@@ -12,12 +12,15 @@ use crate::storage::{Store, StoreError};
 /// Time for which the keys in memory count as current: a revoked key is refused on every replica within this time.
 const KEYS_FRESH_FOR: Duration = Duration::from_millis(500);
 
+/// Time for which a request waits for the keys to be read again, before it is answered with those in memory.
+const LONGEST_WAIT: Duration = Duration::from_millis(300);
+
 /// The keys in memory.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     known: RwLock<Known>,
     /// Held while they are read, so that the requests that wait share the outcome.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
 }
 
 #[derive(Debug, Default)]
@@ -27,26 +30,61 @@ struct Known {
 }
 
 impl Keys {
-    /// The keys that are not revoked, at most half a second old. While the database is unreachable, those that were known
-    /// last: no key can be revoked meanwhile.
+    /// The keys that are not revoked, at most half a second old. While the database is unreachable or slow, those that were
+    /// known last: no request waits long for it.
     ///
     /// # Errors
     /// The database was never reached.
     pub(super) async fn ring(
-        &self,
+        self: &Arc<Self>,
         store: &Store,
         now: Timestamp,
     ) -> Result<Arc<KeyRing>, StoreError> {
         if let Some(ring) = self.current() {
             return ring;
         }
-        let _turn = self.turn.lock().await;
+        let reading = self.read_again(store, now);
+        let Some(last) = self.last() else {
+            return reading.await;
+        };
+        match tokio::time::timeout(LONGEST_WAIT, reading).await {
+            Ok(ring) => ring,
+            Err(_) => {
+                // The next requests need not wait as well.
+                self.note(Instant::now());
+                Ok(last)
+            }
+        }
+    }
+
+    /// Reads the keys in a task of its own, so that a request that waits no longer does not end it.
+    async fn read_again(
+        self: &Arc<Self>,
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<Arc<KeyRing>, StoreError> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
         if let Some(ring) = self.current() {
             return ring;
         }
-        let asked_at = Instant::now();
-        let ring = store.key_ring(now).await;
-        self.keep(ring, asked_at)
+        let (keys, store) = (Arc::clone(self), store.clone());
+        let reading = tokio::spawn(async move {
+            let _turn = turn;
+            let asked_at = Instant::now();
+            let ring = store.key_ring(now).await;
+            keys.keep(ring, asked_at)
+        });
+        reading.await.unwrap_or(Err(StoreError::Away))
+    }
+
+    fn last(&self) -> Option<Arc<KeyRing>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.ring.clone()
+    }
+
+    fn note(&self, asked_at: Instant) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.asked_at = Some(asked_at);
     }
 
     /// The keys, if they were asked for a moment ago; an error if there was no answer then, and never before.
@@ -64,14 +102,18 @@ impl Keys {
         asked_at: Instant,
     ) -> Result<Arc<KeyRing>, StoreError> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.asked_at = Some(asked_at);
         match ring {
             Ok(ring) => {
                 let ring = Arc::new(ring);
+                known.asked_at = Some(asked_at);
                 known.ring = Some(Arc::clone(&ring));
                 Ok(ring)
             }
-            Err(error) => known.ring.clone().ok_or(error),
+            Err(error) => {
+                // A failure may take long: those that waited must not each wait for the database in turn.
+                known.asked_at = Some(Instant::now());
+                known.ring.clone().ok_or(error)
+            }
         }
     }
 

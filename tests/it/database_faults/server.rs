@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use sqlx::{Connection, PgConnection};
+use unroof::access::{Access, Scope};
 use unroof::storage::StoreLimits;
 
 use super::cluster::Cluster;
-use super::{assert_recovers, assert_stale, assert_unavailable, replica};
+use super::{app, assert_recovers, assert_stale, assert_unavailable, replica, soon};
+use crate::access::key;
 use crate::server::{Server, client, get};
-use crate::support::sheet_of;
+use crate::support::{Api, sheet_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_server_costs_no_more_than_an_unreachable_one() {
@@ -27,6 +29,46 @@ async fn a_frozen_server_costs_no_more_than_an_unreachable_one() {
     assert_stale(&api, "/estimates", &known).await;
     cluster.signal("-CONT");
     assert_recovers(&api).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_server_is_frozen_callers_with_keys_get_what_was_read_before() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let (app, store) = app(&cluster.url(), StoreLimits::default()).await;
+    store.migrate().await.unwrap();
+    let bearer = format!("Bearer {}", key(&store, "reader", Scope::Read).await);
+    let access = Access {
+        requires_keys: true,
+        ..Access::default()
+    };
+    let api = Api::new(app.allowing(access));
+    let ask = |path: &'static str| {
+        let (api, bearer) = (api.clone(), bearer.clone());
+        tokio::spawn(async move {
+            let headers = [("authorization", bearer.as_str())];
+            soon(api.ask(Method::GET, path, &headers)).await
+        })
+    };
+    assert_eq!(ask("/estimates").await.unwrap().status, StatusCode::OK);
+    cluster.signal("-STOP");
+    // The keys in memory are half a second old then.
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let asked: Vec<_> = (0..16)
+        .map(|number| {
+            ask(if number % 2 == 0 {
+                "/estimates"
+            } else {
+                "/healthz"
+            })
+        })
+        .collect();
+    for reply in asked {
+        let reply = reply.await.unwrap();
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+    }
+    cluster.signal("-CONT");
 }
 
 #[tokio::test(flavor = "multi_thread")]
