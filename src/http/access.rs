@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -12,6 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
+use tokio::time::{Instant, Interval, interval_at};
 
 use super::App;
 use super::client_limit::{self, Account};
@@ -23,6 +25,9 @@ use crate::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Sc
 
 /// The name of the cookie of a signed-in browser.
 pub(super) const SESSION: &str = "unroof_session";
+
+/// Interval at which the key of a stream is looked for. With the age of the keys in memory it is within a second.
+const BETWEEN_CHECKS: Duration = Duration::from_millis(400);
 
 /// A route, or several methods of one, with the scope that it needs; none for probes, and texts that are the same on every
 /// service.
@@ -200,6 +205,19 @@ impl App {
         })
     }
 
+    /// The key by which a caller was let in; none if it was let in without one.
+    pub(super) async fn held_key(&self, headers: &HeaderMap) -> Option<HeldKey> {
+        let (Sent::Bearer(text) | Sent::Cookie(text)) = sent(headers)? else {
+            return None;
+        };
+        let is_held = self.access.requires_keys && self.key(text).await.is_ok();
+        is_held.then(|| HeldKey {
+            app: self.clone(),
+            text: text.to_owned(),
+            checks: interval_at(Instant::now() + BETWEEN_CHECKS, BETWEEN_CHECKS),
+        })
+    }
+
     /// The key with this text.
     ///
     /// # Errors
@@ -208,6 +226,29 @@ impl App {
         let ring = self.keys.ring(&self.store, self.now()).await?;
         let found = ring.find(text, self.now()).cloned();
         found.map_err(refused_key)
+    }
+}
+
+/// The key of a caller that is sent an answer for a long time.
+#[derive(Debug)]
+pub(super) struct HeldKey {
+    app: App,
+    text: String,
+    checks: Interval,
+}
+
+/// Waits until a key is revoked or expires; for ever without one.
+pub(super) async fn refusal_of(key: &mut Option<HeldKey>) {
+    let Some(key) = key else {
+        return std::future::pending().await;
+    };
+    loop {
+        key.checks.tick().await;
+        let found = key.app.key(&key.text).await;
+        // Without the database no key is revoked.
+        if found.is_err_and(|problem| problem.is_of(UNAUTHORIZED)) {
+            return;
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use super::meters::Meters;
 use super::metrics::Metrics;
 use super::model_link::ModelLink;
 use super::observation::Observation;
+use super::places::Places;
 use super::problem::{INTERNAL, Problem};
 use super::quota::Quotas;
 use super::refusals::Refusals;
@@ -29,7 +30,7 @@ use super::response_cache::{BodyCache, CachedBody, prefers_csv};
 use super::shared_quota::SharedQuotas;
 use super::watchlist::Watchlist;
 use super::workers::Workers;
-use crate::access::Access;
+use crate::access::{Access, Client};
 use crate::clock::Clock;
 use crate::import::Priority::{Long, Normal};
 use crate::jobs::egress::Names;
@@ -92,6 +93,8 @@ pub struct Shared {
     pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
     pub(super) line_readers: Arc<Semaphore>,
+    /// Streams of each client; none where clients are not limited.
+    pub(super) stream_places: Option<Places<Client>>,
 }
 
 impl Deref for App {
@@ -137,6 +140,8 @@ const WRITTEN_AT_ONCE: usize = 8;
 const LONG_AT_ONCE: usize = 1;
 /// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
 const MAX_LINE_READERS: usize = 4;
+/// The part of all change streams that one client may have: a quarter.
+const STREAM_SHARES: usize = 4;
 /// Densities in memory, of about 100 kB each.
 const DENSITIES_KEPT: u64 = 64;
 /// Part of the response cache that is for answers to sheets that are sent again.
@@ -231,6 +236,9 @@ impl App {
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
+            stream_places: limits
+                .client
+                .map(|_| Places::new((limits.streams / STREAM_SHARES).max(1))),
             limits: Arc::new(limits),
         }))
     }

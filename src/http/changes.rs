@@ -16,13 +16,17 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::ToSchema;
 
+use super::access::refusal_of;
 use super::app::App;
 use super::change_query::filtered_query;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
+use super::manners::CLIENT;
 use super::page::{FieldNames, Limit, ListItem, PageRequest, WrittenRows, next_link};
-use super::problem::{Problem, UNREADABLE};
+use super::places::{Place, TooMany};
+use super::problem::{LIMITED, Problem, UNREADABLE};
 use super::since::Since;
+use crate::access::Client;
 use crate::jobs::{News, PAGE, PAUSE};
 use crate::storage::{ChangeFilter, ChangeRow};
 
@@ -123,7 +127,7 @@ filtered_query! {
 ///
 /// One event per change: `id` is its position, `event` its kind, `data` the row as JSON. A client that reconnects with the
 /// header `Last-Event-ID`, as browsers do by themselves, continues where it was; the filter is that of the new request.
-/// Comments keep an idle stream open. The stream ends when the service stops.
+/// Comments keep an idle stream open. The stream ends when the service stops, or when the key of its client is revoked or expires.
 #[utoipa::path(
     get,
     path = "/changes/stream",
@@ -143,6 +147,8 @@ pub(super) async fn stream_changes(
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
     app.check_running()?;
+    let key = app.held_key(&headers).await;
+    let own_place = own_place(&app)?;
     // Subscribed before the position is read, so that no change is lost.
     let (place, news) = app
         .jobs
@@ -162,15 +168,34 @@ pub(super) async fn stream_changes(
         is_behind: since.is_some(),
         backlog: VecDeque::new(),
         is_begun: false,
-        _place: place,
+        _places: (place, own_place),
     };
-    let events = stream::unfold(changes, async |mut changes| {
-        let event = changes.next_until_stopped().await?;
-        Some((Ok::<_, Infallible>(event), changes))
+    let events = stream::unfold((changes, key), async |(mut changes, mut key)| {
+        let event = tokio::select! {
+            biased;
+            () = refusal_of(&mut key) => None,
+            event = changes.next_until_stopped() => event,
+        };
+        Some((Ok::<_, Infallible>(event?), (changes, key)))
     });
     let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
     // Turns off response buffering in proxies.
     Ok(([("x-accel-buffering", "no")], sent).into_response())
+}
+
+/// A place among the streams of the client, so that one client cannot have all streams.
+fn own_place(app: &App) -> Result<Option<Place<Client>>, Problem> {
+    let client = CLIENT.try_with(Clone::clone);
+    let (Some(places), Ok(client)) = (&app.stream_places, client) else {
+        return Ok(None);
+    };
+    places.take(client).map(Some).map_err(|TooMany| {
+        Problem::new(
+            LIMITED,
+            "this client has as many streams as one client may have",
+        )
+        .hint("end one of its streams first, or read several filters from one stream")
+    })
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
@@ -198,7 +223,7 @@ struct ChangeStream {
     is_behind: bool,
     backlog: VecDeque<News>,
     is_begun: bool,
-    _place: OwnedSemaphorePermit,
+    _places: (OwnedSemaphorePermit, Option<Place<Client>>),
 }
 
 impl ChangeStream {

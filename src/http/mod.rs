@@ -52,6 +52,7 @@ mod openapi;
 mod page;
 mod peer;
 mod per_address;
+mod places;
 mod plan;
 mod price_sheets;
 mod problem;

@@ -1,34 +1,25 @@
 //! Connections by the address of their other end.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::peer::Peer;
+use super::places::{Place, Places, TooMany};
 use crate::access::{Access, network_of};
 
 /// Open connections of each address, or of each IPv6 /64.
 #[derive(Debug, Clone)]
 pub(super) struct PerAddress {
-    /// Connections of one address; no limit if none.
-    most: Option<usize>,
     access: Arc<Access>,
-    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
-}
-
-/// A connection that counts for its address until it is dropped.
-#[derive(Debug)]
-pub(super) struct Counted {
-    address: IpAddr,
-    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    /// No limit if none.
+    places: Option<Places<IpAddr>>,
 }
 
 impl PerAddress {
     pub(super) fn new(most: Option<usize>, access: Arc<Access>) -> Self {
         Self {
-            most,
             access,
-            open: Arc::default(),
+            places: most.map(Places::new),
         }
     }
 
@@ -37,45 +28,15 @@ impl PerAddress {
     ///
     /// # Errors
     /// The address has too many.
-    pub(super) fn count(&self, peer: Peer) -> Result<Option<Counted>, TooMany> {
-        let (Some(most), Some(address)) = (self.most, peer.address()) else {
+    pub(super) fn count(&self, peer: Peer) -> Result<Option<Place<IpAddr>>, TooMany> {
+        let (Some(places), Some(address)) = (&self.places, peer.address()) else {
             return Ok(None);
         };
         if self.access.proxies.trusts(Some(address)) {
             return Ok(None);
         }
-        let address = network_of(address);
-        let mut open = locked(&self.open);
-        let count = open.entry(address).or_default();
-        if *count >= most {
-            return Err(TooMany);
-        }
-        *count += 1;
-        Ok(Some(Counted {
-            address,
-            open: Arc::clone(&self.open),
-        }))
+        places.take(network_of(address)).map(Some)
     }
-}
-
-/// The address has as many connections as it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooMany;
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let mut open = locked(&self.open);
-        if let Some(count) = open.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.address);
-            }
-        }
-    }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -96,7 +57,7 @@ mod tests {
         drop(held);
         let again = connections.count(here).unwrap();
         drop((near, again));
-        assert!(locked(&connections.open).is_empty());
+        assert!(connections.places.as_ref().unwrap().are_free());
         let held = ["[2001:db8::1]:1", "[2001:db8::2]:1"]
             .map(|address| connections.count(peer(address)).unwrap());
         assert!(connections.count(peer("[2001:db8::3]:1")).is_err());

@@ -1,5 +1,6 @@
 //! The connections of the listening socket, and graceful shutdown.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,8 @@ use super::listener::{Server, Stream, try_answer};
 use super::manners::MANNERS;
 use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
-use super::per_address::{Counted, PerAddress, TooMany};
+use super::per_address::PerAddress;
+use super::places::{self, TooMany};
 use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;
@@ -138,7 +140,7 @@ const BETWEEN_REFUSALS: Duration = Duration::from_millis(10);
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 
 /// Permits of a connection: one of all, and one of its address if that is limited.
-type Place = (OwnedSemaphorePermit, Option<Counted>);
+type Place = (OwnedSemaphorePermit, Option<places::Place<IpAddr>>);
 
 /// The open connections.
 struct Connections {

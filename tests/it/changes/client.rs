@@ -50,6 +50,7 @@ pub(crate) struct Stream {
     pub(crate) status: StatusCode,
     pub(crate) head: String,
     received: String,
+    has_ended: bool,
 }
 
 impl Stream {
@@ -64,6 +65,7 @@ impl Stream {
             status: StatusCode::OK,
             head: String::new(),
             received: String::new(),
+            has_ended: false,
         };
         let end = loop {
             match stream.received.find("\r\n\r\n") {
@@ -88,7 +90,7 @@ impl Stream {
             if let Some(event) = self.take() {
                 return Some(event);
             }
-            if !self.receive().await {
+            if self.has_ended || !self.receive().await {
                 return None;
             }
         }
@@ -119,6 +121,8 @@ impl Stream {
         rest.get(length..length + 2)?;
         let taken = size.len() + 2 + length + 2;
         self.received.drain(..taken);
+        // An empty chunk ends the body; the connection may be kept.
+        self.has_ended = length == 0;
         (length > 0).then_some(event)
     }
 

@@ -4,9 +4,11 @@ use std::time::{Duration, Instant};
 
 use axum::http::Method;
 use serde_json::Value;
+use unroof::access::{Actor, Scope};
 use unroof::http::{App, Limits};
 
 use super::client::{Event, Stream};
+use crate::access::key;
 use crate::server::{Server, client, post};
 use crate::support::{Api, TestDatabase, clock, on_each_database, sheet_of, wait_for};
 
@@ -147,6 +149,54 @@ async fn beyond_the_limit_a_stream_is_refused_and_one_that_ends_frees_its_place(
         assert!(began.elapsed() < crate::server::LONGEST_WAIT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// The header line with a key.
+fn bearer(key: &str) -> String {
+    format!("Authorization: Bearer {key}\r\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_when_its_key_is_revoked() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let reader = key(&store, "reader", Scope::Read).await;
+        let other = key(&store, "other", Scope::Read).await;
+        let served = Served::with(database, &["--require-keys"]);
+        let mut ending = served.stream("/changes/stream", &bearer(&reader)).await;
+        let mut kept = served.stream("/changes/stream", &bearer(&other)).await;
+        for stream in [&mut ending, &mut kept] {
+            assert_eq!(stream.next().await.unwrap().retry, Some(5000));
+        }
+        assert!(ending.is_silent_for(Duration::from_millis(700)).await);
+        let keys = store.keys().await.unwrap();
+        let key = keys.iter().find(|key| key.name == "reader").unwrap();
+        let revoked = store.revoke_key(key, clock().now(), &Actor::COMMAND_LINE);
+        assert!(revoked.await.unwrap());
+        let began = Instant::now();
+        assert_eq!(ending.next().await, None, "{}", database.name);
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(5), "after {took:?}");
+        assert!(kept.is_silent_for(Duration::from_millis(700)).await);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_client_has_at_most_a_quarter_of_the_streams() {
+    let database = TestDatabase::sqlite();
+    let store = database.store().await;
+    let first = key(&store, "first", Scope::Read).await;
+    let second = key(&store, "second", Scope::Read).await;
+    let served = Served::with(&database, &["--require-keys", "--streams", "8"]);
+    let _open = [
+        served.stream("/changes/stream", &bearer(&first)).await,
+        served.stream("/changes/stream", &bearer(&first)).await,
+    ];
+    let address = &served.server.address;
+    let third = Stream::open(address, "/changes/stream", &bearer(&first)).await;
+    assert_eq!(third.status, 429);
+    served.stream("/changes/stream", &bearer(&second)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
