@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 use hyper::Request;
 use hyper::service::Service;
 
@@ -26,41 +26,50 @@ impl Peer {
         }
     }
 
-    /// The address of the client: that of this end, or what trusted proxies have handed on.
+    /// The address of the client: that of this end, or what trusted proxies have handed on in `Forwarded` or in
+    /// `X-Forwarded-For`.
     pub(super) fn client(self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
         if proxies.is_empty() {
             return self.address();
         }
-        let forwarded = forwarded_for(headers);
-        let forwarded: Vec<&str> = forwarded.iter().map(String::as_str).collect();
-        proxies.client(self.address(), &forwarded)
+        let hop_by_hop = |hops: &[&str]| proxies.client(self.address(), hops);
+        match (of_standard(headers), of_custom(headers)) {
+            (standard, custom) if custom.is_empty() => hop_by_hop(&standard),
+            (standard, custom) if standard.is_empty() => hop_by_hop(&custom),
+            // Which of them the proxy has set is not known: a client may have written the other.
+            (standard, custom) => {
+                let client = hop_by_hop(&standard);
+                if client == hop_by_hop(&custom) {
+                    client
+                } else {
+                    self.address()
+                }
+            }
+        }
     }
 }
 
-/// The addresses that proxies have handed on, the client's own first: those of `Forwarded` (RFC 7239) where it is sent, else
-/// those of `X-Forwarded-For`.
-fn forwarded_for(headers: &HeaderMap) -> Vec<String> {
-    let texts = |name| {
-        let values = headers.get_all(name).iter();
-        values.filter_map(|value| value.to_str().ok())
-    };
-    let hop = |hop: &str| {
-        let pairs = hop.split(';').filter_map(|pair| pair.split_once('='));
-        let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
-        let value = named.next().map_or("", |(_, value)| value);
-        value.trim().to_owned()
-    };
-    let standard: Vec<String> = texts(header::FORWARDED)
-        .flat_map(|value| value.split(','))
-        .map(hop)
-        .collect();
-    if !standard.is_empty() {
-        return standard;
-    }
-    texts(header::HeaderName::from_static("x-forwarded-for"))
-        .flat_map(|value| value.split(','))
-        .map(|address| address.trim().to_owned())
-        .collect()
+fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
+/// The address of a hop as `Forwarded` has it.
+fn address_of(hop: &str) -> &str {
+    let pairs = hop.split(';').filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    named.next().map_or("", |(_, value)| value.trim())
+}
+
+/// The addresses in `Forwarded` (RFC 7239), the client's own first.
+fn of_standard(headers: &HeaderMap) -> Vec<&str> {
+    texts(headers, header::FORWARDED).map(address_of).collect()
+}
+
+/// Those in `X-Forwarded-For`.
+fn of_custom(headers: &HeaderMap) -> Vec<&str> {
+    texts(headers, HeaderName::from_static("x-forwarded-for")).collect()
 }
 
 /// A service that adds the connection to every request.
@@ -110,7 +119,12 @@ mod tests {
             client(&[("x-forwarded-for", "192.0.2.1"), common]),
             "192.0.2.60"
         );
-        assert_eq!(client(&[standard, common]), "2001:db8::17");
+        // One is the proxy's and the other the client's, unless both name the same.
+        assert_eq!(client(&[standard, common]), "10.0.0.1");
+        assert_eq!(
+            client(&[("forwarded", "for=192.0.2.60"), common]),
+            "192.0.2.60"
+        );
         assert_eq!(client(&[("forwarded", "for=unknown")]), "10.0.0.1");
         let stranger = Peer::Tcp("203.0.113.5:80".parse().unwrap());
         let address = stranger.client(&proxies, &headers(&[common]));
