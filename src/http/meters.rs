@@ -135,6 +135,7 @@ impl Stored {
             "unroof_webhooks_enabled", "Webhooks that are sent changes" => ConstGauge::new(counts.enabled);
             "unroof_webhooks_disabled", "Webhooks whose receiver answered 410, after which nothing is sent to it" => ConstGauge::new(counts.disabled);
             "unroof_webhook_deliveries_retrying", "Deliveries of which an attempt failed, and which are sent again" => ConstGauge::new(counts.retrying);
+            "unroof_webhook_changes_waiting", "Changes that the webhook furthest behind was not sent yet" => ConstGauge::new(counts.waiting);
         }
     }
 }

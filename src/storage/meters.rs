@@ -40,6 +40,8 @@ pub struct WebhookCounts {
     pub disabled: i64,
     /// Deliveries of which an attempt failed, and which are sent again.
     pub retrying: i64,
+    /// Changes after the last one that the webhook furthest behind was sent, of those that are sent changes.
+    pub waiting: i64,
 }
 
 static OF_CATALOGS: Statement = Statement::new(&[Piece {
@@ -71,7 +73,9 @@ static OF_SOURCES: Statement = Statement::new(&[Piece {
 /// A webhook has at most one delivery that is not finished: that of the changes after the last delivered one.
 const WEBHOOK_COUNTS: &str = "
     SELECT count(*) - count(webhooks.disabled_at) AS enabled, count(webhooks.disabled_at) AS disabled,
-           count(unfinished.id) AS retrying
+           count(unfinished.id) AS retrying,
+           coalesce((SELECT max(sequence) FROM changes)
+                    - min(CASE WHEN webhooks.disabled_at IS NULL THEN webhooks.since END), 0) AS waiting
     FROM webhooks LEFT JOIN webhook_deliveries AS unfinished
       ON unfinished.webhook_id = webhooks.id AND unfinished.since = webhooks.since
      AND unfinished.state = 'pending'

@@ -177,25 +177,30 @@ async fn deliveries_are_counted_by_outcome() {
             })
         };
         let webhooks = |scrape: &Scrape| {
-            ["s_enabled", "s_disabled", "_deliveries_retrying"]
-                .map(|name| value(scrape, &format!("unroof_webhook{name}")))
+            [
+                "s_enabled",
+                "s_disabled",
+                "_deliveries_retrying",
+                "_changes_waiting",
+            ]
+            .map(|name| value(scrape, &format!("unroof_webhook{name}")))
         };
         let idle = replica.scrape().await;
-        assert_eq!((attempts(&idle), webhooks(&idle)), ([0.0; 4], [0.0; 3]));
+        assert_eq!((attempts(&idle), webhooks(&idle)), ([0.0; 4], [0.0; 4]));
         let body = json!({"url": format!("http://{address}/hook")});
         let added = replica.api.post("/webhooks", body.to_string()).await;
         assert_eq!(added.status, 201, "{}", added.text());
         let sending = tokio::spawn(replica.app.jobs().clone().follow_changes());
         replica.api.store(&sheet()).await;
-        let retried = |scrape: &Scrape| webhooks(scrape) == [1.0, 0.0, 1.0];
+        let retried = |scrape: &Scrape| webhooks(scrape) == [1.0, 0.0, 1.0, 1.0];
         let scrape = scrape_until(&replica, retried).await;
         assert_eq!(attempts(&scrape), [0.0, 1.0, 0.0, 0.0]);
         hand.advance(Duration::from_mins(1));
-        let delivered = |scrape: &Scrape| webhooks(scrape) == [1.0, 0.0, 0.0];
+        let delivered = |scrape: &Scrape| webhooks(scrape) == [1.0, 0.0, 0.0, 0.0];
         let scrape = scrape_until(&replica, delivered).await;
         assert_eq!(attempts(&scrape), [1.0, 1.0, 0.0, 0.0]);
         replica.api.store(&sheet_of("m-2")).await;
-        let disabled = |scrape: &Scrape| webhooks(scrape) == [0.0, 1.0, 0.0];
+        let disabled = |scrape: &Scrape| webhooks(scrape) == [0.0, 1.0, 0.0, 0.0];
         let scrape = scrape_until(&replica, disabled).await;
         assert_eq!(attempts(&scrape), [1.0, 1.0, 0.0, 1.0]);
         sending.abort();
