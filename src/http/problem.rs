@@ -17,6 +17,8 @@ use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;
 use unroof_core::input::schema::one_of_texts;
 
+/// How to send a key, with every 401.
+pub(super) const CHALLENGE: &str = "Bearer realm=\"unroof\"";
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";
 /// Type of a problem that says no more than its status.
@@ -242,7 +244,7 @@ impl Problem {
             set(header::RETRY_AFTER, "1");
         }
         if parts.status == StatusCode::UNAUTHORIZED {
-            set(header::WWW_AUTHENTICATE, "Bearer realm=\"unroof\"");
+            set(header::WWW_AUTHENTICATE, CHALLENGE);
         }
         if parts.status == StatusCode::TOO_MANY_REQUESTS {
             // The budget of a client says how long.

@@ -48,14 +48,18 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
         (
             "401",
             format!("Without a key, or with one that is not valid: this needs the scope `{scope}`"),
+            &["www-authenticate"][..],
         ),
         (
             "403",
             format!("The key has a narrower scope than `{scope}`"),
+            &[],
         ),
         (
             "429",
-            "The client has spent its budget, or its share of the request queue".to_owned(),
+            "The client has spent its budget, or its share of the request queue or of the change streams"
+                .to_owned(),
+            &["retry-after", "ratelimit", "ratelimit-policy"],
         ),
     ];
     let Some(responses) = operation
@@ -64,8 +68,11 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
     else {
         return;
     };
-    for (status, description) in cases {
-        let refusal = json!({"description": description, "content": problem});
+    for (status, description, names) in cases {
+        let mut refusal = json!({"description": description, "content": problem});
+        for name in names {
+            refusal["headers"][name] = json!({"schema": {"type": "string"}});
+        }
         responses.entry(status).or_insert(refusal);
     }
     responses.sort_keys();

@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 
 use super::layout::{Page, of_problem};
 use crate::http::app::App;
-use crate::http::problem::{NOT_FOUND, Problem};
+use crate::http::problem::{CHALLENGE, NOT_FOUND, Problem};
 use crate::http::quota;
 use crate::http::response_cache::CachedBody;
 
@@ -68,6 +68,12 @@ pub(super) fn html(status: StatusCode, document: String) -> Response<Body> {
         response
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static(CHALLENGE);
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
 }

@@ -30,6 +30,8 @@ async fn a_browser_signs_in_with_a_key_and_stays_so_until_it_is_revoked() {
         let reader = key(&store, "reader", Scope::Read).await;
         let refused = api.get("/ui/").await;
         assert_eq!(refused.status, 401);
+        let challenge = Some("Bearer realm=\"unroof\"");
+        assert_eq!(refused.header("www-authenticate"), challenge);
         assert!(
             refused.text().contains("href=\"/ui/sign-in\""),
             "{}",

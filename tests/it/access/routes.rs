@@ -104,9 +104,30 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
                 }
             }
         }
+        // What these two take is not a body of the list, or not the id of a sheet.
+        let form = Request::post("/ui/try")
+            .header("authorization", format!("Bearer {read}"))
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("sec-fetch-site", "same-origin");
+        let body = form_of_a_sheet();
+        let reply = api.send(form.body(Body::from(body)).unwrap()).await;
+        assert_eq!(reply.status, 403, "{}", reply.text());
+        for key in store.keys().await.unwrap() {
+            let path = format!("/keys/{}", key.id);
+            send(&api, Method::DELETE, &path, &read, &Value::Null)
+                .await
+                .problem(403);
+        }
         assert_eq!(content(database).await, before, "on {}", database.name);
     })
     .await;
+}
+
+/// The form of the page that tries a sheet.
+fn form_of_a_sheet() -> String {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.append_pair("sheet", &sheet().to_string());
+    form.append_pair("store", "yes").finish()
 }
 
 /// Bodies that some route takes.
