@@ -160,6 +160,22 @@ impl Cluster {
         );
     }
 
+    /// Dumps its database while it runs; the file.
+    pub(crate) fn dump(&self) -> String {
+        let file = format!("{}/unroof.dump", self.make_folder("dumps"));
+        let url = self.url();
+        self.must("pg_dump", &["--format=custom", "--file", &file, &url]);
+        file
+    }
+
+    /// Restores its database from a dump.
+    pub(crate) fn restore(&self, dump: &str) {
+        let database = format!("--dbname={}", self.url());
+        let flags = ["--clean", "--if-exists", "--single-transaction"];
+        let place = [database.as_str(), dump];
+        self.must("pg_restore", &[&flags[..], &place].concat());
+    }
+
     /// Loses its data, and recovers from the copy and the kept log to a time, such as `2026-11-24 01:02:03.4+00`.
     pub(crate) fn recover_to(&self, time: &str) {
         self.down("fast");

@@ -1,4 +1,4 @@
-//! A restore of PostgreSQL to a time between two writes.
+//! Restores of PostgreSQL: to a time between two writes, and from a dump.
 
 use std::time::Instant;
 
@@ -39,15 +39,38 @@ fn postgresql_recovers_to_a_time_between_two_writes() {
         assert!(began.elapsed() < LONGEST_WAIT, "it recovers still");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
+    assert_restored(&database, [before_backup, kept], &lost);
+}
+
+#[test]
+fn postgresql_is_restored_from_a_dump_made_while_the_service_ran() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let database = TestDatabase::at(cluster.url());
+    let server = Server::start(&database.url);
+    let kept = estimate(&server, "m-1");
+    let dump = cluster.dump();
+    let (lost, _) = estimate(&server, "m-2");
+    drop(server);
+    cluster.restore(&dump);
+    assert_restored(&database, [kept], &lost);
+}
+
+/// The database is sound, has what was kept and not what was lost, and takes writes again.
+fn assert_restored(
+    database: &TestDatabase,
+    kept: impl IntoIterator<Item = (String, String)>,
+    lost: &str,
+) {
     let checked = run(&["check", "--database-url", &database.url]);
     assert_eq!(checked.code, Some(0), "{}{}", checked.out, checked.err);
     let server = Server::start(&database.url);
-    for (id, document) in [before_backup, kept] {
+    for (id, document) in kept {
         let stored = get(&client(), &format!("{}/estimates/{id}", server.address));
         assert_eq!(stored, (200, document));
     }
     let (status, body) = get(&client(), &format!("{}/estimates/{lost}", server.address));
     assert_eq!(status, 404, "{body}");
-    // It takes writes again.
     assert_eq!(estimate(&server, "m-2").0, lost);
 }
