@@ -72,7 +72,8 @@ pub(super) struct LimitArguments {
         value_name = "COUNT"
     )]
     max_waiting: usize,
-    /// Concurrent change streams; more are refused with 503. Each uses a connection
+    /// Concurrent change streams; more are refused with 503. Each uses a connection. Where clients are limited, one has at most
+    /// a quarter of them
     #[arg(long, env = "UNROOF_STREAMS", default_value_t = Limits::default().streams, value_name = "COUNT", value_parser = count)]
     streams: usize,
     /// Interval between the comments that keep an idle stream open
