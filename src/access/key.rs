@@ -88,6 +88,12 @@ pub struct Key {
     pub expires_at: Option<Timestamp>,
 }
 
+impl Key {
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+}
+
 /// Reason why a key is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusedKey {
@@ -129,16 +135,17 @@ impl KeyRing {
             .iter()
             .find(|(stored, _)| bool::from(stored.0.ct_eq(&hash.0)));
         let (_, key) = same.ok_or(RefusedKey::Unknown)?;
-        if key.expires_at.is_some_and(|end| end <= now) {
+        if key.has_expired(now) {
             return Err(RefusedKey::Expired);
         }
         Ok(key)
     }
 
-    /// Whether there is no key.
+    /// Whether there is a key that has not expired.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+    pub fn has_usable(&self, now: Timestamp) -> bool {
+        let mut keys = self.keys.values().flatten();
+        keys.any(|(_, key)| !key.has_expired(now))
     }
 }
 
@@ -175,6 +182,18 @@ mod tests {
         let third = NewKey::random().unwrap();
         assert_eq!(ring.find(&third.text, before), Err(RefusedKey::Unknown));
         assert_eq!(ring.find("", before), Err(RefusedKey::Unknown));
+    }
+
+    #[test]
+    fn a_key_that_has_expired_is_none_that_can_be_used() {
+        let end: Timestamp = "2026-11-23T12:00:00Z".parse().unwrap();
+        let before = end - jiff::SignedDuration::from_nanos(1);
+        let hash = KeyHash::of("key");
+        let ring: KeyRing = [(hash, key("guest", Some(end)))].into_iter().collect();
+        assert!(ring.has_usable(before) && !ring.has_usable(end));
+        let ring: KeyRing = [(hash, key("desk", None))].into_iter().collect();
+        assert!(ring.has_usable(end));
+        assert!(!KeyRing::default().has_usable(end));
     }
 
     #[test]

@@ -132,12 +132,14 @@ impl AccessArguments {
         }
         let has_way_in =
             !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
-        if has_way_in || !store.key_ring(clock.now()).await?.is_empty() {
+        let now = clock.now();
+        if has_way_in || store.key_ring(now).await?.has_usable(now) {
             return Ok(());
         }
         bail!(
-            "callers need a key, and there is none: create one with `unroof keys create NAME --scope \
-             admin`, name a file with --admin-key-file, or let callers without a key read with --anonymous read"
+            "callers need a key, and there is none that they could use: create one with `unroof keys \
+             create NAME --scope admin`, name a file with --admin-key-file, or let callers without a \
+             key read with --anonymous read"
         )
     }
 }

@@ -1,14 +1,14 @@
 //! `unroof backup`: a checked copy of an SQLite database while a service writes to it.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::HumanBytes;
 
-use super::{DatabaseArguments, Failure, Verbosity, terminal};
+use super::{DatabaseArguments, Failure, Verbosity, stop, terminal};
 use crate::storage::{BackupError, DatabaseUrl, back_up};
 
 /// Arguments of `unroof backup`.
@@ -29,12 +29,7 @@ pub(super) fn run(arguments: &BackupArguments, verbosity: Verbosity) -> Result<(
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let began = Instant::now();
-    let bytes = runtime.block_on(async {
-        tokio::select! {
-            made = back_up(&url, &arguments.file) => made.map_err(|error| failure(&url, error)),
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted(anyhow!("stopped; no file is left"))),
-        }
-    });
+    let bytes = runtime.block_on(back_up_unless_stopped(&url, &arguments.file));
     // An interrupted copy is not waited for.
     runtime.shutdown_background();
     let (bytes, seconds) = (bytes?, began.elapsed().as_secs_f64());
@@ -45,6 +40,15 @@ pub(super) fn run(arguments: &BackupArguments, verbosity: Verbosity) -> Result<(
         HumanBytes(bytes)
     )?;
     Ok(())
+}
+
+async fn back_up_unless_stopped(url: &DatabaseUrl, file: &Path) -> Result<u64, Failure> {
+    // Before there is a file that a signal could leave behind.
+    let asked_to_end = stop::asked_to_end().context("cannot listen for signals")?;
+    tokio::select! {
+        made = back_up(url, file) => made.map_err(|error| failure(url, error)),
+        () = asked_to_end => Err(Failure::Interrupted(anyhow!("stopped; no file is left"))),
+    }
 }
 
 fn failure(url: &DatabaseUrl, error: BackupError) -> Failure {

@@ -14,6 +14,8 @@ use crate::access::{Actor, NewKey, Scope};
 use crate::clock::Clock;
 use crate::http::MOST_KEYS;
 use crate::storage::{DatabaseUrl, KeyRow, NewKeyRow, Store, StoreLimits};
+use unroof_core::input::cursor::{Cursor, Faults};
+use unroof_core::input::json::Json;
 
 /// Arguments of `unroof keys`.
 #[derive(Debug, Args)]
@@ -68,10 +70,26 @@ fn lifetime(text: &str) -> Result<SignedDuration, String> {
 }
 
 pub(super) fn run(arguments: &KeysArguments, verbosity: Verbosity) -> Result<(), Failure> {
+    if let Action::Create { name, .. } = &arguments.action {
+        check_name(name)?;
+    }
     arguments.database.start_logging(verbosity.of_reader())?;
     let url = arguments.database.database_url()?;
     let runtime = Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(carry_out(&arguments.action, &url))
+}
+
+/// Refuses what `POST /keys` refuses as the name of a key.
+fn check_name(name: &str) -> Result<(), Failure> {
+    let json = Json::Text(name.into());
+    let faults = Faults::default();
+    let read = Cursor::root(&json, &faults).name();
+    let wrong = faults.into_result(read).err().unwrap_or_default();
+    let Some(fault) = wrong.into_iter().next() else {
+        return Ok(());
+    };
+    let error = anyhow!("this cannot be the name of a key: {}", fault.detail);
+    Err(Failure::Usage(error).with_hint(fault.hint))
 }
 
 async fn carry_out(action: &Action, url: &DatabaseUrl) -> Result<(), Failure> {

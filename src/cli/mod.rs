@@ -33,6 +33,7 @@ mod sheets;
 mod show;
 mod simulate;
 mod source;
+mod stop;
 mod telemetry;
 mod terminal;
 mod training;
@@ -140,7 +141,7 @@ fn text_of(file: &std::path::Path) -> Result<String, Failure> {
 /// Database and log options.
 #[derive(Debug, Args)]
 struct DatabaseArguments {
-    /// `postgres://user@host/database` (PostgreSQL 13 or newer) or `sqlite:path`; an embedded file if left out
+    /// `postgres://user@host/database` (PostgreSQL, tried with 15) or `sqlite:path`; an embedded file if left out
     ///
     /// The file is `$XDG_DATA_HOME/unroof/unroof.db`, else `~/.local/share/unroof/unroof.db`.
     #[arg(
@@ -188,7 +189,7 @@ enum Failure {
     RefusedIn(PathBuf, RequestError),
     /// Invalid command line.
     Usage(anyhow::Error),
-    /// Stopped from the keyboard.
+    /// Stopped from the keyboard, or by another signal.
     Interrupted(anyhow::Error),
     /// Anything else.
     Other(anyhow::Error),
@@ -202,10 +203,10 @@ impl Failure {
         Self::Hinted(Box::new(self), hint.into())
     }
 
-    /// Exit code after Ctrl-C, as in shells.
+    /// Exit code after Ctrl-C, as in shells, and after another signal.
     const INTERRUPTED: u8 = 130;
 
-    /// Exit code: 2 for a wrong command line, 130 after Ctrl-C, else 1.
+    /// Exit code: 2 for a wrong command line, 130 where it was stopped, else 1.
     fn code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
@@ -234,7 +235,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error, 130 stopped from the keyboard.
+/// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error, 130 stopped by a signal.
 #[must_use]
 pub fn run() -> ExitCode {
     let matches = help::command().try_get_matches();

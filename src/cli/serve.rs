@@ -34,7 +34,7 @@ use unroof_core::estimate::Estimator;
 Examples:
   unroof serve --examples
   unroof serve --refresh litellm=https://example.com/litellm.json@24h
-  unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --log-format json
+  unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --admin-key-file admin.key
   unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
 pub(super) struct ServeArguments {
     /// Address and port, or a port of this machine alone, or `unix:` and the file of a socket; port 0 takes a free one. A

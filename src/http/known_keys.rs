@@ -47,14 +47,12 @@ impl Keys {
         let Some(last) = self.last() else {
             return reading.await;
         };
-        match tokio::time::timeout(LONGEST_WAIT, reading).await {
-            Ok(ring) => ring,
-            Err(_) => {
-                // The next requests need not wait as well.
-                self.note(Instant::now());
-                Ok(last)
-            }
+        if let Ok(ring) = tokio::time::timeout(LONGEST_WAIT, reading).await {
+            return ring;
         }
+        // The next requests need not wait as well.
+        self.note(Instant::now());
+        Ok(last)
     }
 
     /// Reads the keys in a task of its own, so that a request that waits no longer does not end it.

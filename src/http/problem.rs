@@ -17,7 +17,7 @@ use unroof_core::input::RequestError;
 use unroof_core::input::cursor::Fault;
 use unroof_core::input::schema::one_of_texts;
 
-/// How to send a key, with every 401.
+/// Scheme by which a key is sent, with every 401.
 pub(super) const CHALLENGE: &str = "Bearer realm=\"unroof\"";
 /// Media type of a problem.
 pub(super) const PROBLEM_JSON: &str = "application/problem+json";

@@ -1,9 +1,11 @@
 //! Backup of an embedded database while a service writes to it.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
@@ -40,10 +42,11 @@ impl From<sqlx::Error> for BackupError {
 }
 
 /// Copies an embedded database to a new file that only this user can read, as it is at one moment, while others may write to
-/// it; then checks the copy. The size of the copy in bytes.
+/// it; then checks the copy. The size of the copy in bytes. The file has its name once it is whole and checked.
 ///
 /// # Errors
-/// There is no such database, the file exists, or the copy could not be made or is damaged. Then no file is left.
+/// There is no such database, the file exists, or the copy could not be made or is damaged. Then no file is left, and
+/// neither where this is not waited for to the end.
 pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<u64, BackupError> {
     let DatabaseUrl::Sqlite(database) = url else {
         return Err(BackupError::OnServer);
@@ -53,7 +56,7 @@ pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<u64, BackupError> {
     }
     let place = Place::reserve(to)?;
     let mut source = open_to_read(database).await?;
-    let name = place.partial.to_str().ok_or(BackupError::Name)?;
+    let name = address_of_existing(&place.partial)?;
     // In one read transaction: what is committed meanwhile is in the log, and not in the copy.
     let copy = sqlx::query("VACUUM INTO $1").bind(name);
     copy.execute(&mut source).await?;
@@ -63,7 +66,15 @@ pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<u64, BackupError> {
         return Err(BackupError::Damaged(fault));
     }
     copy.close().await?;
-    Ok(place.complete()?)
+    place.complete()
+}
+
+/// The address by which SQLite opens a file that is there, and makes none: its thread may begin after the copy was given up
+/// and the file removed.
+fn address_of_existing(file: &Path) -> Result<String, BackupError> {
+    let name = file.to_str().ok_or(BackupError::Name)?;
+    let name = utf8_percent_encode(name, NON_ALPHANUMERIC);
+    Ok(format!("file:{name}?mode=rw"))
 }
 
 async fn open_to_read(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
@@ -95,42 +106,32 @@ pub(super) async fn structure_faults(
     Ok(pages.chain(dangling).collect())
 }
 
-/// The place of a backup: its name, which is reserved, and the file next to it that is written first. Both are removed
-/// unless it is completed.
+/// The place of a backup: its name, and the file next to it that is written first, so that a file of this name is whole.
+/// The other one is removed at the end in any case.
 struct Place {
     to: PathBuf,
     partial: PathBuf,
-    is_complete: bool,
 }
 
 impl Place {
     fn reserve(to: &Path) -> Result<Self, BackupError> {
         let to = std::path::absolute(to).map_err(StoreError::of_file(to))?;
-        let mut partial = to.clone().into_os_string();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        make(&to)?;
-        // From here on it is removed.
-        let mut place = Self {
-            to,
-            partial: PathBuf::new(),
-            is_complete: false,
-        };
-        make(&partial)?;
-        place.partial = partial;
-        Ok(place)
+        // Found out before the copy is made; another file may still take the name meanwhile.
+        if to.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists(to.display().to_string()));
+        }
+        let partial = with_ending(&to, ".partial");
+        make_new_file(&partial).map_err(|error| not_made(&partial, error))?;
+        Ok(Self { to, partial })
     }
 
     /// Gives the copy its name once it is on the disk.
-    fn complete(mut self) -> Result<u64, StoreError> {
-        let partial = File::open(&self.partial).map_err(StoreError::of_file(&self.partial))?;
-        partial
-            .sync_all()
-            .map_err(StoreError::of_file(&self.partial))?;
-        let size = partial.metadata().map(|metadata| metadata.len());
-        let size = size.map_err(StoreError::of_file(&self.partial))?;
-        std::fs::rename(&self.partial, &self.to).map_err(StoreError::of_file(&self.to))?;
-        self.is_complete = true;
+    fn complete(self) -> Result<u64, BackupError> {
+        let of_partial = StoreError::of_file(&self.partial);
+        let partial = File::open(&self.partial).map_err(&of_partial)?;
+        partial.sync_all().map_err(&of_partial)?;
+        let size = partial.metadata().map_err(&of_partial)?.len();
+        give_name(&self.partial, &self.to).map_err(|error| not_made(&self.to, error))?;
         #[cfg(unix)]
         if let Some(folder) = self.to.parent() {
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
@@ -140,21 +141,73 @@ impl Place {
     }
 }
 
-fn make(path: &Path) -> Result<(), BackupError> {
-    match make_new_file(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(BackupError::Exists(path.display().to_string()))
+/// Gives a file another name, which no file has: a rename would replace one that has it.
+fn give_name(file: &Path, name: &Path) -> io::Result<()> {
+    match std::fs::hard_link(file, name) {
+        Ok(()) => {
+            // The file has its name; that it may have two is no failure.
+            let _ = std::fs::remove_file(file);
+            Ok(())
         }
-        made => Ok(made.map_err(StoreError::of_file(path))?),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system has links. An empty file takes the name for a moment, and only that one is replaced.
+        Err(_) => {
+            make_new_file(name)?;
+            std::fs::rename(file, name).inspect_err(|_| {
+                let _ = std::fs::remove_file(name);
+            })
+        }
     }
+}
+
+fn not_made(file: &Path, error: io::Error) -> BackupError {
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return BackupError::Exists(file.display().to_string());
+    }
+    StoreError::of_file(file)(error).into()
+}
+
+/// The file with a longer name.
+fn with_ending(file: &Path, ending: &str) -> PathBuf {
+    let mut longer = file.to_owned().into_os_string();
+    longer.push(ending);
+    longer.into()
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.is_complete {
-            // A file that cannot be removed is empty, or is called a part.
-            let _ = std::fs::remove_file(&self.partial);
-            let _ = std::fs::remove_file(&self.to);
-        }
+        // A file that cannot be removed is called a part. SQLite makes no journal for a file that is gone.
+        let _ = std::fs::remove_file(&self.partial);
+        let _ = std::fs::remove_file(with_ending(&self.partial, "-journal"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(folder: &Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_copy_that_is_given_up_is_removed_with_its_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::reserve(&folder.path().join("backup.db")).unwrap();
+        std::fs::write(folder.path().join("backup.db.partial-journal"), "").unwrap();
+        assert_eq!(files(folder.path()), 2);
+        drop(place);
+        assert_eq!(files(folder.path()), 0);
+    }
+
+    #[test]
+    fn a_file_that_takes_the_name_meanwhile_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("backup.db");
+        let place = Place::reserve(&file).unwrap();
+        std::fs::write(&file, "other").unwrap();
+        assert!(matches!(place.complete(), Err(BackupError::Exists(_))));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "other");
+        assert_eq!(files(folder.path()), 1);
     }
 }

@@ -11,7 +11,7 @@ use crate::secrets::{is_ambiguous, without_secrets};
 /// Address of the store: `postgres://…` or `sqlite:path`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DatabaseUrl {
-    /// A PostgreSQL server, 13 or newer.
+    /// A PostgreSQL server; tried with 15.
     Postgres(String),
     /// A file, created if it does not exist.
     Sqlite(PathBuf),

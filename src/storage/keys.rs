@@ -76,8 +76,11 @@ const INSERT_SESSION: &str = "
     SELECT $2, name, scope, $3, id, $4, $5 FROM api_keys
     WHERE id = $1 AND revoked_at IS NULL AND made_from IS NULL";
 
-const DELETE_ENDED_SESSIONS: &str = "
-    DELETE FROM api_keys WHERE made_from IS NOT NULL AND expires_at <= $1";
+/// Sessions of one key: the oldest ends when another one begins.
+const MOST_SESSIONS: i64 = 20;
+const DELETE_OLD_SESSIONS: &str = "
+    DELETE FROM api_keys WHERE made_from IS NOT NULL AND (expires_at <= $1 OR id IN (
+        SELECT id FROM api_keys WHERE made_from = $2 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $3))";
 
 const DELETE_SESSION: &str = "DELETE FROM api_keys WHERE id = $1 AND made_from IS NOT NULL";
 
@@ -124,7 +127,8 @@ impl Store {
         Ok(self.write_audited(insert, entry).await? > 0)
     }
 
-    /// Stores a session of a key; false if the key was revoked meanwhile. Sessions that have expired are deleted.
+    /// Stores a session of a key; false if the key was revoked meanwhile. Sessions that have expired are deleted, and
+    /// the oldest beyond those that a key may have.
     ///
     /// # Errors
     /// The query fails.
@@ -136,8 +140,8 @@ impl Store {
         expires_at: Timestamp,
         actor: &Actor,
     ) -> Result<bool, StoreError> {
-        self.write(Query::new(DELETE_ENDED_SESSIONS).bind(now))
-            .await?;
+        let old = Query::new(DELETE_OLD_SESSIONS).bind(now).bind(key.id);
+        self.write(old.bind(MOST_SESSIONS - 1)).await?;
         let id = Uuid::new_v4();
         let insert = Query::new(INSERT_SESSION)
             .bind(key.id)

@@ -93,6 +93,22 @@ async fn a_browser_signs_in_with_a_key_and_stays_so_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_has_at_most_twenty_sessions() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let desk = key(&store, "desk", Scope::Observe).await;
+        let body = format!("key={desk}");
+        for _ in 0..22 {
+            let entered = form(&api, "/ui/sign-in", "same-origin", "", &body).await;
+            assert_eq!(entered.status, 303);
+        }
+        let sessions = "SELECT count(*) FROM api_keys WHERE made_from IS NOT NULL";
+        assert_eq!(database.number(sessions).await, 20);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_page_of_another_site_cannot_write_with_the_cookie_nor_choose_where_it_leads() {
     on_each_database(async |database| {
         let (api, store) = service(database, None).await;

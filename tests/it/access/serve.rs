@@ -1,6 +1,8 @@
 //! The start of a service: who may use it, and the keys of the command line.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -70,6 +72,75 @@ fn a_service_that_others_can_reach_starts_only_with_a_way_in() {
             let server = serve(database, &[&["127.0.0.1:0"], closed].concat());
             assert_eq!(ask(&server, "/models", None).0, 401, "{closed:?}");
         }
+    });
+}
+
+/// Message of a service that must not start.
+fn refusal_of(arguments: &[&str]) -> String {
+    let mut command = unroof(&[&["serve"], arguments].concat());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut greeting = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut greeting).unwrap();
+    if !greeting.is_empty() {
+        child.kill().unwrap();
+    }
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(
+        (greeting.as_str(), ended.status.code()),
+        ("", Some(1)),
+        "{said}"
+    );
+    said
+}
+
+#[test]
+fn a_key_that_has_expired_is_no_way_in() {
+    on_each_database_blocking(|database| {
+        let at = ["--database-url", database.url.as_str()];
+        let guest = ["keys", "create", "guest", "--scope", "read", "--expires"];
+        let expired = output_of(&[&guest[..], &["1ms"], &at].concat());
+        let reachable = [&at[..], &["--listen", "0.0.0.0:0"]].concat();
+        let said = refusal_of(&reachable);
+        assert!(said.contains("unroof keys create"), "{said}");
+        // Its owner learns why it is refused.
+        let server = serve(
+            database,
+            &["127.0.0.1:0", "--require-keys", "--anonymous", "read"],
+        );
+        let (status, answer) = ask(&server, "/models", Some(expired.trim()));
+        assert_eq!(status, 401, "{answer}");
+        assert_eq!(answer["detail"], "the key has expired");
+        drop(server);
+        output_of(&[&["keys", "create", "desk", "--scope", "read"], &at[..]].concat());
+        let server = serve(database, &["0.0.0.0:0"]);
+        assert_eq!(ask(&server, "/models", None).0, 401);
+    });
+}
+
+#[test]
+fn the_example_of_a_service_for_other_machines_starts_on_an_empty_database() {
+    let help = output_of(&["serve", "--help"]);
+    let mut lines = help.lines().map(str::trim);
+    let example = lines
+        .find(|line| line.contains("--listen 0.0.0.0"))
+        .unwrap();
+    let example = example.strip_prefix("unroof serve ").unwrap();
+    on_each_database_blocking(|database| {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = example.split(' ').map(|word| match word {
+            "postgres://unroof@db/unroof" => database.url.as_str(),
+            "0.0.0.0:8080" => "0.0.0.0:0",
+            word => word,
+        });
+        let mut command = unroof(&["serve"]);
+        command.args(arguments).current_dir(folder.path());
+        let server = Server::spawn(command);
+        let key = fs::read_to_string(folder.path().join("admin.key")).unwrap();
+        assert_eq!(ask(&server, "/models", None).0, 401);
+        assert_eq!(ask(&server, "/keys", Some(key.trim())).0, 200);
     });
 }
 
@@ -190,6 +261,34 @@ fn keys_are_created_listed_and_revoked_by_name() {
         let json: Value = serde_json::from_str(&keys(&["list", "--json"]).out).unwrap();
         assert_eq!(json[0]["name"], "guest");
     });
+}
+
+#[test]
+fn the_command_line_refuses_the_names_that_the_route_refuses() {
+    let database = TestDatabase::sqlite();
+    let create = |name: &str| {
+        let arguments = ["keys", "create", name, "--scope", "read"];
+        run(&[&arguments[..], &["--database-url", &database.url]].concat())
+    };
+    let [longest, too_long] = [255, 256].map(|length| "x".repeat(length));
+    for (wrong, remedy) in [
+        ("", "write 1 to 255 characters"),
+        ("  ", "write 1 to 255 characters"),
+        (too_long.as_str(), "write 1 to 255 characters"),
+        ("price\ndesk", "leave control characters out"),
+        ("\u{1b}[31mdesk", "leave control characters out"),
+        ("desk\u{202e}", "leave out bidirectional marks"),
+    ] {
+        let refused = create(wrong);
+        assert_eq!(refused.code, Some(2), "{wrong:?}: {}", refused.err);
+        assert_eq!(refused.out, "", "{wrong:?}");
+        assert!(refused.err.contains("the name of a key"), "{}", refused.err);
+        assert!(refused.err.contains(remedy), "{wrong:?}: {}", refused.err);
+    }
+    for name in ["desk", "Preise für Zürich", longest.as_str()] {
+        let made = create(name);
+        assert_eq!(made.code, Some(0), "{name}: {}", made.err);
+    }
 }
 
 #[test]

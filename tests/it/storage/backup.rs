@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+#[cfg(unix)]
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(unix)]
+use sqlx::{Connection, SqliteConnection};
+
 use crate::server::{LONGEST_WAIT, Server, client, get, post, run};
+#[cfg(unix)]
+use crate::server::{signal, unroof};
+#[cfg(unix)]
+use crate::support::say;
 use crate::support::{TestDatabase, sheet_of, stored_answer};
 
 const WRITERS: usize = 8;
@@ -127,5 +136,89 @@ fn what_cannot_be_backed_up_leaves_no_file() {
         assert!(ended.err.contains(said), "{url}: {}", ended.err);
         assert!(!file.exists(), "{url}");
     }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// A database that only this connection can read, so that a backup of it waits.
+#[cfg(unix)]
+async fn locked(database: &TestDatabase) -> SqliteConnection {
+    database.store().await.close().await;
+    let mut lock = SqliteConnection::connect(&database.url).await.unwrap();
+    let take = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE";
+    sqlx::raw_sql(take).execute(&mut lock).await.unwrap();
+    lock
+}
+
+/// Begins a backup, and waits until it has the file that it writes first.
+#[cfg(unix)]
+fn begin(command: &mut Command, file: &Path) -> Child {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let partial = file.with_extension("db.partial");
+    let began = Instant::now();
+    while !partial.exists() {
+        assert!(began.elapsed() < LONGEST_WAIT, "no backup has begun");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(!file.exists(), "the backup is not whole yet");
+    child
+}
+
+/// Whether programs that this process starts ignore hangups, as under `nohup`.
+#[cfg(unix)]
+fn hangups_are_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let ignored = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    // The last bit is that of the hangup.
+    ignored.is_some_and(|signals| signals.ends_with(['1', '3', '5', '7', '9', 'b', 'd', 'f']))
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_stopped_leaves_no_file() {
+    let database = TestDatabase::sqlite();
+    let _lock = locked(&database).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    let path = file.to_str().unwrap();
+    for name in ["INT", "TERM", "HUP"] {
+        if name == "HUP" && hangups_are_ignored() {
+            say("skipped: a hangup of a backup, for the tests run with hangups ignored");
+            continue;
+        }
+        let mut command = unroof(&["backup", path, "--database-url", &database.url]);
+        let child = begin(&mut command, &file);
+        signal(child.id(), name);
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{name}: {said}");
+        assert!(said.contains("no file is left"), "{name}: {said}");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_to_outlive_its_terminal_is_made() {
+    let database = TestDatabase::sqlite();
+    let lock = locked(&database).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    let backup = unroof(&["backup", file.to_str().unwrap()]);
+    // As `nohup` starts it.
+    let mut command = Command::new("/bin/sh");
+    command.env_clear();
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]);
+    command.arg(backup.get_program()).args(backup.get_args());
+    command.args(["--database-url", &database.url]);
+    let child = begin(&mut command, &file);
+    signal(child.id(), "HUP");
+    lock.close().await.unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(file.exists());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
