@@ -48,7 +48,7 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
         (
             "401",
             format!("Without a key, or with one that is not valid: this needs the scope `{scope}`"),
-            &["www-authenticate"][..],
+            &[("www-authenticate", "Scheme by which a key is sent")][..],
         ),
         (
             "403",
@@ -59,7 +59,11 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
             "429",
             "The client has spent its budget, or its share of the request queue or of the change streams"
                 .to_owned(),
-            &["retry-after", "ratelimit", "ratelimit-policy"],
+            &[
+                ("retry-after", "Seconds after which it may be sent again"),
+                ("ratelimit", "Rest of the budget, and seconds until it is whole"),
+                ("ratelimit-policy", "Whole budget, and seconds in which it comes back"),
+            ],
         ),
     ];
     let Some(responses) = operation
@@ -68,10 +72,11 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
     else {
         return;
     };
-    for (status, description, names) in cases {
+    for (status, description, headers) in cases {
         let mut refusal = json!({"description": description, "content": problem});
-        for name in names {
-            refusal["headers"][name] = json!({"schema": {"type": "string"}});
+        for (name, description) in headers {
+            refusal["headers"][name] =
+                json!({"description": description, "schema": {"type": "string"}});
         }
         responses.entry(status).or_insert(refusal);
     }
