@@ -53,6 +53,8 @@ class Service:
     def start(self, budget=BUDGET):
         """Starts the process; a client may spend `budget` points a second, 0 for as many as it likes."""
         flags = ["--require-keys", "--webhook-allow-private", "--log", "warn", "--stop-notice", "500ms"]
+        # All clients have one address.
+        flags += ["--connections-per-address", "512"]
         flags += [f"--client-rate={budget}", f"--client-burst={max(1, budget)}", f"--cache-bytes={CACHE_BYTES}"]
         # A plan by a debug build may take ten seconds, the default, where other work has the processor.
         flags += ["--answer-timeout", "30s"] if self.untimed else []

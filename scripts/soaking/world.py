@@ -10,8 +10,8 @@ from soaking.client import Client
 from soaking.figures import Answers, Rest
 
 FIRST_RETRY = 0.2
-# Open answers end within it, and the allocator gives back what they needed.
-REST = 8.0
+# Seconds. Open answers end within them, and the allocator gives back what they needed.
+REST = 8
 
 
 class World:
@@ -64,16 +64,19 @@ class World:
             wait = min(2.0, wait * 1.5)
 
     async def rest(self):
-        """Stops the load for a moment, after which it takes the memory of the process: under load it swings by what is
-        computed just then."""
+        """Stops the load for a moment, and takes the least memory of the process meanwhile: it swings by what is computed just
+        then, and by what jemalloc has not given back yet."""
         self.is_loaded.clear()
+        own = []
         try:
-            await asyncio.sleep(REST)
-            with contextlib.suppress(OSError, KeyError):
-                own = self.service.memory("RssAnon")
-                self.rests.append(Rest(time.monotonic(), self.service.starts, own))
+            for _ in range(REST):
+                await asyncio.sleep(1)
+                with contextlib.suppress(OSError, KeyError):
+                    own.append(self.service.memory("RssAnon"))
+            if own:
+                self.rests.append(Rest(time.monotonic(), self.service.starts, min(own)))
                 minutes = (time.monotonic() - self.began) / 60
-                print(f"minute {minutes:.0f}: own memory {own:.1f} MiB at rest", file=sys.stderr, flush=True)
+                print(f"minute {minutes:.0f}: own memory {min(own):.1f} MiB at rest", file=sys.stderr, flush=True)
         finally:
             self.is_loaded.set()
 
