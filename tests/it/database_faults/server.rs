@@ -56,13 +56,7 @@ async fn while_the_server_is_frozen_callers_with_keys_get_what_was_read_before()
     // The keys in memory are half a second old then.
     tokio::time::sleep(Duration::from_millis(600)).await;
     let asked: Vec<_> = (0..16)
-        .map(|number| {
-            ask(if number % 2 == 0 {
-                "/estimates"
-            } else {
-                "/healthz"
-            })
-        })
+        .map(|number| ask(["/estimates", "/healthz"][number % 2]))
         .collect();
     for reply in asked {
         let reply = reply.await.unwrap();
