@@ -9,6 +9,7 @@ use super::query::Query;
 use super::recording::EstimateOf;
 use super::value::Value;
 use super::{DbTime, Store, StoreError, Times};
+use unroof_core::sheet::PriceSheet;
 
 /// An estimate as a row of a list.
 #[derive(Debug, Clone, FromRow)]
@@ -111,17 +112,20 @@ const LATEST: &str = "
           FROM ";
 const OF_PRICES: &str = "
           WHERE listing.sheet_id = period.sheet_id AND";
-const POOLED: &str = ") AS priced
+const AS_PRICED: &str = ") AS priced";
+const POOLED: &str = "
           UNION ALL
+          SELECT * FROM (
           SELECT provider, model, region, sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  observed_at, observed, duplicate_of, sheet_id
           FROM estimate_listings AS pool
-          WHERE sheet_id IS NULL AND provider IN ('model', 'pooled') AND stated_assumptions = FALSE";
+          WHERE sheet_id IS NULL AND stated_assumptions = FALSE";
 const IS_LAST_OF_POOL: &str = "
             AND NOT EXISTS (
                 SELECT 1 FROM estimate_listings AS newer
                 WHERE newer.sheet_id IS NULL AND newer.provider = pool.provider AND newer.model = pool.model
                   AND newer.sequence > pool.sequence AND newer.stated_assumptions = FALSE)";
+const AS_POOLED: &str = ") AS pooled";
 const OF_ESTIMATES: &str = ") AS latest
     CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
 
@@ -146,16 +150,32 @@ impl<'a> Latest<'a> {
         } else {
             priced.in_force(at)
         };
-        priced
-            .names_of_joined(self.selection)
-            .and_all(self.is_after(), after.map(|key| key.values(self.order)))
+        let priced = priced.region_key(self.selection);
+        let priced = self.page(priced.names_of_joined(self.selection), after, limit);
+        let both = priced.text(AS_PRICED);
+        let both = if self.has_pools() {
+            let pooled = both.text(POOLED).names_of_joined(self.selection);
+            let pooled = pooled.text(IS_LAST_OF_POOL);
+            self.page(pooled, after, limit).text(AS_POOLED)
+        } else {
+            both
+        };
+        both.text(OF_ESTIMATES).page(self.by_name(), limit)
+    }
+
+    fn page(self, rows: Query<'a>, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
+        let after = after.map(|key| key.values(self.order));
+        rows.and_all(self.is_after(), after)
             .page(self.by_name(), limit)
-            .text(POOLED)
-            .names_of_joined(self.selection)
-            .and_all(self.is_after(), after.map(|key| key.values(self.order)))
-            .text(IS_LAST_OF_POOL)
-            .text(OF_ESTIMATES)
-            .page(self.by_name(), limit)
+    }
+
+    /// Whether an estimate of several sheets may be in the list: all of them have one region.
+    fn has_pools(self) -> bool {
+        let regions = &self.selection.region;
+        regions.is_empty()
+            || regions
+                .iter()
+                .any(|region| region == PriceSheet::DEFAULT_REGION)
     }
 
     fn is_after(self) -> &'static str {
@@ -255,8 +275,9 @@ impl Store {
         after: Option<&Place>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
+        let stretch = self.stretch("estimates", times, order).await?;
         let list = Query::new(ESTIMATES)
-            .sorted(order, SEQUENCE, after)
+            .sorted(order, SEQUENCE, after, stretch)
             .names(selection, order)
             .stored(times);
         let list = match times.as_of {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::query::Query;
+use super::stored_times::Stretch;
 use super::value::Value;
 use super::{DbTime, Times};
 
@@ -154,25 +155,28 @@ impl<'a> Query<'a> {
     /// The names of offers. SQLite, which has no statistics, takes an index for the names that are compared by `=`:
     /// those by which the fewest rows are found. The others are compared as a range of one value.
     pub(super) fn names(self, selection: &'a Selection, order: Order) -> Self {
-        let is_in_other_order = order.by != SortKey::Stored;
-        let has_key = selection.names_offers() || !selection.region.is_empty() || is_in_other_order;
-        self.names_and_currency(selection, has_key, is_in_other_order)
+        let has_key = selection.names_offers() || order.by != SortKey::Stored;
+        self.names_beside_keys(selection, has_key, has_key || !selection.region.is_empty())
     }
 
-    /// The same for rows that are joined with others by their sheet, which is a better key than a currency.
+    /// The same for rows that are joined with others by their sheet, which is a better key than a region or a currency.
     pub(super) fn names_of_joined(self, selection: &'a Selection) -> Self {
-        self.names_and_currency(selection, true, false)
+        self.names_beside_keys(selection, true, true)
     }
 
-    fn names_and_currency(self, selection: &'a Selection, has_key: bool, has_order: bool) -> Self {
+    fn names_beside_keys(
+        self,
+        selection: &'a Selection,
+        is_no_region_key: bool,
+        is_no_currency_key: bool,
+    ) -> Self {
         let is_canonical = !selection.canonical_model.is_empty();
-        let has_region_key = selection.names_offers() || has_order;
         let names = [
             (false, "canonical_model", &selection.canonical_model),
             (is_canonical, "provider", &selection.provider),
             (is_canonical, "model", &selection.model),
-            (has_region_key, "region", &selection.region),
-            (has_key, "currency", &selection.currency),
+            (is_no_region_key, "region", &selection.region),
+            (is_no_currency_key, "currency", &selection.currency),
         ];
         names
             .into_iter()
@@ -180,6 +184,17 @@ impl<'a> Query<'a> {
                 query.name(has_key, column, values)
             })
             .prefix(selection.prefix.as_ref())
+    }
+
+    /// The only region, as the key of an index that has no room for long names.
+    pub(super) fn region_key(self, selection: &'a Selection) -> Self {
+        match &selection.region[..] {
+            [region] if !selection.names_offers() => {
+                let key = self.text(" AND substr(region, 1, 64) = substr(");
+                key.value(region).text(", 1, 64)")
+            }
+            _ => self,
+        }
     }
 
     /// A filter by names, if stated. If other columns are the key, each name is compared as a range.
@@ -234,21 +249,20 @@ impl<'a> Query<'a> {
         self.name(false, column, values)
     }
 
-    /// The first condition of a sorted list: what comes after a place, or from the beginning.
+    /// The first condition of a sorted list: what comes after a place, or from the beginning. A list in the order of storing has
+    /// the rows of a stretch alone.
     pub(super) fn sorted(
         self,
         order: Order,
         sequence: &'static str,
         after: Option<&'a Place>,
+        stretch: Stretch,
     ) -> Self {
         let (column, is_nullable) = order.by.column();
         let Some(column) = column else {
-            let place = match after {
-                Some(Place::Stored(sequence)) => *sequence,
-                _ if order.is_descending => i64::MAX,
-                _ => -1,
-            };
-            return self.text(sequence).text(order.is_after()).value(place);
+            let Stretch { above, below } = stretch.after(after, order);
+            let list = self.text(sequence).text(" > ").value(above);
+            return list.text(" AND ").text(sequence).text(" < ").value(below);
         };
         let Some(place) = after else {
             let is_there = if is_nullable {

@@ -57,6 +57,7 @@ mod service_address;
 mod serving_lock;
 mod session;
 mod standby;
+mod stored_times;
 mod tables;
 mod time;
 mod value;

@@ -64,19 +64,21 @@ const PRICE_SHEET: &str = "
           SELECT 1 FROM price_intervals AS period
           WHERE period.sheet_id = price_sheets.id AND starts_at <= $2 AND until > $2))";
 
+// Values with a limit: PostgreSQL would look up EXISTS in all rows of the other table, which it reads first.
 const PRICE_SHEETS: &str = "
     SELECT id, sequence, provider, model, canonical_model, region, currency, valid_from, valid_to, observed_at,
            input_price, output_price, cache_read_price, retires_at, status,
-           EXISTS (SELECT 1 FROM disagreements
-                   WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL)
-           OR EXISTS (SELECT 1 FROM price_periods AS period
-                      WHERE period.sheet_id = price_sheets.id AND is_flagged AND ends_at IS NULL) AS flagged
+           coalesce((SELECT TRUE FROM disagreements
+                     WHERE other_sheet_id = price_sheets.id AND is_flagged AND ended_at IS NULL LIMIT 1),
+                    (SELECT TRUE FROM price_periods AS period
+                     WHERE period.sheet_id = price_sheets.id AND is_flagged AND ends_at IS NULL LIMIT 1), FALSE) AS flagged
     FROM price_sheets
     WHERE observed = TRUE AND ";
 const SEQUENCE: &str = "sequence";
 // As a value: PostgreSQL would take a condition for a join, and walk through all sheets newer than an old time.
 const IS_IN_FORCE: &str = "
-    AND TRUE = EXISTS (SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";
+    AND TRUE = (SELECT TRUE FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";
+const IS_ONE: &str = " LIMIT 1)";
 
 impl PriceSheetRow {
     /// Its place in a list.
@@ -133,12 +135,13 @@ impl Store {
         after: Option<&Place>,
         limit: u32,
     ) -> Result<Vec<PriceSheetRow>, StoreError> {
+        let stretch = self.stretch("price_sheets", times, order).await?;
         let list = Query::new(PRICE_SHEETS)
-            .sorted(order, SEQUENCE, after)
+            .sorted(order, SEQUENCE, after, stretch)
             .names(selection, order)
             .stored(times);
         let list = match times.as_of {
-            Some(at) => list.text(IS_IN_FORCE).in_force(at).text(")"),
+            Some(at) => list.text(IS_IN_FORCE).in_force(at).text(IS_ONE),
             None => list,
         };
         self.listed(list.sorted_page(order, SEQUENCE, limit)).await

@@ -206,3 +206,48 @@ async fn times_survive_to_the_microsecond_and_order_correctly() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_between_two_times_finds_every_row_however_late_it_was_stored() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        // Older catalogs are imported after newer ones.
+        let days = [20, 21, 3, 22, 4, 4, 23, 1, 24];
+        let at = |day: u32| format!("2026-01-{day:02}T00:00:00Z");
+        for (number, day) in days.into_iter().enumerate() {
+            Question::new(&sheet_of(&format!("m-{number}")))
+                .save_at(&store, &at(day))
+                .await;
+            // Far apart, so that the rows are in several blocks of the table of times.
+            let apart = "UPDATE store_version SET version = version + 900";
+            database.execute(apart).await;
+        }
+        let bound = |day: u32| Some(at(day).parse::<Timestamp>().unwrap().into());
+        let bounds = [0, 1, 2, 4, 5, 20, 22, 24, 25].map(|day| (day > 0).then_some(day));
+        let ascending = Order {
+            is_descending: false,
+            ..Order::NEWEST
+        };
+        for (from, to) in bounds.iter().flat_map(|from| bounds.map(|to| (*from, to))) {
+            let is_between =
+                |day: &u32| from.is_none_or(|from| from <= *day) && to.is_none_or(|to| *day < to);
+            let expected = days.iter().filter(|day| is_between(day)).count();
+            let times = Times {
+                from: from.and_then(bound),
+                to: to.and_then(bound),
+                as_of: None,
+            };
+            for order in [ascending, Order::NEWEST] {
+                let none = Selection::default();
+                let estimates = store.estimates(&none, &times, order, None, 99).await;
+                let sheets = store.price_sheets(&none, &times, order, None, 99).await;
+                let found = (estimates.unwrap().len(), sheets.unwrap().len());
+                assert_eq!(found, (expected, expected), "{from:?} to {to:?}");
+            }
+        }
+        let rows = all_estimates(&store).await;
+        let sequences: BTreeSet<i64> = rows.iter().map(|row| row.sequence / 1024).collect();
+        assert!(sequences.len() > 4, "{sequences:?}");
+    })
+    .await;
+}

@@ -93,11 +93,12 @@ const SAME: [(&str, &str, &str); 5] = [
     ),
     (
         "indexes",
-        "SELECT indexrelid::regclass || ' ' || attnum || ' ' || pg_get_indexdef(indexrelid, attnum, true)
+        "SELECT indexrelid::regclass || ' ' || attnum || ' '
+                || CASE indkey[attnum - 1] WHEN 0 THEN 'an expression' ELSE pg_get_indexdef(indexrelid, attnum, true) END
                 || CASE WHEN indpred IS NULL THEN '' ELSE ' in part' END
          FROM pg_index JOIN pg_attribute ON attrelid = indexrelid JOIN pg_class ON pg_class.oid = indexrelid
          WHERE (NOT indisunique OR indpred IS NOT NULL) AND relnamespace = 'public'::regnamespace",
-        "SELECT indexes.name || ' ' || (columns.seqno + 1) || ' ' || columns.name
+        "SELECT indexes.name || ' ' || (columns.seqno + 1) || ' ' || coalesce(columns.name, 'an expression')
                 || CASE WHEN indexes.partial THEN ' in part' ELSE '' END
          FROM sqlite_master AS tables JOIN pragma_index_list(tables.name) AS indexes
          JOIN pragma_index_info(indexes.name) AS columns

@@ -389,8 +389,9 @@ async fn explain_on_sqlite() {
 
 /// Whether a step of a plan reads a table without an index.
 fn reads_whole_table(step: &str) -> bool {
-    const ROWS: [&str; 11] = [
+    const ROWS: [&str; 12] = [
         "SCAN priced",
+        "SCAN pooled",
         "SCAN latest",
         "SCAN of_kind",
         "SCAN in_force",
@@ -449,6 +450,8 @@ const FILL: &str = "
     SELECT sequence, id, CASE WHEN sequence % 50 > 0 THEN id END, CASE WHEN sequence % 50 > 0 THEN provider ELSE 'pooled' END,
            model, canonical_model, region, currency, observed_at, sequence % 70 = 0
     FROM price_sheets;
+    INSERT INTO stored_times (list, block, earliest, latest)
+    SELECT 'list ' || sequence % 3, sequence, observed_at, observed_at FROM price_sheets;
     INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
                                observed_at, has_begun, has_ended)
     SELECT sequence, 0, offer_id, provider, model, region, id, '', observed_at,
