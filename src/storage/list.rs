@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::query::Query;
-use super::stored_times::Stretch;
 use super::value::Value;
 use super::{DbTime, Times};
 
@@ -125,6 +124,50 @@ impl Place {
             Self::Stored(_) => order.by == SortKey::Stored,
             Self::Named(..) => [SortKey::Provider, SortKey::Model].contains(&order.by),
             Self::Priced(..) => [SortKey::InputPrice, SortKey::OutputPrice].contains(&order.by),
+        }
+    }
+}
+
+/// Rows of a block of the table `stored_times`.
+const ROWS_OF_BLOCK: i64 = 1024;
+
+/// Part of a list in the order of storing: the numbers between two others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub(super) above: i64,
+    pub(super) below: i64,
+}
+
+impl Stretch {
+    pub(super) const ALL: Self = Self {
+        above: -1,
+        below: i64::MAX,
+    };
+    pub(super) const NONE: Self = Self {
+        above: -1,
+        below: 0,
+    };
+
+    /// The rows of some blocks of the table `stored_times`.
+    pub(super) fn of_blocks(oldest: i64, newest: i64) -> Self {
+        Self {
+            above: oldest * ROWS_OF_BLOCK - 1,
+            below: (newest + 1) * ROWS_OF_BLOCK,
+        }
+    }
+
+    /// The part of it that comes after a place in an order of storing.
+    pub(super) fn after(self, place: Option<&Place>, order: Order) -> Self {
+        match place {
+            Some(Place::Stored(sequence)) if order.is_descending => Self {
+                below: self.below.min(*sequence),
+                ..self
+            },
+            Some(Place::Stored(sequence)) => Self {
+                above: self.above.max(*sequence),
+                ..self
+            },
+            _ => self,
         }
     }
 }
@@ -319,5 +362,30 @@ impl<'a> Query<'a> {
     /// The end of the query.
     pub(super) fn page(self, order: &'static str, limit: u32) -> Self {
         self.text(order).text(" LIMIT ").value(i64::from(limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_has_whole_blocks_up_to_the_place_of_a_page() {
+        let oldest = Order {
+            is_descending: false,
+            ..Order::NEWEST
+        };
+        let blocks = Stretch::of_blocks(1, 2);
+        let numbers = |stretch: Stretch| (stretch.above + 1, stretch.below - 1);
+        assert_eq!(numbers(blocks), (1024, 3071));
+        let place = Place::Stored(2000);
+        let after = |place, order| numbers(blocks.after(place, order));
+        assert_eq!(after(Some(&place), Order::NEWEST), (1024, 1999));
+        assert_eq!(after(Some(&place), oldest), (2001, 3071));
+        assert_eq!(
+            after(Some(&Place::Stored(9000)), Order::NEWEST),
+            (1024, 3071)
+        );
+        assert_eq!(after(None, oldest), (1024, 3071));
     }
 }
