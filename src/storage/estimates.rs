@@ -84,12 +84,11 @@ const ARE_ANY_AHEAD: &str = "
     SELECT EXISTS (SELECT 1 FROM price_periods WHERE observed_at > $1)
         OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > $1)";
 
-const ESTIMATE: &str = "
-    SELECT document, checksum FROM estimates
-    WHERE id = $1
-      AND ($2 IS NULL OR EXISTS (
-          SELECT 1 FROM estimate_listings AS listing JOIN price_intervals AS period ON period.sheet_id = listing.sheet_id
-          WHERE listing.estimate_id = estimates.id AND starts_at <= $2 AND until > $2))";
+const ESTIMATE: &str = "SELECT document, checksum FROM estimates WHERE id = $1";
+const WAS_IN_FORCE: &str = "
+    AND EXISTS (
+        SELECT 1 FROM estimate_listings AS listing JOIN price_intervals AS period ON period.sheet_id = listing.sheet_id
+        WHERE listing.estimate_id = estimates.id AND";
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
@@ -258,7 +257,9 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<Document>, StoreError> {
-        let query = Query::new(ESTIMATE).bind(id).bind(as_of);
+        let query = Query::new(ESTIMATE)
+            .bind(id)
+            .was_in_force(WAS_IN_FORCE, as_of);
         let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.with_checksum(id)).transpose()
     }

@@ -359,6 +359,15 @@ impl<'a> Query<'a> {
             .text(" OR starts_at <= recorded_at)")
     }
 
+    /// A condition on a time, where one is stated, by a text that ends before the comparison of times: without a time there is
+    /// less to plan.
+    pub(super) fn was_in_force(self, condition: &'static str, as_of: Option<DbTime>) -> Self {
+        match as_of {
+            Some(at) => self.text(condition).in_force(at).text(")"),
+            None => self,
+        }
+    }
+
     /// The end of the query.
     pub(super) fn page(self, order: &'static str, limit: u32) -> Self {
         self.text(order).text(" LIMIT ").value(i64::from(limit))

@@ -57,12 +57,9 @@ pub struct PriceSheetRow {
     pub flagged: bool,
 }
 
-const PRICE_SHEET: &str = "
-    SELECT document, checksum FROM price_sheets
-    WHERE id = $1
-      AND ($2 IS NULL OR EXISTS (
-          SELECT 1 FROM price_intervals AS period
-          WHERE period.sheet_id = price_sheets.id AND starts_at <= $2 AND until > $2))";
+const PRICE_SHEET: &str = "SELECT document, checksum FROM price_sheets WHERE id = $1";
+const WAS_IN_FORCE: &str = "
+    AND EXISTS (SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = price_sheets.id AND";
 
 // Values with a limit: PostgreSQL would look up EXISTS in all rows of the other table, which it reads first.
 const PRICE_SHEETS: &str = "
@@ -118,7 +115,9 @@ impl Store {
         id: Uuid,
         as_of: Option<DbTime>,
     ) -> Result<Option<Document>, StoreError> {
-        let query = Query::new(PRICE_SHEET).bind(id).bind(as_of);
+        let query = Query::new(PRICE_SHEET)
+            .bind(id)
+            .was_in_force(WAS_IN_FORCE, as_of);
         let stored: Option<StoredDocument> = self.row(query).await?;
         stored.map(|stored| stored.with_checksum(id)).transpose()
     }
