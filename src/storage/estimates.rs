@@ -153,7 +153,7 @@ impl<'a> Latest<'a> {
         let priced = self.page(priced.names_of_joined(self.selection), after, limit);
         let both = priced.text(AS_PRICED);
         let both = if self.has_pools() {
-            let pooled = both.text(POOLED).names_of_joined(self.selection);
+            let pooled = both.text(POOLED).names_of_pools(self.selection);
             let pooled = pooled.text(IS_LAST_OF_POOL);
             self.page(pooled, after, limit).text(AS_POOLED)
         } else {

@@ -199,31 +199,41 @@ impl<'a> Query<'a> {
     /// those by which the fewest rows are found. The others are compared as a range of one value.
     pub(super) fn names(self, selection: &'a Selection, order: Order) -> Self {
         let has_key = selection.names_offers() || order.by != SortKey::Stored;
-        self.names_beside_keys(selection, has_key, has_key || !selection.region.is_empty())
+        let region = (has_key, "region");
+        let currency = (has_key || !selection.region.is_empty(), "currency");
+        self.names_beside_keys(selection, region, currency)
     }
 
     /// The same for rows that are joined with others by their sheet, which is a better key than a region or a currency.
     pub(super) fn names_of_joined(self, selection: &'a Selection) -> Self {
-        self.names_beside_keys(selection, true, true)
+        self.names_beside_keys(selection, (true, "region"), (true, "currency"))
     }
 
+    /// The same for estimates of several sheets, which have indexes of their own: SQLite would take one of all estimates for a region
+    /// or a currency. They are never null.
+    pub(super) fn names_of_pools(self, selection: &'a Selection) -> Self {
+        let (region, currency) = ("coalesce(region, '')", "coalesce(currency, '')");
+        self.names_beside_keys(selection, (true, region), (true, currency))
+    }
+
+    /// Regions and currencies by these columns, and whether there is a better key.
     fn names_beside_keys(
         self,
         selection: &'a Selection,
-        is_no_region_key: bool,
-        is_no_currency_key: bool,
+        region: (bool, &'static str),
+        currency: (bool, &'static str),
     ) -> Self {
         let is_canonical = !selection.canonical_model.is_empty();
         let names = [
-            (false, "canonical_model", &selection.canonical_model),
-            (is_canonical, "provider", &selection.provider),
-            (is_canonical, "model", &selection.model),
-            (is_no_region_key, "region", &selection.region),
-            (is_no_currency_key, "currency", &selection.currency),
+            ((false, "canonical_model"), &selection.canonical_model),
+            ((is_canonical, "provider"), &selection.provider),
+            ((is_canonical, "model"), &selection.model),
+            (region, &selection.region),
+            (currency, &selection.currency),
         ];
         names
             .into_iter()
-            .fold(self, |query, (has_key, column, values)| {
+            .fold(self, |query, ((has_key, column), values)| {
                 query.name(has_key, column, values)
             })
             .prefix(selection.prefix.as_ref())
