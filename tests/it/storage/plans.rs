@@ -436,6 +436,8 @@ fn uses_a_name(statement: &str, steps: &[String]) -> bool {
 /// Rows of each table; the statistics say fifty times as many.
 const FILL: &str = "
     SET session_replication_role = replica;
+    DELETE FROM price_sheets;
+    DELETE FROM offer_names;
     INSERT INTO price_sheets (id, sequence, offer_id, provider, model, model_key, canonical_model, region, currency,
                               observed_at, document, checksum)
     SELECT md5('sheet ' || n)::uuid, n, md5('offer ' || n / 5)::uuid, 'provider-' || n / 5 % 50, 'model-' || n / 5 % 1000,
@@ -491,7 +493,7 @@ const FILL: &str = "
 const GATHER_STATISTICS: &str = "VACUUM ANALYZE";
 const MAGNIFY: &str = "
     UPDATE pg_class SET reltuples = reltuples * 50
-    WHERE relnamespace = 'public'::regnamespace AND reltuples = 20000";
+    WHERE relnamespace = 'public'::regnamespace AND reltuples BETWEEN 20000 AND 20100";
 
 /// PostgreSQL sends the plan of every statement that it executes.
 const SEND_PLANS: &str = "?options=-c%20session_preload_libraries=auto_explain%20-c%20auto_explain.log_min_duration=0\
