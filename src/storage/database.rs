@@ -105,8 +105,9 @@ macro_rules! on_pool {
 }
 pub(super) use on_pool;
 
-/// Begins a transaction whose statements work on given rows. They are planned once for a connection: to plan them takes as long as
-/// to execute them. The plan finds rows by indexes, since the tables may be small when it is made; compiling it would take longer.
+/// Begins a transaction that writes. Its statements work on given rows and are planned once for a connection: to plan them takes as
+/// long as to execute them. The plan finds rows by indexes, since the tables may be small when it is made; compiling it would take
+/// longer.
 const BEGIN_WITH_KEPT_PLANS: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off; \
                                      SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 
@@ -259,14 +260,6 @@ impl Store {
         match self.pool {
             Pool::Postgres { .. } => BEGIN_WITH_KEPT_PLANS,
             Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
-        }
-    }
-
-    /// Begins what reads for given rows, where that needs a transaction.
-    pub(super) fn begin_reading(&self) -> Option<&'static str> {
-        match self.pool {
-            Pool::Postgres { .. } => Some(BEGIN_WITH_KEPT_PLANS),
-            Pool::Sqlite { .. } => None,
         }
     }
 

@@ -10,7 +10,7 @@ use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::session::{Session, Statements, on_session};
+use super::session::{Session, Statements, on_connection, on_session};
 use super::work::Work;
 use super::{Store, StoreError, tables};
 
@@ -63,10 +63,7 @@ impl Store {
             return self.record_in_group(recordings, None).await;
         }
         let work = Work::of(recordings);
-        self.wait_for_tables().await?;
-        let ready = on_session!(self, in_time, session => {
-            read_ready(&mut session, &work, self.begin_reading()).await
-        })?;
+        let ready = on_connection!(self, connection => Ready::make(connection, &work).await)?;
         if ready.plan.is_empty() {
             return Ok(ready.recorded(None).saved(0..1));
         }
@@ -89,7 +86,7 @@ impl Store {
             }
             let mut ready = match ready {
                 Some(ready) if ready.version == self.newest() => ready,
-                _ => read_ready(&mut session, work, self.begin_reading()).await?,
+                _ => read_ready(&mut session, work).await?,
             };
             let mut tries = 0;
             loop {
@@ -107,7 +104,7 @@ impl Store {
                 if ready.version != base && tries < MOST_TRIES {
                     // What another writer has committed is read without the lock.
                     transaction.rollback().await?;
-                    ready = read_ready(&mut session, work, self.begin_reading()).await?;
+                    ready = read_ready(&mut session, work).await?;
                     continue;
                 }
                 if ready.version != base {
@@ -128,12 +125,11 @@ impl Store {
 async fn read_ready<D: Database>(
     session: &mut Session<'_, D>,
     work: &Work,
-    begin: Option<&'static str>,
 ) -> Result<Ready, StoreError>
 where
     for<'c> Statements<'c, D>: Connected,
 {
-    let mut statements = session.reading(begin).await?;
+    let mut statements = session.statements().await?;
     let ready = Ready::make(&mut statements, work).await?;
     statements.commit().await?;
     Ok(ready)

@@ -62,17 +62,6 @@ impl<'c, D: Database> Session<'c, D> {
         })
     }
 
-    /// Statements that read for given rows: in a transaction, where there is a way to begin it.
-    pub(super) async fn reading(
-        &mut self,
-        begin: Option<&'static str>,
-    ) -> Result<Statements<'_, D>, StoreError> {
-        match begin {
-            Some(begin) => self.transaction(begin).await,
-            None => self.statements().await,
-        }
-    }
-
     /// Whether a statement can be prepared for a later transaction.
     pub(super) fn prepares(&self) -> bool {
         self.settings.is_none()
