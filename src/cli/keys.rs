@@ -93,7 +93,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 async fn carry_out(action: &Action, url: &DatabaseUrl) -> Result<(), Failure> {
-    let opened = Store::open(url, StoreLimits::default()).await;
+    let opened = Store::open(url, StoreLimits::without_timeouts()).await;
     let store = opened.with_context(|| format!("cannot open the database {url}"))?;
     let migrated = store.migrate().await;
     migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
