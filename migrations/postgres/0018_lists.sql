@@ -1,6 +1,6 @@
 -- Lists that take as long with many rows as with few. Both databases have the same.
 
--- The first and the last time of each 1,024 rows in the order of storing: a list between two times begins and ends there. The time
+-- The first and the last time of each 4,096 rows in the order of storing: a list between two times begins and ends there. The time
 -- of a row does not follow from its number, since an older catalog may be imported later.
 CREATE TABLE stored_times (
     list     text COLLATE "C" NOT NULL,
@@ -10,14 +10,14 @@ CREATE TABLE stored_times (
     PRIMARY KEY (list, block)
 );
 INSERT INTO stored_times (list, block, earliest, latest)
-SELECT 'estimates', sequence / 1024, min(observed_at), max(observed_at) FROM estimate_listings GROUP BY sequence / 1024
+SELECT 'estimates', sequence / 4096, min(observed_at), max(observed_at) FROM estimate_listings GROUP BY sequence / 4096
 UNION ALL
-SELECT 'price_sheets', sequence / 1024, min(observed_at), max(observed_at) FROM price_sheets GROUP BY sequence / 1024;
+SELECT 'price_sheets', sequence / 4096, min(observed_at), max(observed_at) FROM price_sheets GROUP BY sequence / 4096;
 
 CREATE FUNCTION note_stored_times() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO stored_times AS noted (list, block, earliest, latest)
-    SELECT TG_ARGV[0], sequence / 1024, min(observed_at), max(observed_at) FROM added GROUP BY sequence / 1024
+    SELECT TG_ARGV[0], sequence / 4096, min(observed_at), max(observed_at) FROM added GROUP BY sequence / 4096
     ON CONFLICT (list, block) DO UPDATE
     SET earliest = least(noted.earliest, excluded.earliest), latest = greatest(noted.latest, excluded.latest);
     RETURN NULL;

@@ -1,6 +1,6 @@
 -- Lists that take as long with many rows as with few. Both databases have the same.
 
--- The first and the last time of each 1,024 rows in the order of storing: a list between two times begins and ends there. The time
+-- The first and the last time of each 4,096 rows in the order of storing: a list between two times begins and ends there. The time
 -- of a row does not follow from its number, since an older catalog may be imported later.
 CREATE TABLE stored_times (
     list     text NOT NULL,
@@ -10,21 +10,21 @@ CREATE TABLE stored_times (
     PRIMARY KEY (list, block)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO stored_times (list, block, earliest, latest)
-SELECT 'estimates', sequence / 1024, min(observed_at), max(observed_at) FROM estimate_listings GROUP BY sequence / 1024
+SELECT 'estimates', sequence / 4096, min(observed_at), max(observed_at) FROM estimate_listings GROUP BY sequence / 4096
 UNION ALL
-SELECT 'price_sheets', sequence / 1024, min(observed_at), max(observed_at) FROM price_sheets GROUP BY sequence / 1024;
+SELECT 'price_sheets', sequence / 4096, min(observed_at), max(observed_at) FROM price_sheets GROUP BY sequence / 4096;
 
 CREATE TRIGGER note_times_of_listings AFTER INSERT ON estimate_listings
 BEGIN
     INSERT INTO stored_times (list, block, earliest, latest)
-    VALUES ('estimates', NEW.sequence / 1024, NEW.observed_at, NEW.observed_at)
+    VALUES ('estimates', NEW.sequence / 4096, NEW.observed_at, NEW.observed_at)
     ON CONFLICT (list, block) DO UPDATE
     SET earliest = min(earliest, excluded.earliest), latest = max(latest, excluded.latest);
 END;
 CREATE TRIGGER note_times_of_sheets AFTER INSERT ON price_sheets
 BEGIN
     INSERT INTO stored_times (list, block, earliest, latest)
-    VALUES ('price_sheets', NEW.sequence / 1024, NEW.observed_at, NEW.observed_at)
+    VALUES ('price_sheets', NEW.sequence / 4096, NEW.observed_at, NEW.observed_at)
     ON CONFLICT (list, block) DO UPDATE
     SET earliest = min(earliest, excluded.earliest), latest = max(latest, excluded.latest);
 END;

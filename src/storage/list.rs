@@ -129,7 +129,7 @@ impl Place {
 }
 
 /// Rows of a block of the table `stored_times`.
-const ROWS_OF_BLOCK: i64 = 1024;
+const ROWS_OF_BLOCK: i64 = 4096;
 
 /// Part of a list in the order of storing: the numbers between two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -396,15 +396,15 @@ mod tests {
         };
         let blocks = Stretch::of_blocks(1, 2);
         let numbers = |stretch: Stretch| (stretch.above + 1, stretch.below - 1);
-        assert_eq!(numbers(blocks), (1024, 3071));
-        let place = Place::Stored(2000);
+        assert_eq!(numbers(blocks), (4096, 12_287));
+        let place = Place::Stored(8000);
         let after = |place, order| numbers(blocks.after(place, order));
-        assert_eq!(after(Some(&place), Order::NEWEST), (1024, 1999));
-        assert_eq!(after(Some(&place), oldest), (2001, 3071));
+        assert_eq!(after(Some(&place), Order::NEWEST), (4096, 7999));
+        assert_eq!(after(Some(&place), oldest), (8001, 12_287));
         assert_eq!(
-            after(Some(&Place::Stored(9000)), Order::NEWEST),
-            (1024, 3071)
+            after(Some(&Place::Stored(20_000)), Order::NEWEST),
+            (4096, 12_287)
         );
-        assert_eq!(after(None, oldest), (1024, 3071));
+        assert_eq!(after(None, oldest), (4096, 12_287));
     }
 }

@@ -219,7 +219,7 @@ async fn a_list_between_two_times_finds_every_row_however_late_it_was_stored() {
                 .save_at(&store, &at(day))
                 .await;
             // Far apart, so that the rows are in several blocks of the table of times.
-            let apart = "UPDATE store_version SET version = version + 900";
+            let apart = "UPDATE store_version SET version = version + 4000";
             database.execute(apart).await;
         }
         let bound = |day: u32| Some(at(day).parse::<Timestamp>().unwrap().into());
@@ -246,7 +246,7 @@ async fn a_list_between_two_times_finds_every_row_however_late_it_was_stored() {
             }
         }
         let rows = all_estimates(&store).await;
-        let sequences: BTreeSet<i64> = rows.iter().map(|row| row.sequence / 1024).collect();
+        let sequences: BTreeSet<i64> = rows.iter().map(|row| row.sequence / 4096).collect();
         assert!(sequences.len() > 4, "{sequences:?}");
     })
     .await;
