@@ -37,35 +37,3 @@ CREATE INDEX price_periods_by_region ON price_periods (substr(region, 1, 64), pr
 DROP INDEX estimate_listings_by_sheet;
 CREATE INDEX estimate_listings_by_sheet ON estimate_listings (sheet_id, sequence) WHERE sheet_id IS NOT NULL;
 CREATE INDEX estimate_listings_of_pools_by_model ON estimate_listings (model, provider, sequence) WHERE sheet_id IS NULL;
-
--- The names of the sheets of one statement. Planned once for a connection, as what the service writes.
-CREATE OR REPLACE FUNCTION add_names_of_sheets() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO offer_names (name_key, provider, model)
-    SELECT DISTINCT name_key, provider, model
-    FROM added
-    CROSS JOIN LATERAL (
-        VALUES (provider), (canonical_model), (model)
-        UNION ALL
-        SELECT json_array_elements_text(document::json -> 'aliases')) AS said (name)
-    CROSS JOIN LATERAL (
-        VALUES (lower(name)), (lower(substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)))) AS keys (name_key)
-    WHERE name IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM offer_names AS known
-        WHERE known.provider = added.provider AND known.model = added.model AND known.name_key = keys.name_key);
-    INSERT INTO names (kind, name_key, name)
-    SELECT DISTINCT kind, name_key, name
-    FROM added
-    CROSS JOIN LATERAL (
-        VALUES ('provider', provider, provider), ('canonical_model', canonical_model, canonical_model),
-               ('model', model, model)
-        UNION ALL
-        SELECT 'model', model, json_array_elements_text(document::json -> 'aliases')) AS said (kind, name, spelling)
-    CROSS JOIN LATERAL (
-        VALUES (lower(spelling)),
-               (lower(substr(spelling, length(rtrim(spelling, replace(spelling, '/', ''))) + 1)))) AS keys (name_key)
-    WHERE name IS NOT NULL
-    ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END
-$$;
