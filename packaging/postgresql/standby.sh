@@ -8,7 +8,7 @@ set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
     # Written into the standby's settings too.
     export PGPASSWORD="${REPLICATION_PASSWORD:?is not set}"
-    until pg_isready --quiet --host "$PRIMARY_HOST" --port "${PRIMARY_PORT:-5432}" &&
+    until pg_isready --quiet --host "$PRIMARY_HOST" --port "${PRIMARY_PORT:-5432}" --username unroof_check --dbname postgres &&
         pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --checkpoint fast \
             --host "$PRIMARY_HOST" --port "${PRIMARY_PORT:-5432}" --username replicator; do
         sleep 1

@@ -4,13 +4,17 @@ mod recovery;
 mod rolling;
 
 use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use crate::database_faults::cluster::Cluster;
-use crate::server::{Server, client, get, post};
-use crate::support::{TestDatabase, on_each_database_blocking, sheet_of, stored_answer, wait_for};
+use crate::server::{LONGEST_WAIT, Server, client, get, post};
+use crate::support::{
+    TestDatabase, on_each_database_blocking, sheet, sheet_of, stored_answer, wait_for,
+};
 
 const WRITERS: usize = 32;
 const FAULTS: usize = 20;
@@ -117,6 +121,35 @@ fn killing_the_service_during_bursts_loses_and_doubles_nothing() {
             server.address.clone_into(&mut address.write().unwrap());
         });
         assert_nothing_lost(&server.address, log, async |sql| database.number(sql).await);
+    });
+}
+
+#[test]
+fn what_was_stored_and_not_answered_is_known_when_it_is_sent_again() {
+    on_each_database_blocking(|database| {
+        let stored = || wait_for(database.number("SELECT count(*) FROM estimates"));
+        let mut server = Server::start(&database.url);
+        // The client never reads: to it, the service dies between its commit and its answer.
+        let host = server.address.trim_start_matches("http://");
+        let mut unread = TcpStream::connect(host).unwrap();
+        let body = sheet().to_string();
+        let length = body.len();
+        write!(
+            unread,
+            "POST /infer HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let began = Instant::now();
+        while stored() == 0 {
+            assert!(began.elapsed() < LONGEST_WAIT, "nothing was stored");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        server.kill();
+        server = Server::start(&database.url);
+        let again = post(&client(), &format!("{}/infer", server.address), &sheet());
+        let (status, answer) = again.unwrap();
+        assert_eq!(status, 200, "{}: {answer}", database.name);
+        assert_eq!(stored(), 1, "{}", database.name);
     });
 }
 

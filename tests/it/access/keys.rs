@@ -184,6 +184,26 @@ async fn a_key_does_not_see_which_key_stored_something_first() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_is_the_same_for_every_key() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let observer = key(&store, "observer", Scope::Observe).await;
+        let reader = key(&store, "reader", Scope::Read).await;
+        let id = post(&api, "/infer", &observer, &sheet()).await.id();
+        let estimate = format!("/estimates/{id}");
+        for path in ["/estimates", "/estimates/latest", "/price-sheets", &estimate] {
+            let of_observer = get(&api, path, &observer).await;
+            let of_reader = get(&api, path, &reader).await;
+            assert_eq!(of_observer.status, 200, "{path}");
+            let tag = of_observer.header("etag");
+            assert!(tag.is_some(), "{path}");
+            assert_eq!(tag, of_reader.header("etag"), "{path}");
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_wrong_request_for_a_key_names_every_fault() {
     on_each_database(async |database| {

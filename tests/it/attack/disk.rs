@@ -8,13 +8,13 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use url::Url;
 
 use crate::database_faults::cluster::Cluster;
 use crate::server::{LONGEST_WAIT, Server, client, get, post, unroof};
-use crate::support::{TestDatabase, on_postgres, say, sheet_of};
+use crate::support::{TestDatabase, on_postgres, say, sheet_of, wait_for};
 
 /// A server of a file, for which a file that is too large is an error and not the end.
 pub(super) struct Served {
@@ -129,6 +129,19 @@ impl Served {
                 });
             }
         });
+        assert_eq!(
+            wait_for(self.integrity()),
+            "ok",
+            "the file is damaged after {name}"
+        );
+    }
+
+    /// What SQLite says of the file.
+    async fn integrity(&self) -> String {
+        let url = format!("sqlite:{}?mode=ro", self.file.display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        let said = sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection);
+        said.await.unwrap()
     }
 }
 

@@ -63,7 +63,7 @@ async fn a_sheet_that_is_sent_again_is_answered_from_memory_only_until_another_r
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_forty_at_the_same_moment_in_several_spellings_one_is_201_and_all_have_its_body() {
+async fn of_a_hundred_at_the_same_moment_in_several_spellings_one_is_201_and_all_have_its_body() {
     on_each_database(async |database: &TestDatabase| {
         let replicas = [database.api().await, database.api().await];
         let spellings = [
@@ -72,7 +72,7 @@ async fn of_forty_at_the_same_moment_in_several_spellings_one_is_201_and_all_hav
             with(sheet(), "/region", json!("global")),
             json!({"price_sheet": sheet(), "assumptions": {}}),
         ];
-        let requests: Vec<_> = (0..40)
+        let requests: Vec<_> = (0..100)
             .map(|number| {
                 let (api, body) = (replicas[number % 2].clone(), spellings[number % 4].clone());
                 tokio::spawn(async move { api.infer(&body).await })

@@ -1,6 +1,6 @@
 //! One pricing decision is estimated once for all its sellers.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use unroof::storage::{ChangeFilter, ChangeKind};
 
 use super::{catalog, entry, import, outcomes, summary};
@@ -100,6 +100,39 @@ async fn every_entry_is_reported_and_duplicates_share_the_estimate_of_their_deci
             let stored = api.get(&format!("/estimates/{}", alone.id())).await;
             assert_eq!(stored.text(), alone.text(), "{key}");
         }
+    })
+    .await;
+}
+
+/// Dated names of one model: all of them share one estimate.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_three_thousand_entries_three_wrong_ones_are_refused_by_name_and_all_others_stored() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let wrong = [7, 1_500, 3_029];
+        let key = |number: i64| {
+            let day = jiff::civil::date(2017, 1, 1) + jiff::Span::new().days(number);
+            format!("claude-sonnet-4-5-{}", day.strftime("%Y%m%d"))
+        };
+        let entry = |number: i64| {
+            let input = if wrong.contains(&number) { -1.0 } else { 3e-6 };
+            json!({"litellm_provider": "anthropic", "mode": "chat",
+                "input_cost_per_token": input, "output_cost_per_token": 1.5e-5})
+        };
+        let entries = (0..3_030).map(|number| (key(number), entry(number)));
+        let lines = import(&api, "", &Value::Object(entries.collect())).await;
+        let outcomes = outcomes(&lines);
+        assert_eq!(outcomes.len(), 3_030);
+        let refused: Vec<&String> = outcomes
+            .iter()
+            .filter(|(_, outcome)| *outcome == "refused")
+            .map(|(key, _)| key)
+            .collect();
+        assert_eq!(refused, wrong.map(key).iter().collect::<Vec<_>>());
+        let reported = lines.iter().filter(|line| line["type"] == "entry");
+        assert_eq!(reported.count(), 3_030);
+        let stored = database.number("SELECT count(*) FROM price_sheets").await;
+        assert_eq!(stored, 3_027, "{}", database.name);
     })
     .await;
 }

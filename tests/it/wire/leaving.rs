@@ -16,7 +16,7 @@ const PLACES: usize = 9;
 #[test]
 fn clients_that_leave_take_nothing_with_them() {
     let service = Service::with(&["--max-computing", "1", "--max-waiting", "8"]);
-    for number in 0..200 {
+    for number in 0..930 {
         let question = sheet_of(&format!("left-{number}")).to_string();
         service.connect().send(post("/infer", &question));
     }
