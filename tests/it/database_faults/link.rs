@@ -7,7 +7,8 @@ use unroof::storage::StoreLimits;
 
 use super::proxy::{Link, Proxy};
 use super::{
-    ask_at_once, assert_recovers, assert_stale, assert_unavailable, quiet_replica, replica, soon,
+    ask_at_once, assert_recovers, assert_stale, assert_unavailable, quiet_replica, refused_after,
+    replica, soon,
 };
 use crate::server::{Server, client, get};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
@@ -30,6 +31,9 @@ async fn a_link_that_is_cut_costs_a_second_and_what_was_read_is_still_answered()
         api.store(&sheet_of("second")).await;
         proxy.set(Link::Closed);
         assert_unavailable(&api).await;
+        // A second for a connection, after the answer was computed.
+        let taken = refused_after(&api).await;
+        assert!(taken <= Duration::from_millis(1_500), "{taken:?}");
         assert_stale(&api, "/estimates", &known).await;
         proxy.set(Link::Open);
         assert_recovers(&api).await;
@@ -50,6 +54,8 @@ async fn a_link_on_which_nothing_passes_costs_no_more_and_no_place_in_the_pool()
                 reply.await.unwrap().problem(503);
             }
             assert_unavailable(&api).await;
+            let taken = refused_after(&api).await;
+            assert!(taken <= Duration::from_secs(3), "{taken:?}");
             assert_stale(&api, "/estimates", &known).await;
             proxy.set(Link::Open);
             assert_recovers(&api).await;

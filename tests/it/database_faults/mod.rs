@@ -83,6 +83,20 @@ async fn assert_unavailable(api: &Api) {
     assert_eq!(computed.status, StatusCode::OK, "{}", computed.text());
 }
 
+/// Time until a write is refused, the median of nine: a machine that is busy with something else delays some of them.
+async fn refused_after(api: &Api) -> Duration {
+    let mut times = Vec::new();
+    for number in 0..9 {
+        let began = Instant::now();
+        soon(api.infer(&sheet_of(&format!("refused {number}"))))
+            .await
+            .problem(503);
+        times.push(began.elapsed());
+    }
+    times.sort();
+    times[4]
+}
+
 /// Cached responses are still returned, marked as stale.
 async fn assert_stale(api: &Api, path: &str, known: &Reply) {
     let stale = soon(api.get(path)).await;

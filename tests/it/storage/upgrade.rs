@@ -1,14 +1,16 @@
 //! A database that version 0.1.0 has filled, brought up to date: what it said it still says, and what is new knows of it.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 use axum::http::StatusCode;
+use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-use crate::server::run;
+use crate::server::{output_of, run};
 use crate::support::{Api, TestDatabase, on_each_database, sheet_of, with};
 
 /// The migration with the tables of version 0.1.0.
@@ -102,6 +104,59 @@ async fn column(api: &Api, path: &str, column: &str) -> Vec<String> {
         other => other.to_string(),
     };
     reply.rows().iter().map(text).collect()
+}
+
+fn unpacked(packed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// Puts the database in its place that the program of version 0.1.0 (commit aa6f3232) filled over HTTP: two prices of an offer, a price
+/// that was withdrawn, a catalog, a pool and stated assumptions. Of PostgreSQL it is what `pg_dump --inserts` wrote.
+async fn put_real_one(database: &TestDatabase) {
+    if let Some(file) = database.url.strip_prefix("sqlite:") {
+        std::fs::write(file, unpacked(include_bytes!("version_0_1_0.db.gz"))).unwrap();
+        return;
+    }
+    let dump = unpacked(include_bytes!("version_0_1_0.sql.gz"));
+    let dump = AssertSqlSafe(String::from_utf8(dump).unwrap());
+    let mut connection = PgConnection::connect(&database.url).await.unwrap();
+    sqlx::raw_sql(dump).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_version_0_1_0_made_is_taken_over_byte_for_byte() {
+    on_each_database(async |database: &TestDatabase| {
+        put_real_one(database).await;
+        let stored = "SELECT document FROM estimates";
+        let stored: BTreeSet<String> = database.texts(stored).await.into_iter().collect();
+        assert_eq!(stored.len(), 8);
+        let api = database.api().await;
+        let mut shown = BTreeSet::new();
+        for id in column(&api, "/estimates", "id").await {
+            shown.insert(api.get(&format!("/estimates/{id}")).await.text().to_owned());
+        }
+        assert!(shown == stored, "{}: a document differs", database.name);
+        let without_faults = || {
+            let checked = output_of(&["check", "--database-url", &database.url]);
+            assert!(checked.contains(": 0 faults"), "{checked}");
+        };
+        without_faults();
+        let prices = async || {
+            let path = "/history?provider=acme&model=m-1";
+            column(&api, path, "sheet_id").await.len()
+        };
+        assert_eq!(prices().await, 2);
+        let sheet = json!({"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+            "unit": "per_1m_tokens", "rates": [{"input": "0.90", "output": "10.00"}],
+            "sources": [{"url": "https://acme.example/prices", "format": "official"}]});
+        assert_eq!(api.infer(&sheet).await.status, StatusCode::CREATED);
+        assert_eq!(prices().await, 3, "{}", database.name);
+        without_faults();
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
