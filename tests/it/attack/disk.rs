@@ -136,7 +136,7 @@ impl Served {
         );
     }
 
-    /// What SQLite says of the file.
+    /// Result of `PRAGMA integrity_check`.
     async fn integrity(&self) -> String {
         let url = format!("sqlite:{}?mode=ro", self.file.display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
