@@ -12,7 +12,7 @@ from collections.abc import Callable
 from benching.machine import machine
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-RESULTS = REPOSITORY / "target" / "bench"
+RESULTS = REPOSITORY / "benches" / "results"
 PAIRS = 5
 
 
