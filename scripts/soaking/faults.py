@@ -11,7 +11,8 @@ from soaking.load import slow_clients
 from soaking.service import READY_IN
 
 STOP_LIMIT = 12.0
-RESTARTS_WITHIN = 1800.0
+# Of one process, whose memory can then be seen for a long time. Many faults fit into it.
+RESTARTS_WITHIN, RESTARTING_PAUSE = 900.0, 20.0
 CLOCK_JUMPS = (3600, -3600, 86_400, 0)
 
 
@@ -110,12 +111,14 @@ def kinds_for(world, left_out):
 
 
 async def inflict(world, faults, pause, begin, end):
-    """Runs every fault, in a new order each round and after a rest, until the end. After half an hour, or half of the time, no
-    fault restarts the service, so that the growth of its memory can be seen."""
+    """Runs every fault, in a new order each round and after a rest, until the end. After a quarter of an hour, or half of the
+    time, no fault restarts the service, so that the growth of its memory can be seen."""
     last_restart = min(begin + RESTARTS_WITHIN, (begin + end) / 2)
     while True:
         for fault in world.random.sample(faults, len(faults)):
-            await asyncio.sleep(world.random.uniform(0.5, 1.5) * pause)
+            may_restart = time.monotonic() < last_restart
+            own_pause = min(pause, RESTARTING_PAUSE) if may_restart else pause
+            await asyncio.sleep(world.random.uniform(0.5, 1.5) * own_pause)
             if time.monotonic() > end - 3 * pause / 2:
                 return
             await world.rest()

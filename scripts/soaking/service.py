@@ -11,7 +11,7 @@ import time
 KEYS = {"read": "read", "ask": "ask", "observe": "observe", "admin": "admin", "greedy": "ask", "probe": "admin"}
 BUDGET = 200
 # Small, so that it is full early and does not hide growth of memory.
-CACHE_BYTES = 8 << 20
+CACHE_BYTES = 2 << 20
 CLOCK = pathlib.Path(__file__).with_name("clock.c")
 STOPPED_IN = 20.0
 READY_IN = 60.0
