@@ -140,5 +140,6 @@ def commit():
         return done.stdout.strip() if done.returncode == 0 else ""
 
     name = git("rev-parse", "--short=8", "HEAD") or "unknown"
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/BENCHMARKS.md")
+    written = [":!docs/BENCHMARKS.md", ":!benches/results"]
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *written)
     return f"{name} with changes" if changed else name
