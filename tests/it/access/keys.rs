@@ -192,7 +192,12 @@ async fn a_tag_is_the_same_for_every_key() {
         let reader = key(&store, "reader", Scope::Read).await;
         let id = post(&api, "/infer", &observer, &sheet()).await.id();
         let estimate = format!("/estimates/{id}");
-        for path in ["/estimates", "/estimates/latest", "/price-sheets", &estimate] {
+        for path in [
+            "/estimates",
+            "/estimates/latest",
+            "/price-sheets",
+            &estimate,
+        ] {
             let of_observer = get(&api, path, &observer).await;
             let of_reader = get(&api, path, &reader).await;
             assert_eq!(of_observer.status, 200, "{path}");
