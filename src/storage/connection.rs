@@ -43,7 +43,7 @@ impl<Database: sqlx::Database> Lease<Database> {
 
     /// The connection for an operation.
     pub(super) fn session(&mut self) -> Session<'_, Database> {
-        Session::new(&mut *self.connection, &self.store)
+        Session::new(&mut *self.connection, &self.store, &mut self.is_spoiled)
     }
 
     /// Records the outcome of an operation, also for the writes of others.

@@ -105,9 +105,9 @@ macro_rules! on_pool {
 }
 pub(super) use on_pool;
 
-/// Begins a transaction that writes. Its statements work on given rows and are planned once for a connection: to plan them takes as
-/// long as to execute them. The plan finds rows by indexes, since the tables may be small when it is made; compiling it would take
-/// longer.
+/// Begins a transaction that writes, or reads what a write needs. Its statements work on given rows and are planned once for a
+/// connection: to plan them takes as long as to execute them. The plan finds rows by indexes, since the tables may be small when it
+/// is made; compiling it would take longer.
 const BEGIN_WITH_KEPT_PLANS: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off; \
                                      SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
 
@@ -261,6 +261,11 @@ impl Store {
             Pool::Postgres { .. } => BEGIN_WITH_KEPT_PLANS,
             Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
         }
+    }
+
+    /// Begins the reads that a write needs, so that PostgreSQL keeps their plans.
+    pub(super) fn begin_reading(&self) -> Option<&'static str> {
+        matches!(self.pool, Pool::Postgres { .. }).then_some(BEGIN_WITH_KEPT_PLANS)
     }
 
     /// Numbers of connections, for metrics.

@@ -14,16 +14,17 @@ use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
 use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
-use super::rows::{Piece, Rows, Statement};
+use super::rows::{Piece, Statement};
 use super::value::Kind;
 use super::work::Work;
 use super::{DbTime, StoreError};
 use unroof_core::history::{Ending, Period, Standing, StartBasis};
 use unroof_core::sheet::compare::Cells;
 
-/// Stored state of a recording: its sheet and estimate.
+/// Stored state of a recording: its sheet, its estimate, and whether its offer has any facts, at a version of the store.
 #[derive(Debug, FromRow)]
 struct RecordedRow {
+    version: i64,
     sheet_id: Uuid,
     estimate_id: Uuid,
     document: Option<String>,
@@ -32,15 +33,19 @@ struct RecordedRow {
     listed_estimate_id: Option<Uuid>,
     has_estimate: bool,
     offer_id: Uuid,
+    is_new_offer: bool,
     is_repeated: bool,
 }
 
 static RECORDED: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
+        SELECT (SELECT version FROM store_version WHERE id = 1) AS version,
+               given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
                sheet.observed = FALSE AS is_question, listing.estimate_id AS listed_estimate_id,
                EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
                given.column3 AS offer_id,
+               NOT EXISTS (SELECT 1 FROM sightings AS seen WHERE seen.offer_id = given.column3)
+               AND NOT EXISTS (SELECT 1 FROM price_periods AS period WHERE period.offer_id = given.column3) AS is_new_offer,
                EXISTS (
                    SELECT 1 FROM sightings AS seen
                    WHERE seen.offer_id = given.column3 AND seen.source = given.column4
@@ -274,16 +279,13 @@ pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
     Ok(())
 }
 
-/// Stored state of what is to be recorded, read through a connection to either database. The version is read first: what
-/// another writer commits meanwhile has a later one.
+/// Stored state of what is to be recorded, read through a connection to either database. The version is that of the first rows:
+/// what another writer commits meanwhile has a later one.
 pub(super) async fn load(
     connection: &mut impl Connected,
     work: &Work,
 ) -> Result<Known, StoreError> {
-    let mut known = Known {
-        version: connection.read_number(VERSION).await?,
-        ..Known::default()
-    };
+    let mut known = Known::default();
     let recorded = work.recordings.iter().map(|recording| {
         let source = recording.repeatable_source();
         vec![
@@ -295,28 +297,32 @@ pub(super) async fn load(
             DbTime::from(work.now).into(),
         ]
     });
-    let recorded = recorded.collect();
+    let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded.collect()).await?;
+    known.version = match rows.first() {
+        Some(row) => row.version,
+        None => connection.read_number(VERSION).await?,
+    };
     let mut repeated = BTreeSet::new();
-    let mut ids = work.offers();
-    for row in connection
-        .read_rows::<RecordedRow>(&RECORDED, &recorded)
-        .await?
-    {
+    let mut offers = work.offers();
+    let mut sheets = work.sheets();
+    for row in rows {
+        if row.is_new_offer {
+            offers.remove(&row.offer_id);
+        }
+        if row.document.is_none() {
+            sheets.remove(&row.sheet_id);
+        }
         if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
             repeated.insert((row.offer_id, row.sheet_id));
         }
         known.add_recorded(row)?;
     }
     known.unchanged = work.unchanged(&repeated);
-    ids.retain(|offer| !known.unchanged.contains(offer));
-    let sheets = work
-        .sheets()
-        .into_iter()
-        .map(|id| vec![id.into()])
-        .collect();
+    offers.retain(|offer| !known.unchanged.contains(offer));
+    let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
     let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
-    let offers: Rows<'_> = ids.iter().map(|offer| vec![(*offer).into()]).collect();
+    let offers = offers.into_iter().map(|id| vec![id.into()]).collect();
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;
     }

@@ -10,7 +10,7 @@ use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::session::{Session, Statements, on_connection, on_session};
+use super::session::{Session, Statements, on_session};
 use super::work::Work;
 use super::{Store, StoreError, tables};
 
@@ -63,7 +63,8 @@ impl Store {
             return self.record_in_group(recordings, None).await;
         }
         let work = Work::of(recordings);
-        let ready = on_connection!(self, connection => Ready::make(connection, &work).await)?;
+        self.wait_for_tables().await?;
+        let ready = on_session!(self, in_time, session => read_ready(&mut session, &work).await)?;
         if ready.plan.is_empty() {
             return Ok(ready.recorded(None).saved(0..1));
         }
@@ -129,10 +130,9 @@ async fn read_ready<D: Database>(
 where
     for<'c> Statements<'c, D>: Connected,
 {
-    let mut statements = session.statements().await?;
-    let ready = Ready::make(&mut statements, work).await?;
-    statements.commit().await?;
-    Ok(ready)
+    let mut statements = session.reading().await?;
+    // A transaction that is dropped is rolled back when its connection is used again, or returned: the write need not wait.
+    Ready::make(&mut statements, work).await
 }
 
 impl Ready {

@@ -13,6 +13,11 @@ pub(super) struct Session<'c, D: Database> {
     connection: &'c mut D::Connection,
     /// Behind a pooler, the settings that each transaction begins with.
     settings: Option<&'c str>,
+    /// Beginning of the reads that a write needs, if they are a transaction.
+    begin_reading: Option<&'static str>,
+    /// Whether the connection is to be closed. It is while a transaction begins: if the client leaves then, it may have begun or
+    /// not.
+    is_spoiled: &'c mut bool,
 }
 
 /// Statements of an operation.
@@ -28,7 +33,7 @@ pub(super) enum Statements<'c, D: Database> {
 }
 
 impl<'c, D: Database> Session<'c, D> {
-    pub(super) fn new<C>(connection: &'c mut C, store: &'c Store) -> Self
+    pub(super) fn new<C>(connection: &'c mut C, store: &'c Store, is_spoiled: &'c mut bool) -> Self
     where
         C: Connection<Database = D>,
         D: Database<Connection = C>,
@@ -36,6 +41,8 @@ impl<'c, D: Database> Session<'c, D> {
         Self {
             connection,
             settings: store.pooled_settings.as_deref(),
+            begin_reading: store.begin_reading(),
+            is_spoiled,
         }
     }
 
@@ -47,6 +54,14 @@ impl<'c, D: Database> Session<'c, D> {
         Ok(Statements::Single(self.connection))
     }
 
+    /// Statements that read what a write needs. They may be a transaction, of which nothing is to be committed.
+    pub(super) async fn reading(&mut self) -> Result<Statements<'_, D>, StoreError> {
+        match self.begin_reading {
+            Some(begin) => self.transaction(begin).await,
+            None => self.statements().await,
+        }
+    }
+
     /// Statements of which all take effect or none. The settings behind a pooler need no round trip of their own.
     pub(super) async fn transaction(
         &mut self,
@@ -56,8 +71,11 @@ impl<'c, D: Database> Session<'c, D> {
             Some(settings) => AssertSqlSafe(format!("{begin}; {settings}")).into_sql_str(),
             None => begin.into_sql_str(),
         };
+        *self.is_spoiled = true;
+        let transaction = self.connection.begin_with(begin).await?;
+        *self.is_spoiled = false;
         Ok(Statements::Together {
-            transaction: self.connection.begin_with(begin).await?,
+            transaction,
             are_named: self.settings.is_none(),
         })
     }

@@ -106,7 +106,8 @@ impl Store {
         let probing = async {
             on_pool!(self, pool => {
                 let mut connection = pool.connect_options().connect().await?;
-                let mut session = Session::new(&mut connection, self);
+                let mut is_spoiled = false;
+                let mut session = Session::new(&mut connection, self, &mut is_spoiled);
                 for filler in [Some("x".repeat(FILLER_BYTES)), None] {
                     let mut statements = session.statements().await?;
                     statements.execute(Query::new(FILL).bind(filler)).await?;

@@ -38,7 +38,7 @@ pub(crate) struct Proxy {
 pub(crate) struct Traffic {
     /// Bytes.
     bytes: AtomicUsize,
-    /// Transactions that have ended.
+    /// Transactions that were committed. Those that are rolled back have read.
     transactions: AtomicUsize,
     /// Round trips of the longest of them, after the one that began it.
     longest: AtomicUsize,
@@ -79,12 +79,12 @@ impl Proxy {
         self.traffic.bytes.load(Ordering::Relaxed)
     }
 
-    /// Transactions that have ended.
+    /// Transactions that were committed.
     pub(crate) fn transactions(&self) -> usize {
         self.traffic.transactions.load(Ordering::Relaxed)
     }
 
-    /// Round trips of the longest transaction, after the one that began it.
+    /// Round trips of the longest of them, after the one that began it.
     pub(crate) fn longest_transaction(&self) -> usize {
         self.traffic.longest.load(Ordering::Relaxed)
     }
@@ -204,6 +204,10 @@ struct Messages {
     begun: Vec<u8>,
     /// Remaining bytes of a message.
     rest: usize,
+    /// First byte of its content.
+    first: Option<u8>,
+    /// Whether the last statement was a commit.
+    has_committed: bool,
     has_begun: bool,
     /// Round trips of the current transaction.
     trips: Option<usize>,
@@ -219,6 +223,9 @@ impl Messages {
         }
         self.has_begun = true;
         while let Some((byte, after)) = bytes.split_first() {
+            if self.begun.len() == HEAD {
+                self.first.get_or_insert(*byte);
+            }
             if self.begun.len() == HEAD && self.rest > 1 {
                 let passed = bytes.len().min(self.rest - 1);
                 self.rest -= passed;
@@ -238,8 +245,12 @@ impl Messages {
                 continue;
             }
             // The last byte.
-            if self.begun[0] == b'Z' {
-                self.end_answer(*byte, traffic);
+            let first = self.first.take();
+            match self.begun[0] {
+                // The name of a statement that is complete.
+                b'C' => self.has_committed = first == Some(b'C'),
+                b'Z' => self.end_answer(*byte, traffic),
+                _ => {}
             }
             self.begun.clear();
         }
@@ -250,13 +261,14 @@ impl Messages {
         match self.trips {
             None if is_idle => {}
             None => self.trips = Some(0),
-            Some(trips) => {
-                traffic.longest.fetch_max(trips + 1, Ordering::Relaxed);
-                self.trips = Some(trips + 1).filter(|_| !is_idle);
-                traffic
-                    .transactions
-                    .fetch_add(usize::from(is_idle), Ordering::Relaxed);
+            Some(trips) if is_idle => {
+                self.trips = None;
+                if self.has_committed {
+                    traffic.longest.fetch_max(trips + 1, Ordering::Relaxed);
+                    traffic.transactions.fetch_add(1, Ordering::Relaxed);
+                }
             }
+            Some(trips) => self.trips = Some(trips + 1),
         }
     }
 }
