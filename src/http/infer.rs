@@ -171,6 +171,11 @@ pub(super) async fn infer_price_sheet(
     let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
     let sighted_by = sighted_by(&format, seen_at.is_none());
+    let is_stored = query.store.unwrap_or(true);
+    if is_stored {
+        // While the database is unreachable, nothing is computed in vain.
+        app.version().await?;
+    }
     let answered = app.answer(body, format).await?;
     let is_stated = answered.has_assumptions();
     if is_stated && query.observe == Some(true) {
@@ -180,7 +185,6 @@ pub(super) async fn infer_price_sheet(
         )
         .hint("leave out `assumptions`, or `observe=true`"));
     }
-    let is_stored = query.store.unwrap_or(true);
     if !is_stored && query.observe == Some(true) {
         return Err(Problem::new(
             UNREADABLE,

@@ -55,9 +55,15 @@ async fn when_all_connections_are_in_use_other_requests_fail_soon() {
         let mut other = lock_estimates(database).await;
         let waiting = ask_at_once(&api, 64);
         tokio::time::sleep(Duration::from_millis(100)).await;
-        let began = Instant::now();
-        assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
-        assert!(began.elapsed() < Duration::from_secs(1));
+        // A machine that is busy with something else delays some.
+        let mut times = Vec::new();
+        for _ in 0..9 {
+            let began = Instant::now();
+            assert_eq!(api.get("/healthz").await.status, StatusCode::OK);
+            times.push(began.elapsed());
+        }
+        times.sort();
+        assert!(times[4] <= Duration::from_millis(50), "{times:?}");
         for reply in waiting {
             reply.await.unwrap().problem(503);
         }

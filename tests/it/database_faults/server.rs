@@ -1,7 +1,7 @@
 //! Faults of the PostgreSQL server itself.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
@@ -10,7 +10,7 @@ use unroof::access::{Access, Scope};
 use unroof::storage::StoreLimits;
 
 use super::cluster::Cluster;
-use super::{app, assert_recovers, assert_stale, assert_unavailable, replica, soon};
+use super::{app, assert_recovers, assert_stale, assert_unavailable, refused_after, replica, soon};
 use crate::access::key;
 use crate::server::{Server, client, get};
 use crate::support::{Api, sheet_of};
@@ -26,6 +26,8 @@ async fn a_frozen_server_costs_no_more_than_an_unreachable_one() {
     let known = api.get("/estimates").await;
     cluster.signal("-STOP");
     assert_unavailable(&api).await;
+    let taken = refused_after(&api).await;
+    assert!(taken <= Duration::from_secs(3), "{taken:?}");
     assert_stale(&api, "/estimates", &known).await;
     cluster.signal("-CONT");
     assert_recovers(&api).await;
@@ -73,11 +75,12 @@ async fn a_server_that_is_restarted_under_load_gives_no_500_and_what_follows_suc
     let (api, store) = replica(&cluster.url(), StoreLimits::default()).await;
     store.migrate().await.unwrap();
     let is_over = Arc::new(AtomicBool::new(false));
+    let refused = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..8)
         .map(|client| {
             let (api, is_over) = (api.clone(), Arc::clone(&is_over));
+            let refused = Arc::clone(&refused);
             tokio::spawn(async move {
-                let mut refused = 0;
                 for number in 0.. {
                     if is_over.load(Ordering::Relaxed) {
                         break;
@@ -93,10 +96,9 @@ async fn a_server_that_is_restarted_under_load_gives_no_500_and_what_follows_suc
                             "{status}: {}",
                             reply.text()
                         );
-                        refused += usize::from(status == 503);
+                        refused.fetch_add(usize::from(status == 503), Ordering::Relaxed);
                     }
                 }
-                refused
             })
         })
         .collect();
@@ -105,14 +107,17 @@ async fn a_server_that_is_restarted_under_load_gives_no_500_and_what_follows_suc
         cluster.down(mode);
         tokio::time::sleep(Duration::from_millis(1500)).await;
         cluster.up();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let so_far = refused.load(Ordering::Relaxed);
+        assert!(so_far > 0, "nothing was asked while the server was down");
         assert_recovers(&api).await;
+        let later = refused.load(Ordering::Relaxed) - so_far;
+        assert_eq!(later, 0, "refused two seconds after the server was back");
     }
     is_over.store(true, Ordering::Relaxed);
-    let mut refused = 0;
     for client in clients {
-        refused += client.await.unwrap();
+        client.await.unwrap();
     }
-    assert!(refused > 0, "nothing was asked while the server was down");
 }
 
 #[tokio::test(flavor = "multi_thread")]
