@@ -13,10 +13,10 @@ use uuid::Uuid;
 use super::app::App;
 use super::coding::Coding;
 use super::hosts::check_host;
-use super::manners::note_refusal;
+use super::manners::{is_hasty, note_refusal};
 use super::metrics::{Counted, method_name};
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use super::refusals::PAUSE;
+use super::refusals::{FEW, MANY, PAUSE, Pace};
 use super::ui::{HTML, as_page};
 use crate::telemetry::RequestTrace;
 
@@ -68,11 +68,13 @@ pub(super) async fn request_scope(
             answer = as_page(&app, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
-        let is_prompt = match answer.status() {
-            LIMITED => app.limited.count(),
-            _ => !is_refusal || app.refusals.count(),
+        let pace = match answer.status() {
+            LIMITED => app.limited.count(FEW),
+            _ if !is_refusal => Pace::USUAL,
+            _ if is_hasty() => app.refusals.count(FEW),
+            _ => app.refusals.count(*MANY),
         };
-        if !is_prompt {
+        if !pace.is_prompt {
             app.pause().await;
         }
         if is_refusal {
@@ -90,7 +92,7 @@ pub(super) async fn request_scope(
         let took = counted.answered(response.status());
         let status = response.status().as_u16();
         trace.end(status);
-        if !is_prompt {
+        if !pace.is_logged {
             return response;
         }
         // Whole microseconds.

@@ -3,7 +3,7 @@
 //! A refused client must wait a second (`Retry-After: 1`). A connection that sends another request sooner is *hasty*: the
 //! request is held until the second is over, and for a minute its requests use a lane of their own, with low-priority
 //! threads, and are refused first. So patient clients are served despite any number of hasty ones. During overload,
-//! every connection not yet classified is refused once as a test.
+//! every connection not yet classified is refused once as a test: at once, not after it has waited.
 //!
 //! Within a lane, clients take turns, and no client has more than its share of the queue. So one that sends too much delays
 //! only itself. Where clients are not limited, all of them count as one.
@@ -44,6 +44,8 @@ struct State {
     patient: Lane,
     hasty: Lane,
     refusals: Option<Refusals>,
+    /// Connections that were tested since the last refusal.
+    tests: usize,
 }
 
 /// Running and waiting requests of one class.
@@ -61,11 +63,8 @@ struct Refusals {
     last: Instant,
 }
 
-#[derive(Debug)]
-struct Waiter {
-    call: oneshot::Sender<Result<Turn, Refused>>,
-    manners: Option<Arc<Manners>>,
-}
+/// Channel for the outcome of a waiting request.
+type Waiter = oneshot::Sender<Result<Turn, Refused>>;
 
 /// A place in the queue, released on drop.
 #[derive(Debug)]
@@ -109,15 +108,15 @@ impl Queue {
     /// The queue is full, a patient request took the place, or the client has its share.
     pub(super) async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
         let manners = MANNERS.try_with(Arc::clone).ok();
-        match self.join(manners)? {
+        match self.join(manners.as_deref())? {
             Joined::Now(turn) => Ok(turn),
             Joined::Waits(call) => call.await.unwrap_or(Err(Refused::Full)),
         }
     }
 
-    fn join(self: &Arc<Self>, manners: Option<Arc<Manners>>) -> Result<Joined, Refused> {
+    fn join(self: &Arc<Self>, manners: Option<&Manners>) -> Result<Joined, Refused> {
         let mut state = locked(&self.state);
-        let is_hasty = manners.as_deref().is_some_and(Manners::is_hasty);
+        let is_hasty = manners.is_some_and(Manners::is_hasty);
         let client = client();
         self.check_share(&state, client.as_ref())?;
         let lane = state.lane(is_hasty);
@@ -129,10 +128,12 @@ impl Queue {
                 is_hasty,
             }));
         }
+        if !is_hasty {
+            self.test(&mut state, manners)?;
+        }
         self.make_room(&mut state, is_hasty)?;
         let (call, called) = oneshot::channel();
-        let waiter = Waiter { call, manners };
-        state.lane(is_hasty).waiting.push(client, waiter);
+        state.lane(is_hasty).waiting.push(client, call);
         Ok(Joined::Waits(called))
     }
 
@@ -144,13 +145,27 @@ impl Queue {
         }
     }
 
+    /// Refuses a connection that is not yet classified, during overload.
+    fn test(&self, state: &mut State, manners: Option<&Manners>) -> Result<(), Refused> {
+        let is_long = state.patient.waiting.len() > LONG_QUEUE * self.places;
+        if is_long && state.is_overloaded() && manners.is_some_and(Manners::begin_test) {
+            state.tests += 1;
+            // The overload lasts where the queue would be full without the tests.
+            if state.waiting() + state.tests >= self.most_waiting {
+                state.note_refusal();
+            }
+            return Err(Refused::Full);
+        }
+        Ok(())
+    }
+
     /// Makes room for one more waiting request: removes disconnected clients, then evicts a hasty request for a patient one.
     fn make_room(&self, state: &mut State, is_hasty: bool) -> Result<(), Refused> {
         if state.waiting() < self.most_waiting {
             return Ok(());
         }
         for lane in [&mut state.patient, &mut state.hasty] {
-            lane.waiting.retain(|waiter| !waiter.call.is_closed());
+            lane.waiting.retain(|waiter| !waiter.is_closed());
         }
         if state.waiting() < self.most_waiting {
             return Ok(());
@@ -163,7 +178,7 @@ impl Queue {
         };
         let last = last.ok_or(Refused::Full)?;
         // The client may have disconnected.
-        let _ = last.call.send(Err(Refused::Full));
+        let _ = last.send(Err(Refused::Full));
         Ok(())
     }
 
@@ -192,25 +207,12 @@ impl Queue {
             is_hasty,
         };
         loop {
-            let is_test = !is_hasty
-                && state.patient.waiting.len() > LONG_QUEUE * self.places
-                && state.is_overloaded();
-            let next = state.lane(is_hasty).waiting.pop();
-            let Some((client, next)) = next else {
+            let Some((client, call)) = state.lane(is_hasty).waiting.pop() else {
                 turn.queue = None;
                 return;
             };
-            if is_test
-                && next
-                    .manners
-                    .as_ref()
-                    .is_some_and(|manners| manners.begin_test())
-            {
-                let _ = next.call.send(Err(Refused::Full));
-                continue;
-            }
             turn.client.clone_from(&client);
-            match next.call.send(Ok(turn)) {
+            match call.send(Ok(turn)) {
                 Ok(()) | Err(Err(_)) => {
                     state.lane(is_hasty).running.push(client);
                     return;
@@ -241,7 +243,7 @@ impl State {
         let of = |lane: &Lane| {
             let running = lane.running.iter().filter(|other| **other == key);
             let waiting = lane.waiting.of(&key);
-            running.count() + waiting.filter(|waiter| !waiter.call.is_closed()).count()
+            running.count() + waiting.filter(|waiter| !waiter.is_closed()).count()
         };
         of(&self.patient) + of(&self.hasty)
     }
@@ -253,6 +255,7 @@ impl State {
             .filter(|refusals| now - refusals.last < LONGEST_PAUSE);
         let since = follows.map_or(now, |refusals| refusals.since);
         self.refusals = Some(Refusals { since, last: now });
+        self.tests = 0;
     }
 
     fn is_overloaded(&self) -> bool {
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn during_overload_each_connection_is_refused_once() {
+    async fn during_overload_each_connection_is_refused_once_and_at_once() {
         let queue = Queue::new(1, 4);
         let clients: Vec<Arc<Manners>> = (0..4).map(|_| Arc::default()).collect();
         let overloaded = async || {
@@ -411,16 +414,29 @@ mod tests {
             }
         };
         let first = queue.enter().await.unwrap();
-        let waiting: Vec<_> = clients.iter().map(|client| wait(&queue, client)).collect();
+        let mut waiting: Vec<_> = clients.iter().map(|client| wait(&queue, client)).collect();
         until_waiting(&queue, 4).await;
         overloaded().await;
         drop(first);
-        let mut refused = 0;
+        // Those that wait already are served.
+        let second = waiting.remove(0).await.unwrap().unwrap();
+        // There is room, but the queue is long.
+        let late = Arc::default();
+        let refused = as_client(&late, queue.enter()).await;
+        assert_eq!(refused.unwrap_err(), Refused::Full);
+        waiting.push(wait(&queue, &late));
+        until_waiting(&queue, 4).await;
+        drop(second);
+        drop(waiting.remove(0).await.unwrap().unwrap());
+        let fourth = waiting.remove(0).await.unwrap().unwrap();
+        // A short queue needs no test.
+        waiting.push(wait(&queue, &Arc::default()));
+        until_waiting(&queue, 3).await;
+        drop(fourth);
         for waiting in waiting {
-            refused += usize::from(waiting.await.unwrap().is_err());
+            drop(waiting.await.unwrap().unwrap());
         }
-        // The last ones are served: the queue is short by then.
-        assert_eq!(refused, 2);
+        assert_eq!(queue.lengths(), (0, 0));
     }
 
     /// Enqueues a request of a client; resolves to its outcome.

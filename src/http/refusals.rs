@@ -1,15 +1,39 @@
 //! Rate limit of refusals: a few are sent at once, and clients that retry at once wait for each refusal, so that
 //! refusing them takes little from the requests that are worked on.
 
-use std::sync::{Mutex, PoisonError};
+use std::num::NonZero;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// Refusals per second that are sent without delay.
-const AT_ONCE: u32 = 50;
+/// Refusals per second that are logged, and that are sent without delay to clients that ask again too soon.
+pub(super) const FEW: u32 = 50;
+/// Refusals per second that are sent without delay to clients that wait as they are asked to: 250 for each core.
+pub(super) static MANY: LazyLock<u32> = LazyLock::new(|| {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    u32::try_from(250 * cores).unwrap_or(u32::MAX)
+});
 /// Delay of the other refusals, and the value of `Retry-After`.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Shortest time between two warnings, so that a flood of refusals does not flood the log.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
+
+/// Pace of a refusal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    /// Without delay.
+    pub(super) is_prompt: bool,
+    /// With a line of its own in the log.
+    pub(super) is_logged: bool,
+}
+
+impl Pace {
+    /// The pace of all other answers.
+    pub(super) const USUAL: Self = Self {
+        is_prompt: true,
+        is_logged: true,
+    };
+}
 
 /// Recent refusals.
 #[derive(Debug)]
@@ -36,8 +60,8 @@ impl Refusals {
         }
     }
 
-    /// Counts a refusal; true if it may be sent at once.
-    pub(super) fn count(&self) -> bool {
+    /// Counts a refusal, of which so many in a second are sent without delay.
+    pub(super) fn count(&self, most: u32) -> Pace {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let is_over = |since: Option<Instant>, time| since.is_none_or(|since| now - since >= time);
@@ -52,7 +76,10 @@ impl Refusals {
             lately.in_second = 0;
         }
         lately.in_second = lately.in_second.saturating_add(1);
-        lately.in_second <= AT_ONCE
+        Pace {
+            is_prompt: lately.in_second <= most,
+            is_logged: lately.in_second <= FEW,
+        }
     }
 }
 
@@ -64,9 +91,13 @@ mod tests {
     fn the_first_of_a_second_are_sent_at_once() {
         let refusals = Refusals::counting("refusing");
         let began = Instant::now();
-        let at_once = (0..1000).filter(|_| refusals.count()).count();
-        assert!(at_once == AT_ONCE as usize || began.elapsed() >= PAUSE);
+        let paces: Vec<Pace> = (0..1000).map(|_| refusals.count(2 * FEW)).collect();
+        if began.elapsed() < PAUSE {
+            let count = |is: fn(&Pace) -> bool| paces.iter().filter(|pace| is(pace)).count();
+            assert_eq!(count(|pace| pace.is_prompt), 2 * FEW as usize);
+            assert_eq!(count(|pace| pace.is_logged), FEW as usize);
+        }
         std::thread::sleep(PAUSE);
-        assert!(refusals.count());
+        assert!(refusals.count(1).is_prompt);
     }
 }

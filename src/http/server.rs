@@ -20,8 +20,9 @@ use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
 use super::per_address::PerAddress;
 use super::places::{self, TooMany};
-use super::refusals::Refusals;
+use super::refusals::{FEW, Refusals};
 use super::{App, Limits, middleware, service};
+use crate::access::Access;
 use crate::jobs::Refresh;
 use crate::storage::SightedBy;
 use unroof_core::estimate::Format;
@@ -146,6 +147,7 @@ type Place = (OwnedSemaphorePermit, Option<places::Place<IpAddr>>);
 struct Connections {
     router: Router,
     limits: Arc<Limits>,
+    access: Arc<Access>,
     places: Arc<Semaphore>,
     per_address: PerAddress,
     refused: Counter,
@@ -158,6 +160,7 @@ impl Connections {
     async fn of_api(app: App) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
+            access: Arc::clone(&app.access),
             places: Arc::clone(&app.connections),
             per_address: PerAddress::new(
                 app.limits.connections_per_address,
@@ -174,6 +177,7 @@ impl Connections {
     async fn of_metrics(app: App) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
+            access: Arc::clone(&app.access),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
             per_address: PerAddress::new(None, Arc::clone(&app.access)),
             refused: Counter::default(),
@@ -226,13 +230,19 @@ impl Connections {
     }
 
     fn serve(&self, stream: Stream, peer: Peer, place: Place) {
-        tokio::spawn(serve_connection(
+        let served = serve_connection(
             (stream, peer),
             self.router.clone(),
             Arc::clone(&self.limits),
             self.graceful.watcher(),
             place,
-        ));
+        );
+        // A proxy sends requests of many clients on one connection, and one that was refused says nothing of the next.
+        if self.access.proxies.trusts(peer.address()) {
+            tokio::spawn(served);
+        } else {
+            tokio::spawn(MANNERS.scope(Arc::default(), served));
+        }
     }
 
     /// A permit out of all. After many refusals it waits briefly for a free one, while further connections wait in the
@@ -242,7 +252,7 @@ impl Connections {
         if let Ok(place) = Arc::clone(places).try_acquire_owned() {
             return Some(place);
         }
-        if self.refusals.count() {
+        if self.refusals.count(FEW).is_prompt {
             return None;
         }
         let freed = Arc::clone(places).acquire_owned();
@@ -281,8 +291,7 @@ async fn serve_connection(
                 peer,
             },
         );
-    let served = MANNERS.scope(Arc::default(), watcher.watch(connection));
-    if let Err(error) = served.await {
+    if let Err(error) = watcher.watch(connection).await {
         tracing::debug!(%error, "connection ended early");
     }
 }
