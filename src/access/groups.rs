@@ -38,6 +38,12 @@ impl FromIterator<GroupScope> for GroupScopes {
 }
 
 impl GroupScopes {
+    /// Whether no group has a scope.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The widest scope of a user's groups, which are separated by commas; none if no group has one.
     #[must_use]
     pub fn scope_of(&self, groups: &str) -> Option<Scope> {

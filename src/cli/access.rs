@@ -130,8 +130,10 @@ impl AccessArguments {
             let without_a_key = access.anonymous.map_or("nothing", Scope::name);
             tracing::info!(without_a_key, "a key decides what a caller may do");
         }
-        let has_way_in =
-            !access.requires_keys || access.anonymous.is_some() || access.users.is_some();
+        let users = access.users.as_ref();
+        let has_way_in = !access.requires_keys
+            || access.anonymous.is_some()
+            || users.is_some_and(|users| !users.scopes.is_empty());
         let now = clock.now();
         if has_way_in || store.key_ring(now).await?.has_usable(now) {
             return Ok(());

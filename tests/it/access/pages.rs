@@ -8,7 +8,7 @@ use super::{get, key, send, service};
 use crate::support::{Api, Reply, on_each_database};
 
 /// A form as a browser sends it from a site.
-async fn form(api: &Api, path: &str, site: &str, cookie: &str, body: &str) -> Reply {
+pub(super) async fn form(api: &Api, path: &str, site: &str, cookie: &str, body: &str) -> Reply {
     let request = Request::post(path)
         .header("content-type", "application/x-www-form-urlencoded")
         .header("sec-fetch-site", site)

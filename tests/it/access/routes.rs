@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use unroof::access::Scope;
 use unroof::http::needed_scopes;
 
+use super::pages::form;
 use super::{key, post, send, service};
 use crate::support::{TestDatabase, on_each_database, sheet};
 
@@ -38,8 +39,11 @@ pub(super) fn filled(path: &str, sheet: &str, estimate: &str, webhook: &str) -> 
         .replace("{*rest}", "rest")
 }
 
-/// Every row of every table, as text.
-pub(super) async fn content(database: &TestDatabase) -> Vec<(String, Vec<String>)> {
+/// A table's name and its rows, as text.
+type Table = (String, Vec<String>);
+
+/// Every row of every table.
+pub(super) async fn content(database: &TestDatabase) -> Vec<Table> {
     let is_file = database.name == "SQLite";
     let names = if is_file {
         "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -105,12 +109,12 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
             }
         }
         // What these two take is not a body of the list, or not the id of a sheet.
-        let form = Request::post("/ui/try")
+        let request = Request::post("/ui/try")
             .header("authorization", format!("Bearer {read}"))
             .header("content-type", "application/x-www-form-urlencoded")
             .header("sec-fetch-site", "same-origin");
         let body = form_of_a_sheet();
-        let reply = api.send(form.body(Body::from(body)).unwrap()).await;
+        let reply = api.send(request.body(Body::from(body)).unwrap()).await;
         assert_eq!(reply.status, 403, "{}", reply.text());
         for key in store.keys().await.unwrap() {
             let path = format!("/keys/{}", key.id);
@@ -119,8 +123,26 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
                 .problem(403);
         }
         assert_eq!(content(database).await, before, "on {}", database.name);
+
+        // A sign-in stores a session until it ends, and a row of the audit log, as a sign-out does.
+        let changed = async || changed_tables(&before, &content(database).await);
+        let body = format!("key={read}");
+        let entered = form(&api, "/ui/sign-in", "same-origin", "", &body).await;
+        assert_eq!(entered.status, 303, "{}", entered.text());
+        assert_eq!(changed().await, ["api_keys", "audit"]);
+        let cookie = entered.header("set-cookie").unwrap();
+        let cookie = cookie.split(';').next().unwrap();
+        form(&api, "/ui/sign-out", "same-origin", cookie, "").await;
+        assert_eq!(changed().await, ["audit"]);
     })
     .await;
+}
+
+/// Names of the tables whose rows differ.
+fn changed_tables(before: &[Table], after: &[Table]) -> Vec<String> {
+    let both = before.iter().zip(after);
+    let changed = both.filter(|(before, after)| before != after);
+    changed.map(|((name, _), _)| name.clone()).collect()
 }
 
 /// The form of the page that tries a sheet.

@@ -36,16 +36,15 @@ fn ask(server: &Server, path: &str, key: Option<&str>) -> (u16, Value) {
 #[test]
 fn a_service_that_others_can_reach_starts_only_with_a_way_in() {
     on_each_database_blocking(|database| {
-        let refused = run(&[
-            "serve",
-            "--database-url",
-            &database.url,
-            "--listen",
-            "0.0.0.0:0",
-        ]);
-        assert_eq!(refused.code, Some(1), "{}", refused.err);
-        for way in ["unroof keys create", "--admin-key-file", "--anonymous read"] {
-            assert!(refused.err.contains(way), "{}", refused.err);
+        let reachable = ["--database-url", &database.url, "--listen", "0.0.0.0:0"];
+        let proxy = ["--trusted-proxy", "10.0.0.0/8"];
+        // No group of its users has a scope.
+        let users = [&proxy[..], &["--trusted-user-header", "remote-user"]].concat();
+        for closed in [&[][..], &proxy[..], &users[..]] {
+            let said = refusal_of(&[&reachable[..], closed].concat());
+            for way in ["unroof keys create", "--admin-key-file", "--anonymous read"] {
+                assert!(said.contains(way), "{closed:?}: {said}");
+            }
         }
         let server = serve(database, &["0.0.0.0:0", "--anonymous", "read"]);
         assert_eq!(ask(&server, "/models", None).0, 200);
