@@ -2,10 +2,11 @@
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
+use unroof::http::needed_scopes;
 
 use super::bodies::with_texts;
 use super::{stored_sheet, with_query};
-use crate::support::{TestDatabase, on_each_database};
+use crate::support::{Api, TestDatabase, on_each_database, sheet};
 
 const STATEMENTS: [&str; 10] = [
     "'; DROP TABLE estimates; --",
@@ -161,6 +162,76 @@ async fn statements_in_every_other_place_of_a_request_are_refused_or_change_noth
             );
         }
         assert_intact(database, STATEMENTS.len()).await;
+    })
+    .await;
+}
+
+/// Sends a body; the answer, which is not a fault of the service.
+async fn send(api: &Api, path: &str, body: &Value) -> Value {
+    let reply = api.post(path, body.to_string()).await;
+    assert!(reply.status.is_success(), "{path}: {}", reply.text());
+    reply.json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_in_the_bodies_of_other_routes_are_kept_as_texts() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let estimate = format!("/estimates/{}", api.store(&sheet()).await);
+        let known = api.get(&estimate).await;
+        let sheets = api.get("/price-sheets").await.rows();
+        let withdrawal = format!("/price-sheets/{}", sheets[0]["id"].as_str().unwrap());
+        for statement in STATEMENTS {
+            let key = json!({"name": statement, "scope": "read"});
+            assert_eq!(send(&api, "/keys", &key).await["name"], statement);
+            let filter = json!({"provider": [statement], "model": [statement]});
+            let webhook = json!({"url": "https://example.com/hook", "filter": filter});
+            let added = send(&api, "/webhooks", &webhook).await;
+            assert_eq!(added["filter"]["model"], json!([statement]));
+            let reason = json!({"reason": statement});
+            let withdrawn = send(&api, &format!("{withdrawal}/withdraw"), &reason).await;
+            assert_eq!(withdrawn["reason"], statement);
+            let undone = format!("{withdrawal}/withdrawal");
+            let undone = api.ask(Method::DELETE, &undone, &[]).await;
+            assert!(undone.status.is_success(), "{}", undone.text());
+            let entry = json!({
+                "litellm_provider": statement, "mode": "chat",
+                "input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6,
+            });
+            let catalog = json!({(statement): entry}).to_string();
+            let imported = api.post("/catalogs", catalog).await;
+            assert!(imported.status.is_success(), "{}", imported.text());
+        }
+        let names: Vec<Value> = api.get("/keys").await.rows();
+        let names: Vec<&Value> = names.iter().map(|key| &key["name"]).collect();
+        assert_eq!(names, STATEMENTS);
+        assert_eq!(api.get("/webhooks").await.rows().len(), STATEMENTS.len());
+        assert_eq!(api.get(&estimate).await.text(), known.text());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_in_the_path_of_a_route_are_no_fault_of_the_service() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let estimate = format!("/estimates/{}", api.store(&sheet()).await);
+        let known = api.get(&estimate).await;
+        for (route, _) in needed_scopes() {
+            let Some((before, rest)) = route.split_once('{') else {
+                continue;
+            };
+            for statement in STATEMENTS {
+                let part: String =
+                    url::form_urlencoded::byte_serialize(statement.as_bytes()).collect();
+                let part = part.replace('+', "%20");
+                let (_, after) = rest.split_once('}').unwrap();
+                let path = format!("{before}{part}{}", after.replace(['{', '}'], ""));
+                let reply = api.get(&path).await;
+                assert!(!reply.status.is_server_error(), "{path}: {}", reply.text());
+            }
+        }
+        assert_eq!(api.get(&estimate).await.text(), known.text());
     })
     .await;
 }
