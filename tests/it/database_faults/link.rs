@@ -152,7 +152,7 @@ async fn a_service_started_before_its_database_waits_for_it() {
             proxy.set(Link::Open);
             let began = Instant::now();
             while status("/readyz") != 200 {
-                assert!(began.elapsed() < super::SOON, "{}", server.log());
+                assert!(began.elapsed() < super::BACK_IN, "{}", server.log());
                 std::thread::sleep(Duration::from_millis(20));
             }
             server.wait_for_log("loaded the example sheets");
