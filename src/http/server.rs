@@ -22,7 +22,6 @@ use super::per_address::PerAddress;
 use super::places::{self, TooMany};
 use super::refusals::{FEW, Refusals};
 use super::{App, Limits, middleware, service};
-use crate::access::Access;
 use crate::jobs::Refresh;
 use crate::storage::SightedBy;
 use unroof_core::estimate::Format;
@@ -147,7 +146,6 @@ type Place = (OwnedSemaphorePermit, Option<places::Place<IpAddr>>);
 struct Connections {
     router: Router,
     limits: Arc<Limits>,
-    access: Arc<Access>,
     places: Arc<Semaphore>,
     per_address: PerAddress,
     refused: Counter,
@@ -160,7 +158,6 @@ impl Connections {
     async fn of_api(app: App) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
-            access: Arc::clone(&app.access),
             places: Arc::clone(&app.connections),
             per_address: PerAddress::new(
                 app.limits.connections_per_address,
@@ -177,7 +174,6 @@ impl Connections {
     async fn of_metrics(app: App) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
-            access: Arc::clone(&app.access),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
             per_address: PerAddress::new(None, Arc::clone(&app.access)),
             refused: Counter::default(),
@@ -238,7 +234,7 @@ impl Connections {
             place,
         );
         // A proxy sends requests of many clients on one connection, and one that was refused says nothing of the next.
-        if self.access.proxies.trusts(peer.address()) {
+        if self.per_address.is_of_proxy(peer) {
             tokio::spawn(served);
         } else {
             tokio::spawn(MANNERS.scope(Arc::default(), served));
