@@ -8,7 +8,7 @@ use unroof::http::needed_scopes;
 
 use super::bodies::with_texts;
 use super::{stored_sheet, with_query};
-use crate::support::{Api, TestDatabase, on_each_database, sheet};
+use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet};
 
 const STATEMENTS: [&str; 10] = [
     "'; DROP TABLE estimates; --",
@@ -39,6 +39,12 @@ fn written_all_over(text: &str) -> Value {
     sheet["rates"][2]["service_tier"] = json!(text);
     sheet["rates"][3]["schedule"] = json!(text);
     sheet
+}
+
+/// A text as a part of a path.
+fn part_of_path(text: &str) -> String {
+    let part: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+    part.replace('+', "%20")
 }
 
 async fn assert_intact(database: &TestDatabase, rows: usize) {
@@ -129,9 +135,8 @@ async fn statements_in_every_other_place_of_a_request_are_refused_or_change_noth
             api.get(&with_query("/estimates/latest", "assumptions", statement))
                 .await
                 .problem(400);
-            let part: String = url::form_urlencoded::byte_serialize(statement.as_bytes()).collect();
             for path in ["/estimates", "/price-sheets", "/problems"] {
-                api.get(&format!("{path}/{}", part.replace('+', "%20")))
+                api.get(&format!("{path}/{}", part_of_path(statement)))
                     .await
                     .problem(404);
             }
@@ -168,6 +173,13 @@ async fn statements_in_every_other_place_of_a_request_are_refused_or_change_noth
     .await;
 }
 
+/// The path of an estimate, and its document.
+async fn stored(api: &Api) -> (String, Reply) {
+    let path = format!("/estimates/{}", api.store(&sheet()).await);
+    let document = api.get(&path).await;
+    (path, document)
+}
+
 /// Sends a body; the answer, which is not a fault of the service.
 async fn send(api: &Api, path: &str, body: &Value) -> Value {
     let reply = api.post(path, body.to_string()).await;
@@ -179,8 +191,7 @@ async fn send(api: &Api, path: &str, body: &Value) -> Value {
 async fn statements_in_the_bodies_of_other_routes_are_kept_as_texts() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
-        let estimate = format!("/estimates/{}", api.store(&sheet()).await);
-        let known = api.get(&estimate).await;
+        let (estimate, known) = stored(&api).await;
         let sheets = api.get("/price-sheets").await.rows();
         let withdrawal = format!("/price-sheets/{}", sheets[0]["id"].as_str().unwrap());
         for statement in STATEMENTS {
@@ -217,17 +228,14 @@ async fn statements_in_the_bodies_of_other_routes_are_kept_as_texts() {
 async fn statements_in_the_path_of_a_route_are_no_fault_of_the_service() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
-        let estimate = format!("/estimates/{}", api.store(&sheet()).await);
-        let known = api.get(&estimate).await;
+        let (estimate, known) = stored(&api).await;
         for (route, _) in needed_scopes() {
             let Some((before, rest)) = route.split_once('{') else {
                 continue;
             };
+            let (_, after) = rest.split_once('}').unwrap();
             for statement in STATEMENTS {
-                let part: String =
-                    url::form_urlencoded::byte_serialize(statement.as_bytes()).collect();
-                let part = part.replace('+', "%20");
-                let (_, after) = rest.split_once('}').unwrap();
+                let part = part_of_path(statement);
                 let path = format!("{before}{part}{}", after.replace(['{', '}'], ""));
                 let reply = api.get(&path).await;
                 assert!(!reply.status.is_server_error(), "{path}: {}", reply.text());
