@@ -10,8 +10,10 @@ from soaking.client import Client
 from soaking.figures import Answers, Rest
 
 FIRST_RETRY = 0.2
-# Seconds. Open answers end within them, and the allocator gives back what they needed.
+# Seconds in which the allocator gives back what the last answers needed.
 REST = 8
+# Longest time in seconds until the last request of the load is answered.
+QUIET_WITHIN = 30.0
 
 
 class World:
@@ -23,7 +25,7 @@ class World:
         self.answers = collections.defaultdict(Answers)
         self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
         self.receiver, self.refusals = None, 0
-        self.began, self.is_loaded, self.rests = time.monotonic(), asyncio.Event(), []
+        self.began, self.is_loaded, self.under_way, self.rests = time.monotonic(), asyncio.Event(), 0, []
         self.is_loaded.set()
 
     def client(self):
@@ -64,11 +66,14 @@ class World:
             wait = min(2.0, wait * 1.5)
 
     async def rest(self):
-        """Stops the load for a moment, and takes the least memory of the process meanwhile: it swings by what is computed just
-        then, and by what jemalloc has not given back yet."""
+        """Stops the load for a moment, and takes the least memory of the process once every request is answered: it swings by what is
+        computed just then, and by what jemalloc has not given back yet."""
         self.is_loaded.clear()
         own = []
         try:
+            quiet_by = time.monotonic() + QUIET_WITHIN
+            while self.under_way and time.monotonic() < quiet_by:
+                await asyncio.sleep(0.1)
             for _ in range(REST):
                 await asyncio.sleep(1)
                 with contextlib.suppress(OSError, KeyError):
@@ -85,6 +90,10 @@ class World:
         client = self.client()
         while not self.is_over:
             await self.is_loaded.wait()
-            await action(client)
+            self.under_way += 1
+            try:
+                await action(client)
+            finally:
+                self.under_way -= 1
             await asyncio.sleep(self.random.uniform(0.5, 1.5) * period)
         client.close()

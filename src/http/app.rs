@@ -136,6 +136,8 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
 /// Lists and documents that are written at the same time: fewer than there are connections to the database.
 const WRITTEN_AT_ONCE: usize = 8;
+/// Time after which a list that still waits for its turn is refused: the database is slow then, and the client can ask again.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
 /// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
@@ -203,8 +205,10 @@ impl App {
         let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
-            Arc::new(Workers::new(name, priority, threads, at_once, waiting))
+            Workers::new(name, priority, threads, at_once, waiting)
         };
+        let writing =
+            workers("writing", Normal, half, WRITTEN_AT_ONCE).waiting_at_most(LONGEST_WAIT);
         Self(Arc::new(Shared {
             instance: Uuid::new_v4(),
             store: store.clone(),
@@ -225,9 +229,10 @@ impl App {
             asked: Arc::default(),
             wrote_at: Arc::default(),
             budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
-            computing: workers("computing", Normal, threads, threads),
-            writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
-            long_pages: workers("pages", Long, half, LONG_AT_ONCE),
+            // What answers at once goes before what computes.
+            computing: Arc::new(workers("computing", Long, threads, threads)),
+            writing: Arc::new(writing),
+            long_pages: Arc::new(workers("pages", Long, half, LONG_AT_ONCE)),
             refusals: Arc::new(Refusals::counting("busy: refusing requests")),
             common_quotas: limits
                 .client

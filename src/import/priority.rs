@@ -3,11 +3,11 @@
 /// Priority of a thread, where the system supports priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
-    /// For short interactive work.
+    /// For what answers at once.
     Normal,
-    /// For long interactive work: a third of the speed during normal work.
+    /// For what computes for some milliseconds: a third of the speed during normal work.
     Long,
-    /// For imports: a tenth of the speed.
+    /// For imports: a tenth of the speed during long work.
     Batch,
     /// Only otherwise idle time.
     Last,
@@ -19,7 +19,7 @@ impl Priority {
         let nice = match self {
             Self::Normal => return,
             Self::Long => 5,
-            Self::Batch => 10,
+            Self::Batch => 15,
             Self::Last => 19,
         };
         #[cfg(target_os = "linux")]
