@@ -1,10 +1,12 @@
 //! `/estimates`: stored estimates, for dashboards and scripts.
 
+use std::collections::BTreeMap;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -68,15 +70,14 @@ pub(super) struct EstimateItem {
     /// Four values per quantity and one number per scalar reading.
     #[serde(flatten, serialize_with = "in_order")]
     #[schema(ignore)]
-    values: Vec<(&'static str, Value)>,
+    row_values: String,
 }
 
-/// Serialises the JSON fields in the order of the CSV columns.
-fn in_order<S: Serializer>(
-    values: &[(&'static str, Value)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(values.iter().map(|(column, value)| (column, value)))
+/// Serialises the stored fields in the order of the CSV columns, in the digits in which they are stored. A row stored by an
+/// older engine may lack a column.
+fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    let stored: BTreeMap<&str, &RawValue> = serde_json::from_str(row_values).unwrap_or_default();
+    serializer.collect_map(row_columns().map(|column| (column, stored.get(column))))
 }
 
 impl ListItem for EstimateItem {
@@ -88,9 +89,6 @@ impl ListItem for EstimateItem {
 
 impl From<EstimateRow> for EstimateItem {
     fn from(row: EstimateRow) -> Self {
-        let stored: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
-        // A row stored by an older engine may lack a column.
-        let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
             of: row.of(),
             id: row.id,
@@ -108,9 +106,7 @@ impl From<EstimateRow> for EstimateItem {
             engine_version: row.engine_version,
             readings_defined: row.readings_defined,
             conflicts: row.conflicts,
-            values: row_columns()
-                .map(|column| (column, value(column)))
-                .collect(),
+            row_values: row.row_values,
         }
     }
 }

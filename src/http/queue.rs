@@ -402,21 +402,25 @@ mod tests {
         assert!(!manners.is_hasty());
     }
 
+    /// A running request and a full queue, and refusals for so long that it is overloaded.
+    async fn overloaded(
+        queue: &Arc<Queue>,
+    ) -> (Turn, Vec<tokio::task::JoinHandle<Result<Turn, Refused>>>) {
+        let first = queue.enter().await.unwrap();
+        let waiting = (0..4).map(|_| wait(queue, &Arc::default())).collect();
+        until_waiting(queue, 4).await;
+        let began = Instant::now();
+        while began.elapsed() < 2 * OVERLOAD {
+            assert!(queue.enter().await.is_err());
+            tokio::time::sleep(OVERLOAD / 10).await;
+        }
+        (first, waiting)
+    }
+
     #[tokio::test]
     async fn during_overload_each_connection_is_refused_once_and_at_once() {
         let queue = Queue::new(1, 4);
-        let clients: Vec<Arc<Manners>> = (0..4).map(|_| Arc::default()).collect();
-        let overloaded = async || {
-            let began = Instant::now();
-            while began.elapsed() < 2 * OVERLOAD {
-                assert!(queue.enter().await.is_err());
-                tokio::time::sleep(OVERLOAD / 10).await;
-            }
-        };
-        let first = queue.enter().await.unwrap();
-        let mut waiting: Vec<_> = clients.iter().map(|client| wait(&queue, client)).collect();
-        until_waiting(&queue, 4).await;
-        overloaded().await;
+        let (first, mut waiting) = overloaded(&queue).await;
         drop(first);
         // Those that wait already are served.
         let second = waiting.remove(0).await.unwrap().unwrap();
@@ -437,6 +441,24 @@ mod tests {
             drop(waiting.await.unwrap().unwrap());
         }
         assert_eq!(queue.lengths(), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn an_overload_ends_two_seconds_after_its_last_refusal() {
+        let queue = Queue::new(1, 4);
+        let (first, mut waiting) = overloaded(&queue).await;
+        drop(first);
+        let second = waiting.remove(0).await.unwrap().unwrap();
+        let refused = as_client(&Arc::default(), queue.enter()).await;
+        assert_eq!(refused.unwrap_err(), Refused::Full);
+        tokio::time::sleep(LONGEST_PAUSE).await;
+        // The queue is as long as before.
+        waiting.push(wait(&queue, &Arc::default()));
+        until_waiting(&queue, 4).await;
+        drop(second);
+        for waiting in waiting {
+            drop(waiting.await.unwrap().unwrap());
+        }
     }
 
     /// Enqueues a request of a client; resolves to its outcome.

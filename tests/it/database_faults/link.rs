@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 use unroof::storage::StoreLimits;
 
 use super::proxy::{Link, Proxy};
@@ -121,6 +122,38 @@ async fn an_answer_that_is_cut_in_the_middle_is_a_503_and_its_connection_is_not_
             };
             assert_eq!(next.rows(), whole.rows());
         }
+        assert_recovers(&api).await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_leave_at_any_moment_leave_no_transaction_open() {
+    on_postgres(async |database| {
+        let (proxy, api) = behind_proxy(database).await;
+        proxy.set(Link::Slow(Duration::from_millis(50)));
+        let leave = |number: u32| {
+            let api = api.clone();
+            let wanted_for = number * Duration::from_millis(15);
+            tokio::spawn(async move {
+                let sheet = sheet_of(&format!("left {number}"));
+                let _ = tokio::time::timeout(wanted_for, api.infer(&sheet)).await;
+            })
+        };
+        let left: Vec<_> = (0..100).map(leave).collect();
+        for left in left {
+            left.await.unwrap();
+        }
+        proxy.set(Link::Open);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut direct = PgConnection::connect(&database.url).await.unwrap();
+        let open = "SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND state LIKE 'idle in transaction%'";
+        let open: i64 = sqlx::query_scalar(open)
+            .fetch_one(&mut direct)
+            .await
+            .unwrap();
+        assert_eq!(open, 0);
         assert_recovers(&api).await;
     })
     .await;

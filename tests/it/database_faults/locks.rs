@@ -9,6 +9,9 @@ use unroof::storage::StoreLimits;
 use super::{ask_at_once, assert_recovers, replica, soon};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
 
+/// A list waits two seconds for its turn, one for a connection, and two for the lock.
+const ALL_REFUSED_IN: Duration = Duration::from_secs(6);
+
 /// A connection that holds the table of estimates.
 async fn lock_estimates(database: &TestDatabase) -> PgConnection {
     let mut connection = PgConnection::connect(&database.url).await.unwrap();
@@ -53,6 +56,7 @@ async fn when_all_connections_are_in_use_other_requests_fail_soon() {
         let (api, store) = replica(&database.url, limits).await;
         store.migrate().await.unwrap();
         let mut other = lock_estimates(database).await;
+        let asked_at = Instant::now();
         let waiting = ask_at_once(&api, 64);
         tokio::time::sleep(Duration::from_millis(100)).await;
         // A machine that is busy with something else delays some.
@@ -67,6 +71,7 @@ async fn when_all_connections_are_in_use_other_requests_fail_soon() {
         for reply in waiting {
             reply.await.unwrap().problem(503);
         }
+        assert!(asked_at.elapsed() <= ALL_REFUSED_IN);
         sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
         assert_recovers(&api).await;
     })
