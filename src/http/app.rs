@@ -191,7 +191,7 @@ impl App {
     #[must_use]
     pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
         let limits = limits.within_budget();
-        let (threads, waiting) = (limits.computing, limits.waiting);
+        let (threads, most_waiting) = (limits.computing, limits.waiting);
         let half = threads.div_ceil(2);
         let settings = JobSettings {
             streams: limits.streams,
@@ -205,7 +205,7 @@ impl App {
         let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
-            Workers::new(name, priority, threads, at_once, waiting)
+            Workers::new(name, priority, threads, at_once, most_waiting)
         };
         let writing =
             workers("writing", Normal, half, WRITTEN_AT_ONCE).waiting_at_most(LONGEST_WAIT);
