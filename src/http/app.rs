@@ -24,6 +24,7 @@ use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::places::Places;
 use super::problem::{INTERNAL, Problem};
+use super::queue::Turn;
 use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
@@ -136,8 +137,6 @@ const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
 /// Lists and documents that are written at the same time: fewer than there are connections to the database.
 const WRITTEN_AT_ONCE: usize = 8;
-/// Time after which a list that still waits for its turn is refused: the database is slow then, and the client can ask again.
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
 /// Clients that read the lines of an import at the same time: the one whose import runs, and those that read slowly.
@@ -191,7 +190,7 @@ impl App {
     #[must_use]
     pub fn new(store: Store, clock: Clock, limits: Limits) -> Self {
         let limits = limits.within_budget();
-        let (threads, most_waiting) = (limits.computing, limits.waiting);
+        let (threads, waiting) = (limits.computing, limits.waiting);
         let half = threads.div_ceil(2);
         let settings = JobSettings {
             streams: limits.streams,
@@ -205,10 +204,8 @@ impl App {
         let started_at = clock.now();
         let jobs = Jobs::new(store.clone(), clock, settings);
         let workers = |name, priority, threads, at_once| {
-            Workers::new(name, priority, threads, at_once, most_waiting)
+            Arc::new(Workers::new(name, priority, threads, at_once, waiting))
         };
-        let writing =
-            workers("writing", Normal, half, WRITTEN_AT_ONCE).waiting_at_most(LONGEST_WAIT);
         Self(Arc::new(Shared {
             instance: Uuid::new_v4(),
             store: store.clone(),
@@ -230,9 +227,9 @@ impl App {
             wrote_at: Arc::default(),
             budget: Budget::new(limits.bytes_in_flight, limits.cache_bytes),
             // What answers at once goes before what computes.
-            computing: Arc::new(workers("computing", Long, threads, threads)),
-            writing: Arc::new(writing),
-            long_pages: Arc::new(workers("pages", Long, half, LONG_AT_ONCE)),
+            computing: workers("computing", Long, threads, threads),
+            writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
+            long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::new(Refusals::counting("busy: refusing requests")),
             common_quotas: limits
                 .client
@@ -391,6 +388,25 @@ impl App {
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }
 
+    /// Waits for a turn to write a list or a document.
+    ///
+    /// # Errors
+    /// The queue is full, or the database cannot be reached.
+    pub(super) async fn turn_to_write(&self) -> Result<Turn, Problem> {
+        self.turn_of(&self.writing).await
+    }
+
+    /// Waits for a turn on some workers to write what the database has. Where no connection was free meanwhile, this request
+    /// need not wait for one in turn.
+    pub(super) async fn turn_of(&self, workers: &Workers) -> Result<Turn, Problem> {
+        let came_at = Instant::now();
+        let turn = workers.admit().await?;
+        if self.store.has_lacked_connection_since(came_at) {
+            return Err(StoreError::Away.into());
+        }
+        Ok(turn)
+    }
+
     /// A list or document for clients that poll: while nothing is written, the only query is for the version. While the
     /// database is unreachable, the last known body. The question is the cache key: equal requests have the same one.
     pub(super) async fn polled(
@@ -429,7 +445,7 @@ impl App {
         document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
     ) -> Result<Response<Body>, Problem> {
         let body = async || {
-            let _place = self.writing.admit().await?;
+            let _place = self.turn_to_write().await?;
             let document = document().await?.ok_or_else(|| Problem::not_found(what))?;
             let held = self.budget.take(document.text.len())?;
             let text = held.keep(document.text);

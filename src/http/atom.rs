@@ -59,7 +59,7 @@ pub(super) async fn show_atom_feed(
     // The links of the feed are those of the address that was asked for.
     let question = format!("changes.atom {uri}");
     let body = async || {
-        let _place = app.writing.admit().await?;
+        let _place = app.turn_to_write().await?;
         // One extra row shows whether another page follows.
         let from = ChangesFrom::Before(before);
         let mut rows = app.store.changes_from(&filter, from, limit + 1).await?;

@@ -180,7 +180,7 @@ pub(super) async fn summarise_changes(
         window.text
     );
     let body = async || {
-        let _place = app.long_pages.admit().await?;
+        let _place = app.turn_of(&app.long_pages).await?;
         let summarised = app.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
         let text = serde_json::to_string(&summary).map_err(Problem::not_serialised)?;

@@ -278,7 +278,7 @@ impl ChangeStream {
     /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
         let app = &self.app;
-        let _place = app.writing.admit().await?;
+        let _place = app.turn_to_write().await?;
         let rows = app.store.changes(&self.filter, self.position, PAGE);
         let rows = rows.await?;
         let news = || rows.into_iter().map(News::from).collect();

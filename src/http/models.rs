@@ -256,7 +256,7 @@ pub(super) async fn show_model(
 }
 
 async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
-    let _place = app.writing.admit().await?;
+    let _place = app.turn_to_write().await?;
     let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
     let shown = shown.ok_or_else(|| no_model(name, as_of))?;
     let budget = app.budget.clone();

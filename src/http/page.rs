@@ -435,7 +435,7 @@ impl<'a> PageRequest<'a> {
         Key: Clone,
         Rows: Future<Output = Result<Vec<Row>, StoreError>>,
     {
-        let place = self.workers().admit().await?;
+        let place = self.app.turn_of(self.workers()).await?;
         let mut text = ListText::begin::<Item>(self.app, self.headers, self.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.limit.0 + 1;

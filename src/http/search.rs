@@ -108,7 +108,7 @@ pub(super) async fn search_names(
     let NameLimit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {
-        let _place = app.writing.admit().await?;
+        let _place = app.turn_to_write().await?;
         let data = app
             .store
             .search_names(query.kinds(), &prefix, limit)

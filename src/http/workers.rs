@@ -1,7 +1,6 @@
 //! Worker threads for computing, so that the async threads never block.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -18,7 +17,6 @@ pub(super) struct Workers {
     /// Low-priority runtime for hasty connections.
     giving_way: Option<Runtime>,
     queue: Arc<Queue>,
-    longest_wait: Duration,
 }
 
 impl Workers {
@@ -34,14 +32,7 @@ impl Workers {
             runtime: Some(threads_of(name, threads, priority)),
             giving_way: Some(threads_of(name, threads, Priority::Last)),
             queue: Queue::new(at_once, waiting),
-            longest_wait: Duration::MAX,
         }
-    }
-
-    /// The same with a limit on the time for which a task waits for its turn.
-    pub(super) fn waiting_at_most(mut self, longest_wait: Duration) -> Self {
-        self.longest_wait = longest_wait;
-        self
     }
 
     /// Checks whether another task may wait.
@@ -66,12 +57,10 @@ impl Workers {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// The queue is full, the client has its share of it, or the turn did not come in time.
+    /// The queue is full, or the client has its share of it.
     pub(super) async fn admit(&self) -> Result<Turn, Problem> {
         hold_hasty().await;
-        let turn = tokio::time::timeout(self.longest_wait, self.queue.enter()).await;
-        turn.map_err(|_| Problem::busy("the requests before this one take too long"))?
-            .map_err(no_turn)
+        self.queue.enter().await.map_err(no_turn)
     }
 
     /// Runs a task on one of the threads. A started task runs to its end, also if the client disconnects.

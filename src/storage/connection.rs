@@ -1,6 +1,6 @@
 //! Runs operations on a connection on loan from its pool. The connection goes back only while it is sound.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::Connection;
 use sqlx::pool::PoolConnection;
@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use super::limits::StoreLimits;
 use super::refusal::Refusal;
 use super::session::Session;
-use super::{Store, StoreError};
+use super::{Store, StoreError, locked};
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.
@@ -31,7 +31,8 @@ impl<Database: sqlx::Database> Lease<Database> {
             open_connection(pool, store.limits).await?
         } else {
             // What opens a connection is large, and every caller up to the request's would hold room for it.
-            Box::pin(pool.acquire()).await?
+            let acquired = Box::pin(pool.acquire()).await;
+            acquired.inspect_err(|error| store.note_lack(error))?
         };
         Ok(Self {
             connection,
@@ -60,6 +61,20 @@ impl<Database: sqlx::Database> Lease<Database> {
         if let Err(error) = outcome {
             self.is_spoiled |= error.spoils_connection();
         }
+    }
+}
+
+impl Store {
+    fn note_lack(&self, error: &sqlx::Error) {
+        if matches!(error, sqlx::Error::PoolTimedOut) {
+            *locked(&self.lacked_connection_at) = Some(Instant::now());
+        }
+    }
+
+    /// Whether a request has waited in vain for a connection since then. Another one that came before need not try.
+    #[must_use]
+    pub fn has_lacked_connection_since(&self, came_at: Instant) -> bool {
+        locked(&self.lacked_connection_at).is_some_and(|at| at >= came_at)
     }
 }
 

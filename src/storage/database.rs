@@ -67,6 +67,8 @@ pub struct Store {
     pub(super) queue: Arc<Queue>,
     /// The last reading of the database's clock, after the local time of the query.
     pub(super) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
+    /// The last time at which no connection was free within the time for one.
+    pub(super) lacked_connection_at: Arc<Mutex<Option<Instant>>>,
     /// The imports that this process makes.
     pub(super) importing: Importing,
     /// The key that secrets of webhooks are encrypted with, if there is one.
@@ -197,6 +199,7 @@ impl Store {
             writing: Arc::default(),
             queue: Arc::default(),
             clock: Arc::default(),
+            lacked_connection_at: Arc::default(),
             importing: Importing::default(),
             secrets_key: None,
         })

@@ -24,7 +24,7 @@ pub(super) async fn page(
 ) -> Response<Body> {
     let now = app.now();
     let body = async || {
-        let _place = app.writing.admit().await?;
+        let _place = app.turn_to_write().await?;
         let document = page().await?.document(now);
         Ok(CachedBody::new(document, HTML, None))
     };

@@ -9,8 +9,8 @@ use unroof::storage::StoreLimits;
 use super::{ask_at_once, assert_recovers, replica, soon};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
 
-/// A list waits two seconds for its turn, one for a connection, and two for the lock.
-const ALL_REFUSED_IN: Duration = Duration::from_secs(6);
+/// The first lists wait two seconds for the lock, others one for a connection, and the rest for these.
+const ALL_REFUSED_IN: Duration = Duration::from_secs(5);
 
 /// A connection that holds the table of estimates.
 async fn lock_estimates(database: &TestDatabase) -> PgConnection {
