@@ -135,7 +135,7 @@ const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
 /// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
-/// Lists and documents that are written at the same time: fewer than there are connections to the database.
+/// Lists and documents that are written at the same time, of patient and of hasty connections each.
 const WRITTEN_AT_ONCE: usize = 8;
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
@@ -388,16 +388,18 @@ impl App {
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }
 
-    /// Waits for a turn to write a list or a document.
+    /// Waits for a turn to read from the database and to write the answer.
     ///
     /// # Errors
-    /// The queue is full, or the database cannot be reached.
+    /// The queue is full, or another request has meanwhile waited for a connection in vain.
     pub(super) async fn turn_to_write(&self) -> Result<Turn, Problem> {
         self.turn_of(&self.writing).await
     }
 
-    /// Waits for a turn on some workers to write what the database has. Where no connection was free meanwhile, this request
-    /// need not wait for one in turn.
+    /// The same on other workers. The requests that wait here fail together, where each would wait for a connection in turn.
+    ///
+    /// # Errors
+    /// As for [`Self::turn_to_write`].
     pub(super) async fn turn_of(&self, workers: &Workers) -> Result<Turn, Problem> {
         let came_at = Instant::now();
         let turn = workers.admit().await?;

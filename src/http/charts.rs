@@ -219,7 +219,7 @@ pub(super) async fn show_chart(
     let asked = format!("chart of {day} {chart} {question:?}");
     let body = async || {
         let chart = (kind.draw)(&app, &question).await?;
-        let _place = app.turn_to_write().await?;
+        let _place = app.writing.admit().await?;
         let written = form.write(&chart)?;
         let held = app.budget.take(written.len())?;
         Ok(CachedBody::new(held.keep(written), form.media_type(), None))

@@ -1,18 +1,16 @@
 //! `/estimates`: stored estimates, for dashboards and scripts.
 
-use std::collections::BTreeMap;
-
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use super::app::App;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::list_text::stored_in_order;
 use super::names::Names;
 use super::page::{
     AsOfQuery, Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page,
@@ -73,11 +71,8 @@ pub(super) struct EstimateItem {
     row_values: String,
 }
 
-/// Serialises the stored fields in the order of the CSV columns, in the digits in which they are stored. A row stored by an
-/// older engine may lack a column.
 fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    let stored: BTreeMap<&str, &RawValue> = serde_json::from_str(row_values).unwrap_or_default();
-    serializer.collect_map(row_columns().map(|column| (column, stored.get(column))))
+    stored_in_order(row_values, row_columns(), serializer)
 }
 
 impl ListItem for EstimateItem {

@@ -4,7 +4,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -12,6 +11,7 @@ use super::app::App;
 use super::budget::Text;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::list_text::stored_in_order;
 use super::names::Names;
 use super::page::{
     AsOfQuery, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
@@ -52,15 +52,11 @@ pub(super) struct ModelItem {
     /// Four values per quantity.
     #[serde(flatten, serialize_with = "in_order")]
     #[schema(ignore)]
-    values: Vec<(&'static str, Value)>,
+    row_values: String,
 }
 
-/// Serialises the JSON fields in the order of the CSV columns.
-fn in_order<S: Serializer>(
-    values: &[(&'static str, Value)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(values.iter().map(|(column, value)| (column, value)))
+fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    stored_in_order(row_values, quantity_columns(), serializer)
 }
 
 /// The columns of quantities.
@@ -89,9 +85,6 @@ impl ListItem for ModelItem {
 
 impl From<ModelRow> for ModelItem {
     fn from(row: ModelRow) -> Self {
-        let stored: Map<String, Value> = serde_json::from_str(&row.row_values).unwrap_or_default();
-        // A row stored by an older engine may lack a column.
-        let value = |column: &str| stored.get(column).cloned().unwrap_or(Value::Null);
         Self {
             canonical_model: row.canonical_model,
             author: row.author,
@@ -101,9 +94,7 @@ impl From<ModelRow> for ModelItem {
             observed_at: row.observed_at,
             engine_version: row.engine_version,
             calibration_id: row.calibration_id,
-            values: quantity_columns()
-                .map(|column| (column, value(column)))
-                .collect(),
+            row_values: row.row_values,
         }
     }
 }

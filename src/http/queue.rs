@@ -1,8 +1,8 @@
 //! The request queue, with separate lanes for patient and hasty connections.
 //!
 //! A refused client must wait a second (`Retry-After: 1`). A connection that sends another request sooner is *hasty*: the
-//! request is held until the second is over, and for a minute its requests use a lane of their own, with low-priority
-//! threads, and are refused first. So patient clients are served despite any number of hasty ones. During overload,
+//! request is held until the second is over, and for a minute its requests use a lane of their own, with threads
+//! of the lowest priority, and are refused first. So patient clients are served despite any number of hasty ones. During overload,
 //! every connection not yet classified is refused once as a test: at once, not after it has waited.
 //!
 //! Within a lane, clients take turns, and no client has more than its share of the queue. So one that sends too much delays

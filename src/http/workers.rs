@@ -14,7 +14,7 @@ use crate::import::Priority;
 pub(super) struct Workers {
     /// Runtime of which only the blocking threads are used; none during shutdown.
     runtime: Option<Runtime>,
-    /// Low-priority runtime for hasty connections.
+    /// Runtime of the lowest priority, for hasty connections.
     giving_way: Option<Runtime>,
     queue: Arc<Queue>,
 }

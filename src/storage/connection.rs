@@ -31,8 +31,7 @@ impl<Database: sqlx::Database> Lease<Database> {
             open_connection(pool, store.limits).await?
         } else {
             // What opens a connection is large, and every caller up to the request's would hold room for it.
-            let acquired = Box::pin(pool.acquire()).await;
-            acquired.inspect_err(|error| store.note_lack(error))?
+            Box::pin(pool.acquire()).await?
         };
         Ok(Self {
             connection,
@@ -65,16 +64,18 @@ impl<Database: sqlx::Database> Lease<Database> {
 }
 
 impl Store {
-    fn note_lack(&self, error: &sqlx::Error) {
-        if matches!(error, sqlx::Error::PoolTimedOut) {
+    /// Records that no connection was free in time, if that is the error.
+    pub(super) fn note_lack(&self, error: &StoreError) {
+        if matches!(error, StoreError::Query(sqlx::Error::PoolTimedOut)) {
             *locked(&self.lacked_connection_at) = Some(Instant::now());
         }
     }
 
-    /// Whether a request has waited in vain for a connection since then. Another one that came before need not try.
+    /// Whether no connection is free, and a request has waited for one in vain since then.
     #[must_use]
-    pub fn has_lacked_connection_since(&self, came_at: Instant) -> bool {
+    pub(crate) fn has_lacked_connection_since(&self, came_at: Instant) -> bool {
         locked(&self.lacked_connection_at).is_some_and(|at| at >= came_at)
+            && self.connections().idle == 0
     }
 }
 

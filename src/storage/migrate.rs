@@ -11,12 +11,14 @@ use super::query::Query;
 use super::reporting::replace_views;
 use super::{Store, StoreError};
 
-/// One program migrates at a time. Then the transactions that write are waited for, and later ones wait for the end of this
-/// one: those of an older program see the new migration.
+/// One program migrates at a time: the row is locked, or, before there is one, a number. Transactions that write are waited
+/// for, and later ones wait for the end of this one: those of an older program see the new migration.
 const HOLD_WRITERS: &str = "
     DO $$
     BEGIN
-        PERFORM pg_advisory_xact_lock(hashtext('unroof'), hashtext('migrations'));
+        IF to_regclass('store_version') IS NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtext('unroof'), hashtext('migrations'));
+        END IF;
         IF to_regclass('store_version') IS NOT NULL THEN
             PERFORM FROM store_version FOR UPDATE;
         END IF;

@@ -136,7 +136,8 @@ macro_rules! on_session {
         // Begins before a connection is free, so that it shows the wait for one.
         let span = $crate::telemetry::database_span($store.system());
         $crate::storage::database::on_pool!($store, pool => {
-            let mut lease = $crate::storage::connection::Lease::take(pool, &$store).await?;
+            let taken = $crate::storage::connection::Lease::take(pool, &$store).await;
+            let mut lease = taken.inspect_err(|error| $store.note_lack(error))?;
             let outcome = {
                 let mut $session = lease.session();
                 let operation = tracing::Instrument::instrument(async { $body }, span);

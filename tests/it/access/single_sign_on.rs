@@ -126,3 +126,31 @@ fn a_page_of_another_site_cannot_write_in_the_name_of_a_user() {
         assert_eq!(wait_for(database.number(observed)), 1);
     });
 }
+
+#[test]
+fn the_cookie_of_a_browser_is_secure_where_a_trusted_proxy_says_that_its_connection_is_encrypted() {
+    on_each_database_blocking(|database| {
+        let store = wait_for(database.store());
+        let body = format!("key={}", wait_for(key(&store, "reader", Scope::Read)));
+        for (proxy, scheme, is_secure) in [
+            ("127.0.0.1", "https", true),
+            ("127.0.0.1", "http", false),
+            ("10.0.0.0/8", "https", false),
+        ] {
+            let server = service(database, proxy);
+            let form = client().post(format!("{}/ui/sign-in", server.address));
+            let form = form
+                .config()
+                .max_redirects(0)
+                .build()
+                .header("content-type", "application/x-www-form-urlencoded")
+                .header("sec-fetch-site", "same-origin")
+                .header("x-forwarded-proto", scheme);
+            let reply = form.send(body.as_str()).unwrap();
+            let cookie = reply.headers()["set-cookie"].to_str().unwrap();
+            assert_eq!(cookie.ends_with("; Secure"), is_secure, "{proxy}: {cookie}");
+            let (ended, log) = server.stop();
+            assert!(ended.success(), "{log}");
+        }
+    });
+}

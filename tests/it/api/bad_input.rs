@@ -74,6 +74,11 @@ async fn what_is_not_json_is_refused_with_line_and_column() {
             "line 1, column 10: the key `a` occurs twice in one object",
         ),
         (
+            "a key under which the parser would read a text as JSON",
+            br#"{"$serde_json::private::RawValue": "[]"}"#.into(),
+            "line 1, column 2: the key `$serde_json::private::RawValue` is reserved",
+        ),
+        (
             "NaN",
             b"{\"a\": NaN}".into(),
             "line 1, column 7: not valid JSON",

@@ -157,26 +157,30 @@ fn bearer(key: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_when_its_key_is_revoked() {
+async fn a_stream_ends_within_a_second_after_its_key_is_revoked() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
-        let reader = key(&store, "reader", Scope::Read).await;
         let other = key(&store, "other", Scope::Read).await;
         let served = Served::with(database, &["--require-keys"]);
-        let mut ending = served.stream("/changes/stream", &bearer(&reader)).await;
         let mut kept = served.stream("/changes/stream", &bearer(&other)).await;
-        for stream in [&mut ending, &mut kept] {
-            assert_eq!(stream.next().await.unwrap().retry, Some(5000));
+        assert_eq!(kept.next().await.unwrap().retry, Some(5000));
+        // A machine that is busy with something else delays some.
+        let mut times = Vec::new();
+        for name in ["first", "second", "third"] {
+            let reader = key(&store, name, Scope::Read).await;
+            let mut ending = served.stream("/changes/stream", &bearer(&reader)).await;
+            assert_eq!(ending.next().await.unwrap().retry, Some(5000));
+            assert!(ending.is_silent_for(Duration::from_millis(700)).await);
+            let keys = store.keys().await.unwrap();
+            let key = keys.iter().find(|key| key.name == name).unwrap();
+            let revoked = store.revoke_key(key, clock().now(), &Actor::COMMAND_LINE);
+            assert!(revoked.await.unwrap());
+            let began = Instant::now();
+            assert_eq!(ending.next().await, None, "{}", database.name);
+            times.push(began.elapsed());
         }
-        assert!(ending.is_silent_for(Duration::from_millis(700)).await);
-        let keys = store.keys().await.unwrap();
-        let key = keys.iter().find(|key| key.name == "reader").unwrap();
-        let revoked = store.revoke_key(key, clock().now(), &Actor::COMMAND_LINE);
-        assert!(revoked.await.unwrap());
-        let began = Instant::now();
-        assert_eq!(ending.next().await, None, "{}", database.name);
-        let took = began.elapsed();
-        assert!(took < Duration::from_secs(5), "after {took:?}");
+        times.sort();
+        assert!(times[1] <= Duration::from_secs(1), "{times:?}");
         assert!(kept.is_silent_for(Duration::from_millis(700)).await);
     })
     .await;

@@ -9,7 +9,7 @@ use unroof::storage::StoreLimits;
 use super::{ask_at_once, assert_recovers, replica, soon};
 use crate::support::{TestDatabase, on_postgres, sheet_of};
 
-/// The first lists wait two seconds for the lock, others one for a connection, and the rest for these.
+/// Four lists wait two seconds for the lock, four one second for a connection; then the rest fail.
 const ALL_REFUSED_IN: Duration = Duration::from_secs(5);
 
 /// A connection that holds the table of estimates.
@@ -28,6 +28,7 @@ async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
         store.migrate().await.unwrap();
         api.store(&sheet_of("known")).await;
         let mut other = lock_estimates(database).await;
+        let asked_at = Instant::now();
         let waiting = ask_at_once(&api, 6);
         let write = {
             let api = api.clone();
@@ -36,10 +37,12 @@ async fn a_locked_table_holds_up_nothing_but_what_needs_it() {
         let sheets = soon(api.get("/price-sheets")).await;
         assert_eq!(sheets.rows().len(), 1);
         assert_eq!(soon(api.get("/readyz")).await.status, StatusCode::OK);
+        assert!(asked_at.elapsed() <= Duration::from_secs(2));
         for reply in waiting {
             reply.await.unwrap().problem(503);
         }
         write.await.unwrap().problem(503);
+        assert!(asked_at.elapsed() <= ALL_REFUSED_IN);
         sqlx::raw_sql("ROLLBACK").execute(&mut other).await.unwrap();
         assert_recovers(&api).await;
     })

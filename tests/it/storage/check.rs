@@ -90,6 +90,8 @@ async fn a_sound_database_passes_and_every_damage_is_found() {
         database.execute(&counted.replace('+', "-")).await;
 
         assert_changed_document_is_found(database).await;
+        assert_damage_of_another_engine_is_found(database).await;
+        assert_other_content_is_found(database).await;
 
         database.execute("UPDATE price_periods SET has_ended = FALSE, ends_at = NULL, ending = NULL WHERE ending = 'replaced'").await;
         assert_found(database, "has another end");
@@ -99,32 +101,79 @@ async fn a_sound_database_passes_and_every_damage_is_found() {
     .await;
 }
 
-/// An estimate whose document was changed together with its checksum.
-async fn assert_changed_document_is_found(database: &TestDatabase) {
+/// The first estimate, and the sheet of the other host.
+const FIRST: &str = "sequence = (SELECT min(sequence) FROM estimates)";
+const OTHER_HOST: &str = "provider = 'beta'";
+
+async fn text_of(database: &TestDatabase, table: &str, column: &str, place: &str) -> String {
     let texts = database
-        .texts("SELECT document FROM estimates ORDER BY sequence LIMIT 1")
+        .texts(format!("SELECT {column} FROM {table} WHERE {place}"))
         .await;
-    let changed = texts[0].replacen("\"median\":", "\"median\":1", 1);
-    let replace = async |document: &str| {
+    let [text] = <[String; 1]>::try_from(texts).unwrap();
+    text
+}
+
+/// Replaces a document, with its checksum or without.
+async fn replace(database: &TestDatabase, table: &str, place: &str, document: &str, seals: bool) {
+    let mut set = format!("document = '{}'", document.replace('\'', "''"));
+    if seals {
         let mut hex = String::new();
         for byte in &Sha256::digest(document.as_bytes())[..16] {
             write!(hex, "{byte:02x}").unwrap();
         }
-        let checksum = match database.name {
-            "SQLite" => format!("x'{hex}'"),
-            _ => format!("'\\x{hex}'::bytea"),
-        };
-        let document = document.replace('\'', "''");
-        let sql = format!(
-            "UPDATE estimates SET document = '{document}', checksum = {checksum}
-             WHERE sequence = (SELECT min(sequence) FROM estimates)"
-        );
-        database.execute(&sql).await;
-    };
-    assert_ne!(changed, texts[0]);
-    replace(&changed).await;
+        match database.name {
+            "SQLite" => write!(set, ", checksum = x'{hex}'").unwrap(),
+            _ => write!(set, ", checksum = '\\x{hex}'::bytea").unwrap(),
+        }
+    }
+    database
+        .execute(&format!("UPDATE {table} SET {set} WHERE {place}"))
+        .await;
+}
+
+/// An estimate whose document was changed, together with its checksum and without it.
+async fn assert_changed_document_is_found(database: &TestDatabase) {
+    let stored = text_of(database, "estimates", "document", FIRST).await;
+    let changed = stored.replacen("\"median\":", "\"median\":1", 1);
+    assert_ne!(changed, stored);
+    replace(database, "estimates", FIRST, &changed, true).await;
     assert_found(database, "other than stored: its document");
-    replace(&texts[0]).await;
+    replace(database, "estimates", FIRST, &stored, true).await;
+    replace(database, "estimates", FIRST, &changed, false).await;
+    assert_found(database, "its document does not match its checksum");
+    replace(database, "estimates", FIRST, &stored, true).await;
+}
+
+/// An estimate of another engine is not computed again, and must match its checksum.
+async fn assert_damage_of_another_engine_is_found(database: &TestDatabase) {
+    let stored = text_of(database, "estimates", "document", FIRST).await;
+    let version = text_of(database, "estimates", "engine_version", FIRST).await;
+    let of_engine = |version: &str| format!("\"engine_version\":\"{version}\"");
+    let older = stored.replace(&of_engine(&version), &of_engine("0.0.1"));
+    let set_version = async |version: &str| {
+        let set = format!("UPDATE estimates SET engine_version = '{version}' WHERE {FIRST}");
+        database.execute(&set).await;
+    };
+    set_version("0.0.1").await;
+    replace(database, "estimates", FIRST, &older, true).await;
+    let sound = check(database, &[]);
+    assert_eq!(sound.code, Some(0), "{}{}", sound.out, sound.err);
+    let counts = "(5 computed again, 1 of another engine or calibration)";
+    assert!(sound.out.contains(counts), "{}", sound.out);
+    replace(database, "estimates", FIRST, &stored, false).await;
+    assert_found(database, "its document does not match its checksum");
+    replace(database, "estimates", FIRST, &stored, true).await;
+    set_version(&version).await;
+}
+
+/// A sheet whose content was changed together with its checksum has another id.
+async fn assert_other_content_is_found(database: &TestDatabase) {
+    let stored = text_of(database, "price_sheets", "document", OTHER_HOST).await;
+    let changed = stored.replace("\"9.00\"", "\"9.01\"");
+    assert_ne!(changed, stored);
+    replace(database, "price_sheets", OTHER_HOST, &changed, true).await;
+    assert_found(database, "its content has the id");
+    replace(database, "price_sheets", OTHER_HOST, &stored, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -55,9 +55,12 @@ fn check_sheet(
 pub fn usage_id(text: &[u8]) -> Option<String> {
     /// Longest name that is repeated, in characters.
     const LONGEST: usize = 256;
-    let request: serde_json::Value = serde_json::from_slice(text).ok()?;
-    let id = request.get("id")?.as_str()?;
-    (id.chars().count() <= LONGEST).then(|| id.to_owned())
+    #[derive(serde::Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let Named { id } = serde_json::from_slice(text).ok()?;
+    (id.chars().count() <= LONGEST).then_some(id)
 }
 
 /// Reads the body of a request.
@@ -66,4 +69,25 @@ pub fn usage_id(text: &[u8]) -> Option<String> {
 /// [`RequestError`] with the place of the first fault of the text, or with every fault of its content.
 pub fn read_cost(text: &[u8]) -> Result<CostRequest, RequestError> {
     input::read(text, CostRequest::read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_that_is_hidden_in_texts_is_not_read_however_deep_it_is() {
+        let mut hidden = "[".repeat(120);
+        for _ in 0..200 {
+            let text = hidden.replace('\\', "\\u005c").replace('"', "\\u0022");
+            hidden = format!("{{\"$serde_json::private::RawValue\": \"{text}\"}}");
+        }
+        let line = format!("{{\"id\": \"a\", \"usage\": {hidden}}}");
+        assert_eq!(usage_id(line.as_bytes()).as_deref(), Some("a"));
+        let refusal = read_cost(line.as_bytes()).unwrap_err();
+        assert!(
+            format!("{refusal:?}").contains("is reserved"),
+            "{refusal:?}"
+        );
+    }
 }

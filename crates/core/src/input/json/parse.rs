@@ -18,6 +18,8 @@ const LONGEST_NUMBER: usize = 100;
 const MOST_VALUES: usize = 1_000_000;
 /// Values between two checks for cancellation.
 const VALUES_BETWEEN_LOOKS: usize = 512;
+/// Beginning of the keys by which `serde_json` marks text that it reads as JSON of its own, however deep that is.
+const RESERVED: &str = "$serde_json::private::";
 /// Containers inside containers, at most.
 pub const DEEPEST_NESTING: u32 = 32;
 
@@ -232,7 +234,7 @@ impl<'a> Reading<'a> {
         let mut entries = Vec::new();
         self.reader.begin_object()?;
         while self.reader.has_next()? {
-            let name = read_text(&mut self.reader, JsonReader::next_name_owned)?;
+            let name = read_name(&mut self.reader)?;
             let value = self.value_at(|| name.clone())?;
             entries.push((name.into(), value));
         }
@@ -290,6 +292,16 @@ fn find_same_key(reader: &mut Reader<'_>, wanted: &CancelToken) -> Result<(), St
         _ => reader.skip_value()?,
     }
     Ok(())
+}
+
+fn read_name(reader: &mut Reader<'_>) -> Result<String, JsonError> {
+    let position = reader.current_position(false);
+    let name = read_text(reader, JsonReader::next_name_owned)?;
+    if name.starts_with(RESERVED) {
+        let reason = format!("the key `{}` is reserved", shortened(&name));
+        return Err(error_at(&position, reason, "leave it out"));
+    }
+    Ok(name)
 }
 
 fn read_text<'a>(
@@ -436,6 +448,14 @@ mod tests {
         assert_eq!(
             refusal("[{\"b\": 1},\n {\"b\": 1, \"a\": {\"c\": 1, \"c\": 2}, \"b\": 2}]"),
             "line 2, column 25: the key `c` occurs twice in one object"
+        );
+    }
+
+    #[test]
+    fn a_key_under_which_serde_json_would_read_json_in_a_text_is_refused() {
+        assert_eq!(
+            refusal(r#"{"a": {"\u0024serde_json::private::RawValue": "[[1]]"}}"#),
+            "line 1, column 8: the key `$serde_json::private::RawValue` is reserved"
         );
     }
 
