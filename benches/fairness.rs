@@ -1,6 +1,6 @@
 //! One client that sends 50 times what its budget allows, next to six that do not: how long those wait for estimates and lists.
 //!
-//! `cargo bench --bench fairness`
+//! `cargo bench --bench fairness`, on SQLite, or on the server `UNROOF_TEST_POSTGRES_URL`, which `scripts/with-postgres` starts.
 //!
 //! The greedy client has a hundred connections, asks again at once whatever the answer is, and shares the cores with the service:
 //! what it takes by sending counts against the service.
@@ -70,7 +70,8 @@ fn main() {
 /// The service with the default limits of one that needs keys, its address and the admin key.
 fn serve(folder: &Path) -> (Process, String, String) {
     let key_file = folder.join("admin.key");
-    let database = format!("sqlite:{}", folder.join("fairness.db").display());
+    let file = || format!("sqlite:{}", folder.join("fairness.db").display());
+    let database = std::env::var("UNROOF_TEST_POSTGRES_URL").unwrap_or_else(|_| file());
     let mut command = Command::new(env!("CARGO_BIN_EXE_unroof"));
     command.args([
         "serve",

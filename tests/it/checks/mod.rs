@@ -23,6 +23,8 @@ use crate::support::{Api, Reply, sheet};
 struct Route {
     path: String,
     methods: BTreeSet<String>,
+    /// Parameters of the query of GET.
+    query: Vec<String>,
 }
 
 impl Route {
@@ -54,24 +56,36 @@ async fn routes(api: &Api) -> Vec<Route> {
     };
     let document = committed();
     let mut routes: Vec<Route> = Vec::new();
-    for (path, method, _) in operations(&document) {
+    for (path, method, operation) in operations(&document) {
         // A stream has no end that one could wait for. Its own tests are next to those of the changes.
         if path.ends_with("/stream") {
             continue;
         }
         let (path, method) = (with_names(path), method.to_uppercase());
-        match routes.iter_mut().find(|route| route.path == path) {
-            Some(route) => {
-                route.methods.insert(method);
-            }
-            None => routes.push(Route {
+        let place = routes.iter().position(|route| route.path == path);
+        let place = place.unwrap_or_else(|| {
+            routes.push(Route {
                 path,
-                methods: BTreeSet::from([method]),
-            }),
+                methods: BTreeSet::new(),
+                query: Vec::new(),
+            });
+            routes.len() - 1
+        });
+        if method == "GET" {
+            routes[place].query = query_parameters(operation);
         }
+        routes[place].methods.insert(method);
     }
     assert!(routes.len() >= 21, "{}", routes.len());
     routes
+}
+
+fn query_parameters(operation: &Value) -> Vec<String> {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters
+        .filter(|parameter| parameter["in"] == "query")
+        .map(|parameter| parameter["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// The addresses of those routes that take a method.

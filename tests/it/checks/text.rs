@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::bodies::{NAMES, TEXTS, full_sheet, with_texts};
-use super::{paged_rows, paths_taking, stored_sheet, with_query};
+use super::{paged_rows, paths_taking, routes, stored_sheet, with_query};
 use crate::support::{TestDatabase, faults, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test]
@@ -90,6 +90,38 @@ async fn nul_is_refused_in_every_query_and_names_nothing_in_a_path() {
         api.post("/catalogs?provider=a%00", "{}".to_owned())
             .await
             .problem(400);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_limits_foreign_cursors_and_nul_are_no_fault_of_the_service_in_any_query() {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let mut limits = 0;
+        for route in routes(&api).await {
+            for name in &route.query {
+                let wrong = match name.as_str() {
+                    "limit" => &["0", "-1", "1000000000", "abc"][..],
+                    "cursor" => &["x", "WyJhY21lIl0", "\0"],
+                    _ => &[],
+                };
+                for value in wrong {
+                    let path = with_query(&route.path, name, value);
+                    api.get(&path).await.problem(400);
+                }
+                limits += usize::from(name == "limit");
+                let path = with_query(&route.path, name, "a\0b");
+                let reply = api.get(&path).await;
+                assert!(
+                    reply.status.as_u16() < 500,
+                    "{}, {path}: {}",
+                    database.name,
+                    reply.text()
+                );
+            }
+        }
+        assert!(limits >= 12, "{limits}");
     })
     .await;
 }
