@@ -313,7 +313,7 @@ fn training() -> Value {
 }
 
 /// Usages to price, by a sheet and by the stored offer of [`full_sheet`].
-fn cost_bodies() -> Vec<(&'static str, Value)> {
+pub(super) fn cost_bodies() -> Vec<(&'static str, Value)> {
     let usage = json!({
         "prompt_tokens": 3_100,
         "uncached_input_tokens": 1_000,

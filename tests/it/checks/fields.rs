@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::bodies::{bodies, full_sheet, replaced, values};
+use super::bodies::{bodies, cost_bodies, full_sheet, replaced, values};
 use super::stored_sheet;
 use crate::support::{Api, TestDatabase, faults, sheet, with};
 
@@ -51,7 +51,7 @@ async fn pointers_of_faults(api: &Api, path: &str, body: &Value) -> Vec<String> 
 #[tokio::test]
 async fn no_object_of_any_body_may_be_written_as_the_list_of_its_values() {
     let api = TestDatabase::sqlite().api().await;
-    for (path, body) in bodies() {
+    for (path, body) in [bodies(), cost_bodies()].concat() {
         for pointer in objects(&body) {
             // An axis may be a list: of its points, not of its ends.
             if pointer.starts_with("/grid/") {
@@ -72,7 +72,7 @@ async fn no_object_of_any_body_may_be_written_as_the_list_of_its_values() {
 #[tokio::test]
 async fn no_object_of_any_body_may_have_a_field_that_is_not_described() {
     let api = TestDatabase::sqlite().api().await;
-    for (path, body) in bodies() {
+    for (path, body) in [bodies(), cost_bodies()].concat() {
         for pointer in objects(&body) {
             if is_entry(&body, &pointer)
                 || ["unmapped", "request", "when"]
@@ -93,7 +93,7 @@ async fn no_object_of_any_body_may_have_a_field_that_is_not_described() {
 #[tokio::test]
 async fn every_value_of_another_kind_is_refused_at_its_place_and_all_of_them_at_once() {
     let api = TestDatabase::sqlite().api().await;
-    for (path, body) in bodies() {
+    for (path, body) in [bodies(), cost_bodies()].concat() {
         let mut all = body.clone();
         let mut wrong_places = Vec::new();
         let read = values(&body)
