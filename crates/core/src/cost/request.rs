@@ -77,17 +77,13 @@ mod tests {
 
     #[test]
     fn json_that_is_hidden_in_texts_is_not_read_however_deep_it_is() {
-        let mut hidden = "[".repeat(120);
+        let (open, close) = ("[".repeat(120), "]".repeat(120));
+        let mut hidden = "1".to_owned();
         for _ in 0..200 {
             let text = hidden.replace('\\', "\\u005c").replace('"', "\\u0022");
-            hidden = format!("{{\"$serde_json::private::RawValue\": \"{text}\"}}");
+            hidden = format!("{open}{{\"$serde_json::private::RawValue\": \"{text}\"}}{close}");
         }
         let line = format!("{{\"id\": \"a\", \"usage\": {hidden}}}");
         assert_eq!(usage_id(line.as_bytes()).as_deref(), Some("a"));
-        let refusal = read_cost(line.as_bytes()).unwrap_err();
-        assert!(
-            format!("{refusal:?}").contains("is reserved"),
-            "{refusal:?}"
-        );
     }
 }
