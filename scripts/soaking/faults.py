@@ -115,9 +115,11 @@ async def inflict(world, faults, pause, begin, end):
     """Runs every fault, in a new order each round and after a rest, until the end. After a quarter of an hour, or half of the
     time, no fault restarts the service, so that the growth of its memory can be seen: the first round begins with those."""
     last_restart = min(begin + RESTARTS_WITHIN, (begin + end) / 2)
-    orders = itertools.chain([lambda fault: not fault.restarts], itertools.repeat(lambda fault: 0))
-    for order in orders:
-        for fault in sorted(world.random.sample(faults, len(faults)), key=order):
+    for number in itertools.count():
+        order = world.random.sample(faults, len(faults))
+        if number == 0:
+            order.sort(key=lambda fault: not fault.restarts)
+        for fault in order:
             may_restart = time.monotonic() < last_restart
             own_pause = min(pause, RESTARTING_PAUSE) if may_restart else pause
             await asyncio.sleep(world.random.uniform(0.5, 1.5) * own_pause)

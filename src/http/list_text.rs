@@ -17,9 +17,6 @@ use super::csv::{CsvError, write_csv_header, write_csv_rows};
 use super::problem::{Problem, UNREADABLE};
 use super::response_cache::{CachedBody, prefers_csv};
 
-/// Bytes whose checksum keeps no other request waiting.
-const SHORT: usize = 64 * 1024;
-
 /// A flat row of a list.
 pub(super) trait ListItem: Serialize + ToSchema {
     /// Field names in the order of the CSV columns.
@@ -118,11 +115,6 @@ impl ListText {
                 Ok(written?)
             }),
         })
-    }
-
-    /// Whether [`Self::end`] takes less than a millisecond.
-    pub(super) fn is_short(&self) -> bool {
-        self.text.bytes().len() <= SHORT
     }
 
     pub(super) fn end(mut self, tail: &Value, link: Option<String>) -> Result<CachedBody, Problem> {

@@ -488,9 +488,6 @@ impl<'a> PageRequest<'a> {
         tail: Value,
         link: Option<String>,
     ) -> Result<CachedBody, Problem> {
-        if text.is_short() {
-            return text.end(&tail, link);
-        }
         let end = move || text.end(&tail, link);
         self.workers().run(end).await?
     }

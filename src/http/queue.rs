@@ -402,28 +402,28 @@ mod tests {
         assert!(!manners.is_hasty());
     }
 
-    /// A running request and a full queue, and refusals for so long that it is overloaded.
+    /// An overloaded queue of four in which the first has just been served: the running request, and the three that wait.
     async fn overloaded(
         queue: &Arc<Queue>,
     ) -> (Turn, Vec<tokio::task::JoinHandle<Result<Turn, Refused>>>) {
         let first = queue.enter().await.unwrap();
-        let waiting = (0..4).map(|_| wait(queue, &Arc::default())).collect();
+        let mut waiting: Vec<_> = (0..4).map(|_| wait(queue, &Arc::default())).collect();
         until_waiting(queue, 4).await;
         let began = Instant::now();
         while began.elapsed() < 2 * OVERLOAD {
             assert!(queue.enter().await.is_err());
             tokio::time::sleep(OVERLOAD / 10).await;
         }
-        (first, waiting)
+        drop(first);
+        // Those that wait already are served.
+        let second = waiting.remove(0).await.unwrap().unwrap();
+        (second, waiting)
     }
 
     #[tokio::test]
     async fn during_overload_each_connection_is_refused_once_and_at_once() {
         let queue = Queue::new(1, 4);
-        let (first, mut waiting) = overloaded(&queue).await;
-        drop(first);
-        // Those that wait already are served.
-        let second = waiting.remove(0).await.unwrap().unwrap();
+        let (second, mut waiting) = overloaded(&queue).await;
         // There is room, but the queue is long.
         let late = Arc::default();
         let refused = as_client(&late, queue.enter()).await;
@@ -446,15 +446,17 @@ mod tests {
     #[tokio::test]
     async fn an_overload_ends_two_seconds_after_its_last_refusal() {
         let queue = Queue::new(1, 4);
-        let (first, mut waiting) = overloaded(&queue).await;
-        drop(first);
-        let second = waiting.remove(0).await.unwrap().unwrap();
+        let (second, mut waiting) = overloaded(&queue).await;
         let refused = as_client(&Arc::default(), queue.enter()).await;
         assert_eq!(refused.unwrap_err(), Refused::Full);
         tokio::time::sleep(LONGEST_PAUSE).await;
         // The queue is as long as before.
-        waiting.push(wait(&queue, &Arc::default()));
-        until_waiting(&queue, 4).await;
+        let late = wait(&queue, &Arc::default());
+        while queue.lengths().1 != 4 {
+            assert!(!late.is_finished(), "it was refused");
+            tokio::task::yield_now().await;
+        }
+        waiting.push(late);
         drop(second);
         for waiting in waiting {
             drop(waiting.await.unwrap().unwrap());

@@ -180,7 +180,9 @@ async fn a_stream_ends_within_a_second_after_its_key_is_revoked() {
             assert!(revoked.await.unwrap());
             let began = Instant::now();
             assert_eq!(ending.next().await, None, "{}", database.name);
-            fastest = fastest.min(began.elapsed());
+            let took = began.elapsed();
+            assert!(took < Duration::from_secs(5), "after {took:?}");
+            fastest = fastest.min(took);
         }
         assert!(fastest <= Duration::from_secs(1), "{fastest:?}");
         assert!(kept.is_silent_for(Duration::from_millis(700)).await);
