@@ -75,7 +75,10 @@ impl Manners {
 /// Holds a request until the `Retry-After` time of its connection is over.
 pub(super) async fn hold_hasty() {
     let left = MANNERS.try_with(|manners| manners.note_request());
-    tokio::time::sleep(left.unwrap_or_default()).await;
+    // A sleep of no time lasts until the next tick of the timer, a millisecond or two.
+    if let Some(left) = left.ok().filter(|left| !left.is_zero()) {
+        tokio::time::sleep(left).await;
+    }
 }
 
 /// Interval at which estimates of hasty connections are stored together, so that other requests wait for few transactions.
