@@ -72,18 +72,6 @@ pub enum AsOf {
     Now(DbTime),
 }
 
-impl AsOf {
-    pub(super) fn time(self) -> DbTime {
-        let (Self::Time(time) | Self::Now(time)) = self;
-        time
-    }
-}
-
-// Rare: then every offer is asked about its own time.
-const ARE_ANY_AHEAD: &str = "
-    SELECT EXISTS (SELECT 1 FROM price_periods WHERE observed_at > $1)
-        OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > $1)";
-
 const ESTIMATE: &str = "SELECT document, checksum FROM estimates WHERE id = $1";
 const WAS_IN_FORCE: &str = "
     AND EXISTS (
@@ -141,15 +129,9 @@ pub struct Latest<'a> {
 
 impl<'a> Latest<'a> {
     /// The query of a page.
-    fn list(self, is_any_ahead: bool, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
+    fn list(self, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
         let priced = Query::new(LATEST).text(self.tables()).text(OF_PRICES);
-        let at = self.as_of.time();
-        let priced = if is_any_ahead {
-            priced.in_force_as_recorded(at)
-        } else {
-            priced.in_force(at)
-        };
-        let priced = priced.region_key(self.selection);
+        let priced = priced.in_force_as_of(self.as_of).region_key(self.selection);
         let priced = self.page(priced.names_of_joined(self.selection), after, limit);
         let both = priced.text(AS_PRICED);
         let both = if self.has_pools() {
@@ -298,17 +280,6 @@ impl Store {
         after: Option<&LatestKey>,
         limit: u32,
     ) -> Result<Vec<EstimateRow>, StoreError> {
-        let is_any_ahead = self.is_any_ahead(latest.as_of).await?;
-        let list = latest.list(is_any_ahead, after, limit);
-        self.listed(list).await
-    }
-
-    /// Whether a price has a recorded time in the future.
-    pub(super) async fn is_any_ahead(&self, as_of: AsOf) -> Result<bool, StoreError> {
-        let AsOf::Now(now) = as_of else {
-            return Ok(false);
-        };
-        let asked: Vec<(bool,)> = self.listed(Query::new(ARE_ANY_AHEAD).bind(now)).await?;
-        Ok(asked.contains(&(true,)))
+        self.listed(latest.list(after, limit)).await
     }
 }

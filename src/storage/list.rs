@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::query::Query;
 use super::value::Value;
-use super::{DbTime, Times};
+use super::{AsOf, DbTime, Times};
 
 /// Restricts a list to offers: of every list of names one, or any name where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -359,14 +359,24 @@ impl<'a> Query<'a> {
             .value(at)
     }
 
-    /// The same, for times not before the last recorded time of the offer. SQLite reads that time for each period that is not over,
-    /// from all periods of the offer: what is over is left out first.
-    pub(super) fn in_force_as_recorded(self, at: DbTime) -> Self {
+    /// The same, as recorded at a time or now. Only where the clock that recorded a price was ahead of this one is each offer
+    /// asked about its last recorded time, which is read from all its periods.
+    pub(super) fn in_force_as_of(self, as_of: AsOf) -> Self {
+        let now = match as_of {
+            AsOf::Time(at) => return self.in_force(at),
+            AsOf::Now(now) => now,
+        };
         self.text(" until > ")
-            .value(at)
-            .text(" AND until > recorded_at AND (starts_at <= ")
-            .value(at)
-            .text(" OR starts_at <= recorded_at)")
+            .value(now)
+            .text(" AND CASE WHEN EXISTS (SELECT 1 FROM price_periods WHERE observed_at > ")
+            .value(now)
+            .text(") OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > ")
+            .value(now)
+            .text(") THEN until > recorded_at AND (starts_at <= ")
+            .value(now)
+            .text(" OR starts_at <= recorded_at) ELSE starts_at <= ")
+            .value(now)
+            .text(" END")
     }
 
     /// A condition on a time, where one is stated, by a text that ends before the comparison of times: without a time there is

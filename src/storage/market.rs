@@ -139,13 +139,7 @@ impl Store {
         &self,
         as_of: AsOf,
     ) -> Result<Vec<MarketOffersRow>, StoreError> {
-        let is_any_ahead = self.is_any_ahead(as_of).await?;
-        let (offers, at) = (Query::new(OFFERS), as_of.time());
-        let offers = if is_any_ahead {
-            offers.in_force_as_recorded(at)
-        } else {
-            offers.in_force(at)
-        };
+        let offers = Query::new(OFFERS).in_force_as_of(as_of);
         let by_name = " GROUP BY sheet.canonical_model ORDER BY sheet.canonical_model";
         self.listed(offers.page(by_name, MOST_MODELS)).await
     }

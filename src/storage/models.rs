@@ -324,14 +324,8 @@ impl Store {
         model: &str,
         as_of: AsOf,
     ) -> Result<Vec<ModelOfferRow>, StoreError> {
-        let is_any_ahead = self.is_any_ahead(as_of).await?;
         let offers = Query::new(OFFERS).value(model).text(" AND ");
-        let at = as_of.time();
-        let offers = if is_any_ahead {
-            offers.in_force_as_recorded(at)
-        } else {
-            offers.in_force(at)
-        };
+        let offers = offers.in_force_as_of(as_of);
         let by_name = " ORDER BY sheet.provider, sheet.model, sheet.region";
         self.listed(offers.page(by_name, MOST_OFFERS)).await
     }

@@ -35,9 +35,8 @@ const WATCHED: &str = ") AS providers CROSS JOIN json_each(providers.value) AS m
           AND stated_assumptions = $2
           AND (sheet_id IS NULL OR EXISTS (
               SELECT 1 FROM price_intervals AS period
-              WHERE period.sheet_id = listing.sheet_id
-                AND (starts_at <= $3 OR ($5 AND starts_at <= recorded_at))
-                AND until > $3 AND (NOT $5 OR until > recorded_at))))
+              WHERE period.sheet_id = listing.sheet_id AND";
+const LATEST: &str = ")))
     SELECT provider, model, region, observed_at, row_values
     FROM in_force AS latest JOIN estimates ON estimates.id = latest.estimate_id
     WHERE NOT EXISTS (
@@ -45,7 +44,7 @@ const WATCHED: &str = ") AS providers CROSS JOIN json_each(providers.value) AS m
         WHERE newer.provider = latest.provider AND newer.model = latest.model
           AND newer.region BETWEEN latest.region AND latest.region AND newer.sequence > latest.sequence)
     ORDER BY provider, model, region
-    LIMIT $4";
+    LIMIT $3";
 
 impl Store {
     /// The last stored estimate of these models in every region, for a sheet in force and without assumptions. Models
@@ -59,7 +58,6 @@ impl Store {
         now: DbTime,
         limit: u32,
     ) -> Result<Vec<WatchedRow>, StoreError> {
-        let is_any_ahead = self.is_any_ahead(AsOf::Now(now)).await?;
         // SQLite takes JSON as text, PostgreSQL has a type for it.
         let names = match self.pool {
             Pool::Postgres { .. } => "$1::json",
@@ -69,9 +67,9 @@ impl Store {
         let watched = watched
             .bind(by_provider(models))
             .bind(false)
-            .bind(now)
             .bind(i64::from(limit))
-            .bind(is_any_ahead);
+            .in_force_as_of(AsOf::Now(now))
+            .text(LATEST);
         self.rows(watched).await
     }
 }
