@@ -22,7 +22,7 @@ use super::change_query::filtered_query;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::manners::CLIENT;
-use super::page::{FieldNames, Limit, ListItem, PageRequest, WrittenRows, next_link};
+use super::page::{FieldNames, Limit, ListItem, PageEnd, PageRequest, next_link};
 use super::places::{Place, TooMany};
 use super::problem::{LIMITED, Problem, UNREADABLE};
 use super::since::Since;
@@ -93,19 +93,14 @@ pub(super) async fn list_changes(
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
     let items = |rows: Vec<ChangeRow>| Ok(rows);
-    let body = async || {
-        let written = page.write_rows(Some(since), |row| row.sequence, rows, items);
-        let WrittenRows {
-            text,
-            last,
-            has_more,
-            place: _place,
-        } = written.await?;
-        let next_since = last.unwrap_or(since);
-        let link = has_more.then(|| next_link(&uri, "since", &next_since.to_string()));
-        let end = json!({"next_since": next_since, "has_more": has_more});
-        page.end(text, end, link).await
+    let end = |last: Option<&i64>, has_more: bool| {
+        let next_since = last.copied().unwrap_or(since);
+        Ok(PageEnd {
+            tail: json!({"next_since": next_since, "has_more": has_more}),
+            link: has_more.then(|| next_link(&uri, "since", &next_since.to_string())),
+        })
     };
+    let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
     app.polled(
         format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
         &headers,

@@ -363,11 +363,12 @@ async fn respond(
             rows.into_iter().map(item).collect()
         };
         let rows = |after, limit| prices.after(after, limit);
-        let written = page.write_rows(after.clone(), key, rows, items).await?;
-        if written.last.is_none() {
-            return Err(no_price());
-        }
-        page.end_with_cursor(written).await
+        let end = |last: Option<&PriceKey>, has_more| match last {
+            Some(_) => Ok(page.with_cursor(last, has_more)),
+            None => Err(no_price()),
+        };
+        let after = after.clone();
+        page.write_rows(after, key, rows, items, end).await
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();

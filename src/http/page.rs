@@ -21,7 +21,6 @@ pub(super) use super::list_text::{FieldNames, ListItem, fields};
 pub(super) use super::names::FilterText;
 use super::names::Names;
 use super::problem::{Problem, UNREADABLE};
-use super::queue::Turn;
 use super::response_cache::CachedBody;
 use super::workers::Workers;
 use crate::clock::Clock;
@@ -417,25 +416,27 @@ impl<'a> PageRequest<'a> {
         Rows: Future<Output = Result<Vec<Row>, StoreError>>,
     {
         let items = |rows: Vec<Row>| Ok(rows.into_iter().map(Item::from).collect());
-        let written = self.write_rows(after, key, rows, items).await?;
-        self.end_with_cursor(written).await
+        let end = |last: Option<&Key>, has_more| Ok(self.with_cursor(last, has_more));
+        self.write_rows(after, key, rows, items, end).await
     }
 
-    /// The rows after a key. Each piece is serialised on a worker thread before the next one is read.
+    /// The rows after a key, and what `end` says after the last of them. Each piece is serialised on a worker thread before the
+    /// next one is read.
     pub(super) async fn write_rows<Row, Item, Key, Rows>(
         &self,
         mut after: Option<Key>,
         key: impl Fn(&Row) -> Key,
         rows: impl Fn(Option<Key>, u32) -> Rows,
         mut items: impl FnMut(Vec<Row>) -> Result<Vec<Item>, Problem> + Send + 'static,
-    ) -> Result<WrittenRows<Key>, Problem>
+        end: impl FnOnce(Option<&Key>, bool) -> Result<PageEnd, Problem>,
+    ) -> Result<CachedBody, Problem>
     where
         Row: Send + 'static,
         Item: ListItem,
         Key: Clone,
         Rows: Future<Output = Result<Vec<Row>, StoreError>>,
     {
-        let place = self.app.turn_of(self.workers()).await?;
+        let _place = self.app.turn_of(self.workers()).await?;
         let mut text = ListText::begin::<Item>(self.app, self.headers, self.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.limit.0 + 1;
@@ -449,6 +450,14 @@ impl<'a> PageRequest<'a> {
                 piece.pop();
             }
             after = piece.last().map(&key).or(after);
+            if has_more || came < wanted {
+                let PageEnd { tail, link } = end(after.as_ref(), has_more)?;
+                let finish = move || {
+                    text.add(&items(piece)?)?;
+                    text.end(&tail, link)
+                };
+                return self.workers().run(finish).await?;
+            }
             let write = move || {
                 let written = items(piece).and_then(|items| text.add(&items));
                 (written, text, items)
@@ -456,51 +465,33 @@ impl<'a> PageRequest<'a> {
             let written;
             (written, text, items) = self.workers().run(write).await?;
             written?;
-            if has_more || came < wanted {
-                return Ok(WrittenRows {
-                    text,
-                    place,
-                    last: after,
-                    has_more,
-                });
-            }
         }
     }
 
-    /// The finished page, with a cursor if another one follows.
-    pub(super) async fn end_with_cursor<Key: Serialize>(
+    /// The end of a page, with a cursor if another one follows.
+    pub(super) fn with_cursor<Key: Serialize>(
         &self,
-        rows: WrittenRows<Key>,
-    ) -> Result<CachedBody, Problem> {
-        let last = rows.last.as_ref().filter(|_| rows.has_more);
+        last: Option<&Key>,
+        has_more: bool,
+    ) -> PageEnd {
+        let last = last.filter(|_| has_more);
         let next_cursor = last.map(|key| cursor(&self.list, key));
         let link = next_cursor
             .as_ref()
             .map(|cursor| next_link(self.uri, "cursor", cursor));
-        let tail = json!({"next_cursor": next_cursor});
-        self.end(rows.text, tail, link).await
-    }
-
-    /// The body, with the fields after the rows and a link to the next page.
-    pub(super) async fn end(
-        &self,
-        text: ListText,
-        tail: Value,
-        link: Option<String>,
-    ) -> Result<CachedBody, Problem> {
-        let end = move || text.end(&tail, link);
-        self.workers().run(end).await?
+        PageEnd {
+            tail: json!({"next_cursor": next_cursor}),
+            link,
+        }
     }
 }
 
-/// Serialised rows of a page.
-pub(super) struct WrittenRows<Key> {
-    /// Turn in the queue, held until the page is finished.
-    pub(super) place: Turn,
-    pub(super) text: ListText,
-    /// Key of the last row, or of the page's start if it is empty.
-    pub(super) last: Option<Key>,
-    pub(super) has_more: bool,
+/// What follows the rows of a page.
+pub(super) struct PageEnd {
+    /// The fields after the rows.
+    pub(super) tail: Value,
+    /// A link to the next page.
+    pub(super) link: Option<String>,
 }
 
 /// A link to the same list with another cursor or position.
