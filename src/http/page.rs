@@ -486,7 +486,7 @@ impl<'a> PageRequest<'a> {
     }
 }
 
-/// What follows the rows of a page.
+/// The end of a page, after its rows.
 pub(super) struct PageEnd {
     /// The fields after the rows.
     pub(super) tail: Value,

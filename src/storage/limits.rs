@@ -5,7 +5,7 @@ use std::time::Duration;
 use log::LevelFilter;
 use sqlx::pool::PoolOptions;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, Connection, PgPool};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres};
 
 /// Limits of the database, beyond which a request is refused as temporary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl StoreLimits {
         } else {
             options.options(self.settings())
         };
-        pool_options(self)
+        server_pool_options(self)
             .acquire_timeout(wait)
             .connect_lazy_with(self.logging(options))
     }
@@ -102,22 +102,26 @@ impl StoreLimits {
     }
 }
 
-/// Time without use after which a connection is pinged before it is used again. Each was pinged when it came back: under load a
-/// second ping finds nothing new.
+/// Time without use after which a connection to a server is pinged before it is used again. Each was pinged when it came back:
+/// under load a second ping finds nothing new.
 const AT_REST: Duration = Duration::from_millis(20);
 
-/// The options of a pool.
+/// The options of a pool of connections to a file.
 pub(super) fn pool_options<Database: sqlx::Database>(limits: StoreLimits) -> PoolOptions<Database> {
     PoolOptions::new()
         .max_connections(limits.connections)
         .acquire_timeout(limits.connection_wait)
         .test_before_acquire(false)
-        .before_acquire(|connection: &mut Database::Connection, at_rest| {
-            Box::pin(async move {
-                if at_rest.idle_for >= AT_REST {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
+}
+
+/// The options of a pool of connections to a server, which may be away.
+fn server_pool_options(limits: StoreLimits) -> PoolOptions<Postgres> {
+    pool_options(limits).before_acquire(|connection: &mut PgConnection, at_rest| {
+        Box::pin(async move {
+            if at_rest.idle_for >= AT_REST {
+                connection.ping().await?;
+            }
+            Ok(true)
         })
+    })
 }
