@@ -109,9 +109,9 @@ pub(super) use on_pool;
 
 /// Begins a transaction that writes, or reads what a write needs. Its statements work on given rows and are planned once for a
 /// connection: to plan them takes as long as to execute them. The plan finds rows by indexes, since the tables may be small when it
-/// is made; compiling it would take longer.
+/// is made.
 const BEGIN_WITH_KEPT_PLANS: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off; \
-                                     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off";
+                                     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
 
 impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.

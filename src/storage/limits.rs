@@ -60,14 +60,15 @@ impl StoreLimits {
     }
 
     /// Settings of PostgreSQL: a statement has a timeout, and a plan is made for the values that are asked for, also after five
-    /// executions, and for tables in memory or on flash.
-    fn settings(self) -> [(&'static str, String); 4] {
+    /// executions, and for tables in memory or on flash. Compiling a plan would take longer than a list.
+    fn settings(self) -> [(&'static str, String); 5] {
         let milliseconds = self.statement.as_millis().to_string();
         [
             ("statement_timeout", milliseconds.clone()),
             ("lock_timeout", milliseconds),
             ("plan_cache_mode", "force_custom_plan".to_owned()),
             ("random_page_cost", "1.1".to_owned()),
+            ("jit", "off".to_owned()),
         ]
     }
 
