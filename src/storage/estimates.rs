@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::{Document, StoredDocument};
-use super::list::{Order, Place, Selection, SortKey};
+use super::list::{AsOf, Order, Place, Selection, SortKey};
 use super::query::Query;
 use super::recording::EstimateOf;
 use super::value::Value;
@@ -61,15 +61,6 @@ pub struct LatestKey {
     pub model: String,
     /// Region in which the model is served.
     pub region: String,
-}
-
-/// The time at which a price is in force.
-#[derive(Debug, Clone, Copy)]
-pub enum AsOf {
-    /// The state recorded at a given time.
-    Time(DbTime),
-    /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
-    Now(DbTime),
 }
 
 const ESTIMATE: &str = "SELECT document, checksum FROM estimates WHERE id = $1";

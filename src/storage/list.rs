@@ -5,7 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use super::query::Query;
 use super::value::Value;
-use super::{AsOf, DbTime, Times};
+use super::{DbTime, Times};
+
+/// The time at which a price is in force.
+#[derive(Debug, Clone, Copy)]
+pub enum AsOf {
+    /// The state recorded at a given time.
+    Time(DbTime),
+    /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
+    Now(DbTime),
+}
 
 /// Restricts a list to offers: of every list of names one, or any name where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

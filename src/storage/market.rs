@@ -4,7 +4,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::connected::Connected;
-use super::estimates::AsOf;
+use super::list::AsOf;
 use super::query::Query;
 use super::rows::{Piece, Statement};
 use super::session::on_connection;

@@ -82,7 +82,7 @@ pub use database::{Store, StoreConnections};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use databases::Databases;
 pub use effect::{Effect, Other};
-pub use estimates::{AsOf, EstimateRow, Latest, LatestKey};
+pub use estimates::{EstimateRow, Latest, LatestKey};
 pub use history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
@@ -90,7 +90,7 @@ pub use imports::{
 };
 pub use keys::{KeyRow, NewKeyRow};
 pub use limits::StoreLimits;
-pub use list::{NamePrefix, Order, Place, Selection, SortKey};
+pub use list::{AsOf, NamePrefix, Order, Place, Selection, SortKey};
 pub use lock::StoreLock;
 pub use market::{
     EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,

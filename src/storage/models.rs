@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use super::checksum::{StoredDocument, checksum};
 use super::connected::Connected;
-use super::estimates::AsOf;
-use super::list::NamePrefix;
+use super::list::{AsOf, NamePrefix};
 use super::names::ChangeKind;
 use super::newer_tables::take_numbers;
 use super::query::Query;
