@@ -420,8 +420,8 @@ impl<'a> PageRequest<'a> {
         self.write_rows(after, key, rows, items, end).await
     }
 
-    /// The rows after a key, and what `end` says after the last of them. Each piece is serialised on a worker thread before the
-    /// next one is read.
+    /// The rows after a key, and what `end` says after the last of them. Each piece is serialised, on a worker thread where it is
+    /// long, before the next one is read.
     pub(super) async fn write_rows<Row, Item, Key, Rows>(
         &self,
         mut after: Option<Key>,
@@ -456,6 +456,10 @@ impl<'a> PageRequest<'a> {
                     text.add(&items(piece)?)?;
                     text.end(&tail, link)
                 };
+                // Serialising a few rows takes less time than the way to another thread and back.
+                if came <= self.piece / 16 {
+                    return finish();
+                }
                 return self.workers().run(finish).await?;
             }
             let write = move || {
