@@ -100,3 +100,19 @@ pub(super) fn is_hasty() -> bool {
         .try_with(|manners| manners.is_hasty())
         .unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_request_that_comes_too_soon_is_held() {
+        let manners = Arc::<Manners>::default();
+        let hold = || MANNERS.scope(Arc::clone(&manners), hold_hasty());
+        assert!(hold().now_or_never().is_some());
+        MANNERS.sync_scope(Arc::clone(&manners), note_refusal);
+        assert!(hold().now_or_never().is_none());
+    }
+}

@@ -107,7 +107,7 @@ impl StoreLimits {
 /// under load a second ping finds nothing new.
 const AT_REST: Duration = Duration::from_millis(20);
 
-/// The options of a pool of connections to a file.
+/// The options of every pool.
 pub(super) fn pool_options<Database: sqlx::Database>(limits: StoreLimits) -> PoolOptions<Database> {
     PoolOptions::new()
         .max_connections(limits.connections)
@@ -115,7 +115,7 @@ pub(super) fn pool_options<Database: sqlx::Database>(limits: StoreLimits) -> Poo
         .test_before_acquire(false)
 }
 
-/// The options of a pool of connections to a server, which may be away.
+/// Those of a pool of connections to a server, which may be away.
 fn server_pool_options(limits: StoreLimits) -> PoolOptions<Postgres> {
     pool_options(limits).before_acquire(|connection: &mut PgConnection, at_rest| {
         Box::pin(async move {
