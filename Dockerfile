@@ -24,6 +24,7 @@ COPY crates crates
 COPY data data
 COPY examples examples
 COPY migrations migrations
+COPY openapi openapi
 COPY src src
 # The caches outlive the build, so that a change to the sources compiles no dependency again. They may be younger than
 # sources that were checked out elsewhere, which cargo would take for built: hence `touch`.

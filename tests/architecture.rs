@@ -398,6 +398,30 @@ fn the_command_line_imports_without_http() {
 }
 
 #[test]
+fn the_image_is_built_from_all_that_the_build_reads() {
+    let text = |name| fs::read_to_string(repository().join(name)).expect(name);
+    let (build, image, sent) = (text("build.rs"), text("Dockerfile"), text(".dockerignore"));
+    let watched = build.lines().filter_map(|line| {
+        let name = line.split_once("rerun-if-changed=")?.1.split_once('"')?.0;
+        (!name.starts_with('{')).then_some(name)
+    });
+    let read: Vec<&str> = watched.collect();
+    assert!(read.contains(&"openapi"), "{read:?}");
+    for name in read {
+        let copies =
+            |line: &str| line.starts_with("COPY") && line.split(' ').any(|word| word == name);
+        assert!(
+            image.lines().any(copies),
+            "the Dockerfile does not copy {name}"
+        );
+        let is_sent = sent
+            .lines()
+            .any(|line| line.strip_prefix('!') == Some(name));
+        assert!(is_sent, "{name} is not in .dockerignore");
+    }
+}
+
+#[test]
 fn both_databases_have_the_same_migrations() {
     let names = |database: &str| -> BTreeSet<_> {
         let folder = repository().join("migrations").join(database);
