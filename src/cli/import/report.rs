@@ -116,8 +116,11 @@ impl Report {
             counts.map(|(outcome, count)| vec![outcome.words().to_owned(), count.to_string()]);
         write_table(out, &table(&["outcome", "count"], counts))?;
         let sum = format!(
-            "{} entries, {} sheets; {} quantities identified in new estimates; {} fields kept under `unmapped`.",
-            summary.entries, summary.sheets, summary.identified_quantities, summary.unmapped
+            "{}, {}; {} identified in new estimates; {} kept under `unmapped`.",
+            counted(summary.entries, "entry", "entries"),
+            counted(summary.sheets, "sheet", "sheets"),
+            counted(summary.identified_quantities, "quantity", "quantities"),
+            counted(summary.unmapped, "field", "fields")
         );
         paragraph(out, &sum, 0)?;
         // A list of all entries already has the reasons.
@@ -155,4 +158,9 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// A number with its noun.
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
