@@ -103,7 +103,6 @@ pub(super) async fn identify(app: &App, request: Request) -> Request {
             shared: app.common_quotas.clone(),
             now: app.now(),
             client: app.client(&head, identified.as_ref().ok()),
-            most_bytes: app.limits.body_bytes,
         };
         head.extensions.insert(account);
     }

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
-use super::extract::{discard, stated_length};
+use super::extract::stated_length;
 use super::manners::CLIENT;
 use super::problem::{LIMITED, Problem};
 use super::quota::{Exhausted, Quotas, Rest, cost};
@@ -23,8 +23,6 @@ pub(super) struct Account {
     pub(super) client: Client,
     /// The time.
     pub(super) now: Timestamp,
-    /// Bytes of a refused body that are read, so that its sender sees the refusal.
-    pub(super) most_bytes: usize,
 }
 
 /// Charges a request to a route, which may need a scope. One that needs none charges for what it stores: a sign-in. An answer
@@ -44,10 +42,7 @@ pub(super) async fn charge(
     let may_be_free = is_conditional && request.method().is_safe();
     let rest = match account.begin(points, may_be_free).await {
         Ok(rest) => rest,
-        Err(exhausted) => {
-            discard(request, account.most_bytes).await;
-            return account.refuse(exhausted);
-        }
+        Err(exhausted) => return account.refuse(exhausted),
     };
     let mut response = CLIENT.scope(account.client.clone(), answer(request)).await;
     let ended = account.end(points, rest, may_be_free, response.status());

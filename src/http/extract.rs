@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 
 use super::App;
 use super::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
-use super::refusals::PAUSE;
 use unroof_core::input::cursor::nearest_names;
 
 /// The query string. Unknown names and invalid values are rejected.
@@ -94,10 +93,7 @@ impl FromRequest<App> for Question {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        if let Err(busy) = app.computing.has_room().await {
-            discard(request, app.limits.body_bytes).await;
-            return Err(busy);
-        }
+        app.computing.has_room().await?;
         read_json(request, app).await.map(Self)
     }
 }
@@ -110,10 +106,7 @@ impl FromRequest<App> for FormBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        if let Err(busy) = app.computing.has_room().await {
-            discard(request, app.limits.body_bytes).await;
-            return Err(busy);
-        }
+        app.computing.has_room().await?;
         read_body(request, app, check_form_type).await.map(Self)
     }
 }
@@ -134,10 +127,8 @@ async fn read_body(
         hint: "send one price sheet at a time, or a whole catalog to /catalogs",
     };
     let headers = request.headers();
-    if let Err(refusal) = check_type(headers).and_then(|()| most.check_length(headers)) {
-        discard(request, most.bytes).await;
-        return Err(refusal);
-    }
+    check_type(headers)?;
+    most.check_length(headers)?;
     let mut held = app.budget.take(0)?;
     let text = most.read(request, app, |bytes| held.resize(bytes)).await?;
     Ok(held.keep(text))
@@ -221,25 +212,6 @@ pub(super) fn stated_length(headers: &HeaderMap) -> Option<usize> {
         .ok()?
         .parse()
         .ok()
-}
-
-/// Reads and discards the body of a refused request: a client that is still sending when the connection closes may not
-/// see the response.
-pub(super) async fn discard(request: Request, most_bytes: usize) {
-    if request.headers().contains_key(header::EXPECT) {
-        return;
-    }
-    let mut body = request.into_body();
-    let take = async {
-        let mut left = most_bytes;
-        while let Some(Ok(frame)) = body.frame().await
-            && let Some(rest) = left.checked_sub(frame.data_ref().map_or(0, Bytes::len))
-        {
-            left = rest;
-        }
-    };
-    // The rest of a slow body stays unread.
-    let _ = tokio::time::timeout(PAUSE, take).await;
 }
 
 /// Checks that a body is a form as browsers send it.

@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::app::App;
 use super::coding::Coding;
 use super::hosts::check_host;
+use super::lingering::linger;
 use super::manners::{is_hasty, note_refusal};
 use super::metrics::{Counted, method_name};
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
@@ -46,6 +47,7 @@ pub(super) async fn request_scope(
     let request_id = request_id(&request);
     let of_handler = RequestId(request_id.clone());
     request.extensions_mut().insert(of_handler);
+    linger(&mut request);
     let coding = Coding::preferred(request.headers());
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let route = matched.as_ref().map_or("", MatchedPath::as_str);

@@ -35,6 +35,7 @@ mod known_answer;
 mod known_answers;
 mod known_keys;
 mod limits;
+mod lingering;
 mod list_text;
 mod listener;
 mod local;

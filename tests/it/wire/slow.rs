@@ -88,6 +88,39 @@ fn a_body_that_does_not_come_whole_in_time_is_408_and_the_connection_closed() {
     assert!(NEAR_LIMIT.contains(&client.age()), "{:?}", client.age());
 }
 
+#[test]
+fn a_refusal_comes_at_once_and_the_rest_of_its_body_is_read_for_a_second() {
+    let service = Service::with(&[]);
+    let piece = " ".repeat(1024 * 1024);
+    let length = format!("Content-Length: {}\r\n\r\n", 8 * piece.len());
+    let head = |path: &str| format!("{}{length}", post_lines(path));
+    for (path, status) in [("/infer", 413), ("/nowhere", 404), ("/healthz", 405)] {
+        let mut client = service.connect();
+        client.send(head(path));
+        assert_eq!(client.answer().status, status, "{path}");
+        assert!(
+            client.age() < NEAR_LIMIT.start,
+            "{path}: {:?}",
+            client.age()
+        );
+        for sent in 0..8 {
+            assert!(client.send(&piece), "{path}: closed after {sent} MiB");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Only what is too large ends the connection.
+        if status == 413 {
+            client.lifetime();
+        } else {
+            assert_eq!(client.ask("/healthz").status, 200, "{path}");
+        }
+    }
+    let mut silent = service.connect();
+    silent.send(head("/nowhere"));
+    silent.answer();
+    let lifetime = silent.lifetime();
+    assert!(NEAR_LIMIT.contains(&lifetime), "{lifetime:?}");
+}
+
 fn is_late_body(answer: &Reply) {
     let problem = answer.problem(408);
     assert_eq!(problem["type"], "/problems/timeout");
