@@ -1,4 +1,4 @@
-//! Lingering close: what is left of a body that nobody wants, such as that of a refused request, is read for a while. A
+//! Lingering close: the rest of a body that no handler reads, such as that of a refused request, is read for a while. A
 //! connection that closes while its client sends is reset, perhaps before the client has read the answer.
 
 use std::mem;
