@@ -8,11 +8,14 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Frame, SizeHint};
 use tokio::runtime::Handle;
 
 use super::refusals::PAUSE;
+
+/// Most bytes of the rest of a body that are read.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// Lets the rest of a request's body be read where its handler leaves it. The answer does not wait for that.
 pub(super) fn linger(request: &mut Request) {
@@ -24,7 +27,7 @@ pub(super) fn linger(request: &mut Request) {
     *request.body_mut() = Body::new(Lingering(body));
 }
 
-/// A body of which no more is read than arrives within [`PAUSE`] once it is dropped.
+/// A body of which no more is read than [`MOST_BYTES`] that arrive within [`PAUSE`] once it is dropped.
 struct Lingering(Body);
 
 impl HttpBody for Lingering {
@@ -53,10 +56,11 @@ impl HttpBody for Lingering {
 
 impl Drop for Lingering {
     fn drop(&mut self) {
-        let mut rest = mem::take(&mut self.0);
+        let rest = mem::take(&mut self.0);
         if rest.is_end_stream() {
             return;
         }
+        let mut rest = Limited::new(rest, MOST_BYTES);
         if let Ok(runtime) = Handle::try_current() {
             let read = async move { while let Some(Ok(_)) = rest.frame().await {} };
             runtime.spawn(tokio::time::timeout(PAUSE, read));
