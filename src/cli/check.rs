@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use uuid::Uuid;
 
 use super::calibration::CalibrationArguments;
+use super::report::number;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::integrity::{Checked, Checker, Fault, Part, Sample, Watch};
@@ -64,11 +65,6 @@ pub(super) fn run(arguments: &CheckArguments, verbosity: Verbosity) -> Result<()
             .with_hint("restore the rows from a backup; the guide to operations says how"));
     }
     Ok(())
-}
-
-fn number(count: usize, of: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {of}{plural}")
 }
 
 fn write_summary(checked: &Checked, seconds: f64) -> std::io::Result<()> {

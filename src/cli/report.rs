@@ -78,6 +78,15 @@ fn write_id(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> 
     writeln!(out, "estimate {id} (engine {engine_version})\n")
 }
 
+/// A number and what it counts, such as `1 entry` and `2 entries`.
+pub(super) fn number(count: usize, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {noun}s"),
+    }
+}
+
 pub(super) fn paragraph(out: &mut impl Write, text: &str, indent: usize) -> io::Result<()> {
     let blank = " ".repeat(indent);
     // Ids and units hold hyphens and slashes; a line ends between words only.

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::progress::Progress;
-use crate::cli::report::{paragraph, table, write_table};
+use crate::cli::report::{number, paragraph, table, write_table};
 use crate::cli::{Failure, terminal};
 use crate::import::{Imported, Line, Outcome, Summary};
 use unroof_core::input::text::printable;
@@ -117,10 +117,10 @@ impl Report {
         write_table(out, &table(&["outcome", "count"], counts))?;
         let sum = format!(
             "{}, {}; {} identified in new estimates; {} kept under `unmapped`.",
-            counted(summary.entries, "entry", "entries"),
-            counted(summary.sheets, "sheet", "sheets"),
-            counted(summary.identified_quantities, "quantity", "quantities"),
-            counted(summary.unmapped, "field", "fields")
+            number(summary.entries, "entry"),
+            number(summary.sheets, "sheet"),
+            number(summary.identified_quantities, "quantity"),
+            number(summary.unmapped, "field")
         );
         paragraph(out, &sum, 0)?;
         // A list of all entries already has the reasons.
@@ -149,18 +149,13 @@ impl Report {
                 .map(String::as_str)
                 .collect();
             let names = format!(
-                "{} sheets have a canonical model name; {} names match no canonical model, such as {}. --json lists all.",
-                summary.joined_names,
-                summary.unmatched_names,
+                "{} with a canonical model name; {} without a match, such as {}. --json lists all.",
+                number(summary.joined_names, "sheet"),
+                number(summary.unmatched_names, "name"),
                 shown.join(", ")
             );
             paragraph(out, &printable(&names), 0)?;
         }
         Ok(())
     }
-}
-
-/// A number with its noun.
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
