@@ -12,6 +12,7 @@
 //! | `infer` | `estimate::infer`: readings, the joint estimate, conflicts, ids |
 //! | `serialise` | the answer to its text |
 //! | `text_to_text` | `read`, `infer` and `serialise` in one: what a request costs without HTTP and storage |
+//! | `density` | as many draws as `sample` makes effective, from the prior, each placed and weighed once, one after the other: what `sample` would take if every draw were effective and proposals cost nothing |
 //!
 //! | question | what is asked |
 //! |---|---|
@@ -36,6 +37,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::{Answer, CancelToken, Format, Request, infer, joint, read_request};
 use unroof_core::model::likelihood::Observed;
 use unroof_core::model::reading::Reading;
+use unroof_core::model::unknowns::Unknowns;
 use unroof_core::reference::calibration::Calibration;
 use unroof_core::sheet::PriceSheet;
 
@@ -227,4 +229,21 @@ fn serialising(bencher: Bencher<'_, '_>, name: &str) {
 fn whole(bencher: Bencher<'_, '_>, name: &str) {
     let question = Question::named(name);
     bencher.bench_local(|| serialise(&infer(&read(divan::black_box(&question.text)))));
+}
+
+#[divan::bench(name = "9 density", args = QUESTIONS)]
+fn density(bencher: Bencher<'_, '_>, name: &str) {
+    let question = Question::named(name);
+    let likelihood = |unknowns: Unknowns<'_>| -> f64 {
+        let terms = question.terms.iter();
+        terms.map(|term| term.likelihood(&unknowns)).product()
+    };
+    bencher.bench_local(|| {
+        let draws = sample_prior(divan::black_box(&question.prior), EFFECTIVE_DRAWS);
+        let weighed = draws.iter().zip(draws.weights());
+        let possible = weighed.filter(|(_, weight)| **weight > 0.0);
+        possible
+            .map(|(unknowns, weight)| weight * likelihood(unknowns))
+            .sum::<f64>()
+    });
 }

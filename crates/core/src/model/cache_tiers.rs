@@ -294,7 +294,8 @@ impl Placement {
     /// distribution of scale 1 in the logarithm, a factor of 3.6, make a tier the cheapest in proportion to 1/cost.
     #[must_use]
     pub fn weight(&self, tier: &CacheTier, demand: &Demand) -> f64 {
-        let time_s = match self.log_fill(tier, demand) {
+        let log_fill = self.log_fill(tier, demand);
+        let time_s = match log_fill {
             // What may be evicted is kept, and paid for, no longer than the tier takes to fill.
             Some(log_fill) if !self.lifetime.promised => {
                 let least = self.lifetime.at_least_s.unwrap_or(0.0);
@@ -302,16 +303,21 @@ impl Placement {
             }
             _ => self.middle_s,
         };
-        tier.fitted * self.keeps(tier, demand) * tier.loads(demand) / tier.cost(time_s)
+        tier.fitted * self.keeps_at(log_fill) * tier.loads(demand) / tier.cost(time_s)
     }
 
     /// Probability that a tier keeps a token for the shortest stay.
     #[must_use]
     pub fn keeps(&self, tier: &CacheTier, demand: &Demand) -> f64 {
-        let fill = self.log_fill(tier, demand);
-        fill.zip(self.log_least).map_or(1.0, |(log_fill, least)| {
-            normal_below((log_fill - least) / self.log_longer.1)
-        })
+        self.keeps_at(self.log_fill(tier, demand))
+    }
+
+    fn keeps_at(&self, log_fill: Option<f64>) -> f64 {
+        log_fill
+            .zip(self.log_least)
+            .map_or(1.0, |(log_fill, least)| {
+                normal_below((log_fill - least) / self.log_longer.1)
+            })
     }
 
     /// Whether the whole lifetime is promised.

@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use super::clue_table::ClueKind;
 use super::unknowns::Unknowns;
-use crate::units::elementary::{ln, power};
+use crate::units::elementary::{ROUNDER, ln, power};
 
 /// A likelihood term: one clue as it was observed on the sheets.
 pub trait Likelihood: Send + Sync {
@@ -59,44 +59,36 @@ pub(crate) fn log_normal(residual: f64, sd: f64) -> f64 {
 }
 
 /// Standard deviations from the middle up to which [`NORMAL`] reaches.
-const NORMAL_REACH: u32 = 6;
-/// Its entries per standard deviation.
-const NORMAL_ENTRIES: u32 = 64;
+const NORMAL_REACH: f64 = 6.0;
+/// Its entries per standard deviation, and all of them, both ends included.
+const NORMAL_ENTRIES: f64 = 64.0;
+const ALL_NORMAL_ENTRIES: usize = 2 * 6 * 64 + 1;
 
 /// Probability below, and density, at evenly spaced points of a standard normal distribution: evaluating it for each
 /// draw took most of the time of an answer.
-static NORMAL: LazyLock<Vec<[f64; 2]>> = LazyLock::new(|| {
-    let at = |entry: u32| f64::from(entry) / f64::from(NORMAL_ENTRIES) - f64::from(NORMAL_REACH);
-    (0..=2 * NORMAL_REACH * NORMAL_ENTRIES)
-        .map(|entry| {
-            [
-                exact_normal_below(at(entry)),
-                log_normal(at(entry), 1.0).exp(),
-            ]
-        })
-        .collect()
+static NORMAL: LazyLock<[[f64; 2]; ALL_NORMAL_ENTRIES]> = LazyLock::new(|| {
+    std::array::from_fn(|entry| {
+        #[expect(clippy::cast_precision_loss, reason = "an index of the table")]
+        let at = entry as f64 / NORMAL_ENTRIES - NORMAL_REACH;
+        [exact_normal_below(at), log_normal(at, 1.0).exp()]
+    })
 });
 
 /// Probability of a normal distribution below a number of standard deviations, to a few parts in 10⁷: the first terms of
 /// a Taylor series from the nearest point of [`NORMAL`].
 #[must_use]
 pub(crate) fn normal_below(standardised: f64) -> f64 {
-    let reach = f64::from(NORMAL_REACH);
-    if standardised >= reach {
+    /// Added to a number of entries, it leaves the index of the nearest one in the last bits of the sum.
+    const TO_ENTRY: f64 = ROUNDER + NORMAL_REACH * NORMAL_ENTRIES;
+    if standardised >= NORMAL_REACH {
         return 1.0;
     }
-    if standardised <= -reach || standardised.is_nan() {
+    if standardised <= -NORMAL_REACH || standardised.is_nan() {
         return exact_normal_below(standardised);
     }
-    let per_entry = f64::from(NORMAL_ENTRIES);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within the table"
-    )]
-    let entry = ((standardised + reach) * per_entry + 0.5) as u32;
-    let nearest = f64::from(entry) / per_entry - reach;
-    let [below, density] = NORMAL[entry as usize];
+    let shifted = standardised * NORMAL_ENTRIES + TO_ENTRY;
+    let nearest = (shifted - TO_ENTRY) / NORMAL_ENTRIES;
+    let [below, density] = NORMAL[usize::try_from(shifted.to_bits() & 0xffff).unwrap_or_default()];
     let away = standardised - nearest;
     below + density * away * (1.0 - away * (nearest / 2.0 - away * (nearest * nearest - 1.0) / 6.0))
 }

@@ -36,7 +36,7 @@ pub const PREFILL_ERROR_SD: f64 = 0.21;
 pub struct Served<'a> {
     machine: &'a Machine,
     model: CanonicalModel,
-    engine: Engine,
+    engine: Engine<'a>,
     batch: f64,
     context_tokens: f64,
 }
@@ -69,7 +69,7 @@ impl<'a> Served<'a> {
                 machine: machine.chip,
                 spread,
                 efficiencies: machine.efficiencies,
-                overheads: *OVERHEADS,
+                overheads: &OVERHEADS,
                 overlap: Overlap::AttentionApart,
                 speculation: Speculation {
                     accepted,

@@ -8,7 +8,7 @@ use super::overheads::Overheads;
 use super::shape::ModelShape;
 use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
 use crate::reference::WeightFormats;
-use crate::units::elementary::ln;
+use crate::units::elementary::{ceil, ln};
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
@@ -133,7 +133,7 @@ impl MemoryNeeds {
     #[must_use]
     pub fn are_met_by(&self, chips: f64) -> bool {
         let places_over_experts = if self.routed_experts > 0.0 {
-            (self.routed_experts / chips).ceil() * chips / self.routed_experts
+            ceil(self.routed_experts / chips) * chips / self.routed_experts
         } else {
             1.0
         };
@@ -145,7 +145,7 @@ impl MemoryNeeds {
 
 /// A model on a machine, with its operating settings.
 #[derive(Debug, Clone, Copy)]
-pub struct Engine {
+pub struct Engine<'a> {
     /// The model.
     pub shape: ModelShape,
     /// w: bytes per parameter, by component.
@@ -157,7 +157,7 @@ pub struct Engine {
     /// Shares of peak.
     pub efficiencies: Efficiencies,
     /// Costs that the rooflines leave out.
-    pub overheads: Overheads,
+    pub overheads: &'a Overheads,
     /// Overlap of compute and memory.
     pub overlap: Overlap,
     /// Speculative decoding.
@@ -171,7 +171,7 @@ enum Phase {
     Prefill,
 }
 
-impl Engine {
+impl Engine<'_> {
     /// A decode step: E1 or E1' with what a batch reads, then the exchanges, which are not hidden.
     ///
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
@@ -390,7 +390,7 @@ impl Engine {
             return 1.0;
         }
         let routed = self.shape.routed_experts;
-        (routed / chips).ceil() * chips / routed
+        ceil(routed / chips) * chips / routed
     }
 
     /// Prompt tokens of a pass whose size is not stated.

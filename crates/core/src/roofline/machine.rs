@@ -3,6 +3,7 @@
 use super::ServingUnit;
 use crate::reference::Accelerator;
 use crate::reference::architecture::Architecture;
+use crate::units::elementary::ceil;
 use crate::units::{BytesPerSecond, MacPerSecond, UsdPerHour};
 
 /// Bytes per element of hidden states between layers: bf16 for any format of the weights.
@@ -121,6 +122,6 @@ impl Machine {
     /// Q: scale-up domains that the chips fill.
     #[must_use]
     pub fn domains(&self) -> f64 {
-        (self.chips / self.domain_chips).ceil().max(1.0)
+        ceil(self.chips / self.domain_chips).max(1.0)
     }
 }

@@ -76,14 +76,14 @@ impl Serving<'_> {
 
     /// The engine behind its times.
     #[must_use]
-    pub fn engine(&self) -> Engine {
+    pub fn engine(&self) -> Engine<'_> {
         Engine {
             shape: self.architecture.into(),
             weights: self.weights,
             machine: self.machine,
             spread: self.spread,
             efficiencies: self.efficiencies,
-            overheads: self.overheads,
+            overheads: &self.overheads,
             overlap: self.overlap,
             speculation: self.speculation,
         }

@@ -11,7 +11,7 @@ use wide::{f64x4, u64x4};
 /// log 2 in two parts; the first has so many zeros at its end that a multiple of it is exact.
 const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 /// Added to a number and subtracted again, it leaves the nearest whole number, which is then in the last bits of the sum.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+pub(crate) const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// Bits of a fraction, and the exponent of 1.
 const FRACTION_BITS: u32 = 52;
 const ONE: u64 = 1023 << FRACTION_BITS;
@@ -69,6 +69,15 @@ fn exp_of_four(x: f64x4) -> f64x4 {
     let bounded = (power * cast::<u64x4, f64x4>(scale)) & !x.simd_lt(f64x4::splat(LEAST));
     x.simd_gt(f64x4::splat(MOST))
         .bitselect(f64x4::splat(f64::INFINITY), bounded)
+}
+
+/// The least whole number that is at least as large, of a number below 2^51: x86-64 has no instruction for it without
+/// SSE4.1, and a call of the library takes 125 instructions.
+#[inline]
+#[must_use]
+pub fn ceil(x: f64) -> f64 {
+    let nearest = (x + ROUNDER) - ROUNDER;
+    if nearest < x { nearest + 1.0 } else { nearest }
 }
 
 /// The natural logarithm.
@@ -199,6 +208,15 @@ mod tests {
             let powers = [x, -x, 0.3 * x, x + 0.01];
             assert_eq!(together(&powers), alone(&powers), "{x}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_above_are_those_of_the_library() {
+        for step in -40_000..40_000 {
+            let x = f64::from(step) * 0.125;
+            assert!((ceil(x) - x.ceil()).abs() < f64::EPSILON, "{x}");
+        }
+        assert!((ceil(1e15 + 0.125) - (1e15 + 1.0)).abs() < f64::EPSILON);
     }
 
     /// Known bits: another compiler or machine must give the same.

@@ -92,14 +92,30 @@ impl Gaussian {
         self.log_peak - 0.5 * self.distance(point)
     }
 
-    /// Spread by a factor.
-    pub(super) fn widened(mut self, factor: f64) -> Self {
-        for row in 0..self.free {
-            self.lower[row] = self.lower[row].map(|entry| factor * entry);
-            self.reciprocal[row] /= factor;
-            self.log_peak -= factor.ln();
-        }
-        self
+    /// Spread by each of these factors, but in no direction beyond the widest prior, which the tails of no posterior
+    /// exceed.
+    pub(super) fn widened<const COUNT: usize>(
+        &self,
+        factors: [f64; COUNT],
+        widest: &Self,
+    ) -> [Self; COUNT] {
+        let free = self.free;
+        let factor_of =
+            |of: &Self| DMatrix::from_fn(free, free, |row, column| of.lower[row][column]);
+        let unit = factor_of(widest);
+        let in_units = unit
+            .solve_lower_triangular(&factor_of(self))
+            .expect("a Cholesky factor has a positive diagonal");
+        let own = (&in_units * in_units.transpose()).symmetric_eigen();
+        let axes = unit * own.eigenvectors;
+        let mean = DVector::from_column_slice(&self.mean[..free]);
+        factors.map(|factor| {
+            let wide = own
+                .eigenvalues
+                .map(|variance| (factor * factor * variance).min(variance.max(1.0)));
+            let covariance = &axes * DMatrix::from_diagonal(&wide) * axes.transpose();
+            Self::new(&mean, &covariance)
+        })
     }
 
     /// The covariance.

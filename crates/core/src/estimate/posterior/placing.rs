@@ -16,17 +16,18 @@ impl Draw {
         with_prompts: bool,
     ) -> Self {
         let of_class = &prior.classes[class];
-        let first = prior.machine(prior.machine_at(point.machines[0]));
-        let unknowns = of_class.unknowns(&values, first);
+        let first = prior.machine_at(point.machines[0]);
+        let unknowns = Unknowns {
+            running: prior.running(prior.machine(first), point),
+            ..of_class.unknowns(&values, prior.machine(first))
+        };
         let mut placed = None;
         if exists(&unknowns) {
             let model = unknowns.model();
             placed = point.machines.into_iter().find_map(|uniform| {
                 let machine = prior.machine_at(uniform);
-                let of_machine = prior.machine(machine);
                 let unknowns = Unknowns {
-                    machine: of_machine,
-                    running: prior.running(of_machine, point),
+                    machine: prior.machine(machine),
                     ..unknowns
                 };
                 let running = prior.placed(&unknowns, &model, machine, uniform, with_prompts)?;
@@ -34,10 +35,7 @@ impl Draw {
             });
         }
         let is_possible = placed.is_some();
-        let (machine, running) = placed.unwrap_or_else(|| {
-            let machine = prior.machine_at(point.machines[0]);
-            (machine, prior.running(prior.machine(machine), point))
-        });
+        let (machine, running) = placed.unwrap_or((first, unknowns.running));
         let of_machine = prior.machine(machine);
         Self {
             class: u8::try_from(class).unwrap_or(u8::MAX),

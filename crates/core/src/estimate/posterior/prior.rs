@@ -317,6 +317,11 @@ impl ClassPrior {
         &self.weighed
     }
 
+    /// The widest part of the mixture: scales descend.
+    pub(super) fn widest(&self) -> &Gaussian {
+        &self.mixture[0].1
+    }
+
     /// log density of free coordinates.
     #[cfg(test)]
     pub(super) fn log_density(&self, point: &[f64; UNKNOWNS]) -> f64 {

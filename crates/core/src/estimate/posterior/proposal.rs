@@ -12,18 +12,18 @@ use crate::model::likelihood::Likelihood;
 use crate::units::elementary::ln;
 
 /// Draws per round and class of models while proposals are fitted.
-const PILOT_DRAWS: usize = 640;
+const PILOT_DRAWS: usize = 384;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
 /// Ratio of effective sample size to possible draws at which a proposal is good enough.
-const GOOD_ENOUGH: f64 = 0.5;
+const GOOD_ENOUGH: f64 = 0.4;
 /// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
 const DEFENSIVE_SHARE: f64 = 0.1;
 /// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
 /// normal ones, and narrower proposals leave a few draws with much of the weight.
 const SPREADS: [(f64, f64); 2] = [(1.2, 0.8), (2.2, 0.2)];
 /// Least share of the draws for each class of models.
-const LEAST_CLASS_SHARE: f64 = 0.03;
+const LEAST_CLASS_SHARE: f64 = 0.01;
 /// Least efficiency that is expected of a proposal.
 const LEAST_EFFICIENCY: f64 = 0.02;
 /// Least share of the weight at which a regime gets its own proposal.
@@ -69,11 +69,9 @@ impl Proposal {
         };
         let mut components = Vec::new();
         for (gaussian, share) in fits {
-            for (spread, spread_share) in SPREADS {
-                components.push((
-                    (1.0 - defensive_share) * share * spread_share,
-                    gaussian.widened(spread),
-                ));
+            let wide = gaussian.widened(SPREADS.map(|(spread, _)| spread), class.widest());
+            for (gaussian, (_, spread_share)) in wide.into_iter().zip(SPREADS) {
+                components.push(((1.0 - defensive_share) * share * spread_share, gaussian));
             }
         }
         let fitted = (!fits.is_empty()).then(|| Mixture::new(&components));
