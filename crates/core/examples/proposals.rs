@@ -1,5 +1,5 @@
 //! Quality of the proposals on 397 sheets: two prices or three, 14 input prices by 9 ratios, and the examples. Prints the mean of
-//! draws and effective draws, and the sheets of which k̂ is above 0.7.
+//! draws, of effective draws and of those that are effective once every clue is left out, and the sheets of which k̂ is above 0.7.
 
 #![expect(clippy::print_stdout, reason = "it says what it found")]
 
@@ -23,7 +23,7 @@ const MOST_K: f64 = 0.7;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let calibration = Calibration::shipped();
-    let (mut drawn, mut effective) = (0.0, 0.0);
+    let (mut drawn, mut effective, mut before) = (0.0, 0.0, 0.0);
     let sheets = sheets()?;
     for (name, text) in &sheets {
         let request = read_request(text.as_bytes(), &Format::Canonical)
@@ -38,17 +38,25 @@ fn main() -> Result<(), Box<dyn Error>> {
         let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
         drawn += f64::from(u32::try_from(posterior.drawn)?);
         effective += posterior.effective_sample_size;
+        before += effective_draws(&posterior.log_prior_weights);
         if posterior.pareto_k > MOST_K {
             println!("k {:.2}: {name}", posterior.pareto_k);
         }
     }
     let count = f64::from(u32::try_from(sheets.len())?);
     println!(
-        "{count} sheets: {:.0} draws, of which {:.0} effective",
+        "{count} sheets: {:.0} draws, of which {:.0} effective, and {:.0} without any clue",
         drawn / count,
-        effective / count
+        effective / count,
+        before / count
     );
     Ok(())
+}
+
+/// Number of independent draws with the same information as weighted ones.
+fn effective_draws(log_weights: &[f64]) -> f64 {
+    let weights = || log_weights.iter().map(|log_weight| log_weight.exp());
+    weights().sum::<f64>().powi(2) / weights().map(|weight| weight * weight).sum::<f64>()
 }
 
 /// Name and text of each sheet.

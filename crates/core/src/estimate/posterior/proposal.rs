@@ -9,21 +9,23 @@ use super::sobol::{Point, points};
 use super::weights::{count_f64, effective_sample_size, log_sum, normalize, share_of, softmax};
 use crate::input::cancel::{CancelToken, Cancelled};
 use crate::model::likelihood::Likelihood;
-use crate::units::elementary::ln;
+use crate::units::elementary::{exp, ln};
 
 /// Draws per round and class of models while proposals are fitted.
-const PILOT_DRAWS: usize = 384;
+const PILOT_DRAWS: usize = 448;
 /// Rounds, at most; the first draws from the prior.
 const MOST_ROUNDS: usize = 5;
 /// Ratio of effective sample size to possible draws at which a proposal is good enough.
 const GOOD_ENOUGH: f64 = 0.4;
-/// Share of draws from the prior, which bounds the weights and allows clues to be left out afterwards.
+/// Share of each proposal that is its class's prior, which bounds the weights.
 const DEFENSIVE_SHARE: f64 = 0.1;
+/// Share of all draws that are from the prior of all classes, so that clues can be left out afterwards.
+const PRIOR_SHARE: f64 = 0.02;
+/// Least share of the draws for each class of models, of those that remain.
+const LEAST_CLASS_SHARE: f64 = 0.01;
 /// Spread of proposals beyond the fit, and the share of draws for each: the tails of the posterior are heavier than
 /// normal ones, and narrower proposals leave a few draws with much of the weight.
 const SPREADS: [(f64, f64); 2] = [(1.2, 0.8), (2.2, 0.2)];
-/// Least share of the draws for each class of models.
-const LEAST_CLASS_SHARE: f64 = 0.01;
 /// Least efficiency that is expected of a proposal.
 const LEAST_EFFICIENCY: f64 = 0.02;
 /// Least share of the weight at which a regime gets its own proposal.
@@ -48,43 +50,46 @@ pub(super) fn log_target(
     (class.log_share + log_prior_over_proposal, ln(likelihood))
 }
 
-/// The proposal mixture: the fitted components and the prior.
+/// Normal distributions that were fitted, and the prior.
 #[derive(Clone)]
 pub(super) struct Proposal {
-    /// Component distributions, each with its share.
-    components: Vec<(f64, Gaussian)>,
-    /// The fitted components, to be weighed.
+    /// The fitted distributions, each with its share of them.
+    fits: Vec<(f64, Gaussian)>,
+    /// The same, to be weighed; none where all draws are from the prior.
     fitted: Option<Mixture>,
     /// Share of the prior.
     defensive_share: f64,
 }
 
 impl Proposal {
+    /// All draws are from the prior.
+    fn of_prior() -> Self {
+        Self {
+            fits: Vec::new(),
+            fitted: None,
+            defensive_share: 1.0,
+        }
+    }
+
     /// A proposal of fitted normal distributions with their shares, and the prior.
-    pub(super) fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
-        let defensive_share = if fits.is_empty() {
-            1.0
-        } else {
-            DEFENSIVE_SHARE
-        };
+    fn new(fits: &[(Gaussian, f64)], class: &ClassPrior) -> Self {
         let mut components = Vec::new();
         for (gaussian, share) in fits {
             let wide = gaussian.widened(SPREADS.map(|(spread, _)| spread), class.widest());
             for (gaussian, (_, spread_share)) in wide.into_iter().zip(SPREADS) {
-                components.push(((1.0 - defensive_share) * share * spread_share, gaussian));
+                components.push((share * spread_share, gaussian));
             }
         }
-        let fitted = (!fits.is_empty()).then(|| Mixture::new(&components));
-        let of_prior = class
-            .mixture
-            .iter()
-            .map(|(log_share, gaussian)| (defensive_share * log_share.exp(), *gaussian));
-        components.extend(of_prior);
         Self {
-            components,
-            fitted,
-            defensive_share,
+            fitted: Some(Mixture::new(&components)),
+            fits: components,
+            defensive_share: DEFENSIVE_SHARE,
         }
+    }
+
+    /// The same with further draws from the prior, this share of all.
+    fn add_prior(&mut self, share: f64) {
+        self.defensive_share = share + (1.0 - share) * self.defensive_share;
     }
 
     /// Calls back with each draw: its coordinates, its point, and the log ratio of prior to proposal density.
@@ -95,13 +100,22 @@ impl Proposal {
         class: &ClassPrior,
         mut take: impl FnMut([f64; UNKNOWNS], &Point, f64),
     ) {
+        let of_fits = self.fits.iter().map(|(share, gaussian)| {
+            let share = (1.0 - self.defensive_share) * share;
+            (share, gaussian)
+        });
+        let of_prior = class.mixture.iter().map(|(log_share, gaussian)| {
+            let share = self.defensive_share * log_share.exp();
+            (share, gaussian)
+        });
         let mut left = count;
-        for (index, (share, gaussian)) in self.components.iter().enumerate() {
-            let is_last = index + 1 == self.components.len();
+        let mut components = of_fits.chain(of_prior).peekable();
+        while let Some((share, gaussian)) = components.next() {
+            let is_last = components.peek().is_none();
             let own = if is_last {
                 left
             } else {
-                share_of(count, *share).min(left)
+                share_of(count, share).min(left)
             };
             left -= own;
             for point in points.take(own) {
@@ -117,11 +131,11 @@ impl Proposal {
 
     fn log_prior_over_own(&self, coordinates: &[f64; UNKNOWNS], class: &ClassPrior) -> f64 {
         let Some(fitted) = &self.fitted else {
-            // All draws are from the prior.
             return 0.0;
         };
         let [prior, fitted] = Mixture::densities([class.weighed(), fitted], coordinates);
-        ln(prior / (self.defensive_share * prior + fitted))
+        let share = self.defensive_share;
+        ln(prior / (share * prior + (1.0 - share) * fitted))
     }
 }
 
@@ -152,7 +166,7 @@ fn pilots(prior: &Prior, class: usize) -> &[Draw] {
     let of_class = |class: usize| {
         let kind = &prior.classes[class];
         let mut draws = Vec::with_capacity(PILOT_DRAWS);
-        let proposal = Proposal::new(&[], kind);
+        let proposal = Proposal::of_prior();
         let mut points = points().iter();
         proposal.draw(PILOT_DRAWS, &mut points, kind, |coordinates, point, _| {
             let values = kind.values(&coordinates);
@@ -191,7 +205,7 @@ impl<'p> Rounds<'p> {
             prior,
             class,
             splits,
-            proposal: Proposal::new(&[], kind),
+            proposal: Proposal::of_prior(),
             log_evidence: f64::NEG_INFINITY,
             efficiency: LEAST_EFFICIENCY,
             is_good: false,
@@ -354,11 +368,11 @@ pub(super) fn class_probabilities(fitted: &[Fitted]) -> Vec<f64> {
     softmax(&evidence)
 }
 
-/// Shares of draws that make the sum of squared weights least, probability over the root of the efficiency; each class has
-/// some.
-pub(super) fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
+/// Share of the draws for each class of models. Those of the fits get what makes the sum of squared weights least,
+/// probability over the root of the efficiency, but at least some; each proposal learns what it draws from the prior.
+pub(super) fn share_out(prior: &Prior, fitted: &mut [Fitted]) -> Vec<f64> {
     let mut shares = class_probabilities(fitted);
-    for (share, class) in shares.iter_mut().zip(fitted) {
+    for (share, class) in shares.iter_mut().zip(&*fitted) {
         *share /= class.efficiency.sqrt();
     }
     normalize(&mut shares);
@@ -366,5 +380,11 @@ pub(super) fn class_shares(fitted: &[Fitted]) -> Vec<f64> {
         *share = share.max(LEAST_CLASS_SHARE);
     }
     normalize(&mut shares);
+    for ((share, class), kind) in shares.iter_mut().zip(fitted).zip(&prior.classes) {
+        let of_prior = PRIOR_SHARE * exp(kind.log_share);
+        let of_proposal = (1.0 - PRIOR_SHARE) * *share;
+        *share = of_prior + of_proposal;
+        class.proposal.add_prior(of_prior / *share);
+    }
     shares
 }

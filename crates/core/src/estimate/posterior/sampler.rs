@@ -6,7 +6,7 @@ use std::slice;
 use super::draw::Draw;
 use super::pareto::pareto_k;
 use super::prior::Prior;
-use super::proposal::{Fitted, class_probabilities, class_shares, fit_classes, log_target};
+use super::proposal::{Fitted, class_probabilities, fit_classes, log_target, share_out};
 use super::sobol::{MOST_POINTS, Point, points};
 use super::summary::{Summary, summarize};
 use super::weights::{
@@ -179,8 +179,9 @@ pub fn sample_while<'a>(
     effective: usize,
     wanted: &CancelToken,
 ) -> Result<Posterior<'a>, Cancelled> {
-    let fitted = fit_classes(prior, terms, wanted)?;
-    let mut pool = Pool::new(prior, terms, &fitted);
+    let mut fitted = fit_classes(prior, terms, wanted)?;
+    let shares = share_out(prior, &mut fitted);
+    let mut pool = Pool::new(prior, terms, &fitted, shares);
     pool.draw_until(count_f64(effective), wanted)?;
     if pool.each.is_empty() {
         pool.keeps_impossible = true;
@@ -208,12 +209,17 @@ struct Pool<'a, 't> {
 }
 
 impl<'a, 't> Pool<'a, 't> {
-    fn new(prior: &'a Prior, terms: &'t [Box<dyn Likelihood>], fitted: &'t [Fitted]) -> Self {
+    fn new(
+        prior: &'a Prior,
+        terms: &'t [Box<dyn Likelihood>],
+        fitted: &'t [Fitted],
+        shares: Vec<f64>,
+    ) -> Self {
         Self {
             prior,
             terms,
             fitted,
-            shares: class_shares(fitted),
+            shares,
             points: points().iter().cycle(),
             keeps_impossible: false,
             counts: vec![0; fitted.len()],
