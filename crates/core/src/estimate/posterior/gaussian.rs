@@ -100,6 +100,9 @@ impl Gaussian {
         widest: &Self,
     ) -> [Self; COUNT] {
         let free = self.free;
+        if free == 0 {
+            return [*self; COUNT];
+        }
         let factor_of =
             |of: &Self| DMatrix::from_fn(free, free, |row, column| of.lower[row][column]);
         let unit = factor_of(widest);
