@@ -59,7 +59,7 @@ impl HeldOutQuantity {
             ("log_median", self.log_median, 3),
             ("log_low_90", self.log_low_90, 3),
             ("log_high_90", self.log_high_90, 3),
-            ("rank", self.rank, 4),
+            ("rank", self.rank, 6),
             ("gain", self.gain, 3),
         ]
     }
