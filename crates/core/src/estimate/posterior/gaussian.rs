@@ -92,8 +92,8 @@ impl Gaussian {
         self.log_peak - 0.5 * self.distance(point)
     }
 
-    /// Spread by each of these factors, but in no direction beyond the widest prior, which the tails of no posterior
-    /// exceed.
+    /// Spread by each of these factors, but in no direction beyond the widest prior, unless it is wider itself: beyond the
+    /// prior, draws hardly count.
     pub(super) fn widened<const COUNT: usize>(
         &self,
         factors: [f64; COUNT],
@@ -218,5 +218,47 @@ impl Mixture {
             distance += rest * rest;
         }
         (self.log_peak - distance * 0.5).to_array()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gaussian(covariance: &[f64]) -> Gaussian {
+        let free = covariance.len().isqrt();
+        Gaussian::new(
+            &DVector::from_element(free, 0.5),
+            &DMatrix::from_row_slice(free, free, covariance),
+        )
+    }
+
+    #[test]
+    fn what_is_widened_is_no_wider_than_the_prior_unless_it_was() {
+        let prior = gaussian(&[2.0, 1.0, 1.0, 2.0]);
+        // Along (1, 1) and (1, −1) the prior has variances of 3 and 1, and this one 0.3 and 0.9.
+        let [twice, thrice] = gaussian(&[0.6, -0.3, -0.3, 0.6]).widened([2.0, 3.0], &prior);
+        let along = |gaussian: &Gaussian, sign: f64| {
+            let covariance = gaussian.covariance();
+            covariance[0][0] + sign * covariance[0][1]
+        };
+        for (gaussian, sign, expected) in [
+            (&twice, 1.0, 1.2),
+            (&twice, -1.0, 1.0),
+            (&thrice, 1.0, 2.7),
+            (&thrice, -1.0, 1.0),
+        ] {
+            assert!(
+                (along(gaussian, sign) - expected).abs() < 1e-9,
+                "{gaussian:?}"
+            );
+            assert!((gaussian.mean[1] - 0.5).abs() < 1e-12);
+        }
+        let [wider] = gaussian(&[5.0, 0.0, 0.0, 5.0]).widened([2.0], &prior);
+        assert!(
+            (along(&wider, 1.0) - 5.0).abs() < 1e-9 && (along(&wider, -1.0) - 5.0).abs() < 1e-9
+        );
+        let [nothing] = gaussian(&[]).widened([2.0], &gaussian(&[]));
+        assert_eq!(nothing.free(), 0);
     }
 }

@@ -87,7 +87,7 @@ impl Proposal {
         }
     }
 
-    /// The same with further draws from the prior, this share of all.
+    /// Adds draws from the prior, this share of all of them.
     fn add_prior(&mut self, share: f64) {
         self.defensive_share = share + (1.0 - share) * self.defensive_share;
     }
