@@ -26,7 +26,6 @@ use crate::model::assumptions::Assumptions;
 use crate::model::likelihood::Observed;
 use crate::model::quantity::Quantity;
 use crate::model::reading::Reading;
-use crate::model::unknowns::Unknowns;
 use crate::reference::calibration::Calibration;
 use crate::reference::{RecordSetting, track_record_of_quantity};
 use crate::sheet::{PriceSheet, RateCell};
@@ -73,9 +72,11 @@ pub fn estimate(
     let posterior = posterior(&prior, &terms, wanted)?;
     let steps = steps(&posterior, &terms, wanted)?;
     let misfit = model_check::check(contents, &steps);
+    let samples = Samples::of(&posterior.draws);
+    let regime = regime(&posterior.draws, &samples);
     let shared = Shared {
         before: prior.summaries(),
-        samples: Samples::of(&posterior.draws),
+        samples,
         is_informed: !terms.is_empty(),
         is_misfit: misfit.flagged,
         missing: missing_lines(contents, assumptions),
@@ -85,7 +86,7 @@ pub fn estimate(
     };
     let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
     let quantities = Quantities::of_each(
-        regime(&posterior.draws),
+        regime,
         element_bytes.map(|stated| stated.middle),
         |quantity| {
             wanted.check()?;
@@ -215,11 +216,12 @@ pub(super) fn active_by_prices(
 }
 
 /// The limit of decoding, memory or compute, and its probability.
-fn regime(draws: &Draws<'_>) -> (Regime, f64) {
-    let is_memory_bound = |unknowns: &Unknowns<'_>| unknowns.log_actual_memory_over_compute() > 0.0;
-    let weighted = draws.iter().zip(draws.weights());
-    let memory_bound = weighted.filter(|(unknowns, _)| is_memory_bound(unknowns));
-    let memory_bound: f64 = memory_bound.map(|(_, weight)| weight).sum();
+fn regime(draws: &Draws<'_>, samples: &Samples) -> (Regime, f64) {
+    let ratios = samples.logs(JointQuantity::MemoryOverCompute);
+    let memory_bound: f64 = (draws.iter().zip(ratios).zip(draws.weights()))
+        .filter(|((unknowns, ratio), _)| ratio + unknowns.machine.log_balance > 0.0)
+        .map(|(_, weight)| weight)
+        .sum();
     if memory_bound >= 0.5 {
         (Regime::MemoryBound, memory_bound)
     } else {
