@@ -89,7 +89,8 @@ def imported(name, runs=PAIRS):
                 times.append(time.perf_counter() - began)
                 done = json.loads(lines.splitlines()[-1])
                 assert done["type"] == "done", done
-                estimated = max(estimated, done["estimated"])
+                # Also a sheet whose quantities are not identified has its posterior.
+                estimated = max(estimated, done["estimated"] + done["not_identifiable"])
                 if times is first:
                     busy.append(100 * processor_seconds(service.process.pid) / times[-1] / os.cpu_count())
     return first, again, estimated, busy
@@ -126,8 +127,9 @@ def market():
 
 
 ENGINE = (
-    "each draw passes the engine of the forward model where it is placed on a machine and where it is weighed. That alone, for 10,000 "
-    "draws, is what `posterior` and `two-prices` state last; below is what the rest is, and what is left to try."
+    "each draw passes the engine of the forward model where it is placed on a machine, and is weighed. That alone, for 10,000 draws, is "
+    "what `posterior` and `two-prices` state last, and it is above the goal. Below is where the time goes, and why draws in lanes would "
+    "not be enough."
 )
 ESTIMATING = (
     "the cores are busy for most of the time, as the row states, and nearly all of it with posteriors; see `posterior`. A sheet with more "

@@ -9,7 +9,7 @@ use super::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
 use crate::reference::architecture::Architecture;
 use crate::reference::{AttentionKind, open_models};
 use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
-use crate::units::elementary::{exp, exp_each};
+use crate::units::elementary::exp_each;
 
 /// Numbers of sizes that a regression starts from.
 const OF_SIZES: usize = 6;
@@ -257,8 +257,7 @@ impl Regressions {
 }
 
 impl Regressed {
-    fn shape(&self, sizes: &Sizes) -> ModelShape {
-        let (active, total) = (exp(sizes.log_active), exp(sizes.log_total));
+    fn shape(&self, sizes: &Sizes, active: f64, total: f64) -> ModelShape {
         let (layers, hidden_dimension) = (self.layers, self.hidden_dimension);
         // A matrix of the vocabulary is no more than a fifth of what a token is multiplied with.
         let vocabulary = (self.vocabulary * hidden_dimension).min(0.2 * active);
@@ -415,10 +414,16 @@ impl CanonicalModel {
     #[must_use]
     pub fn of(sizes: &Sizes) -> Self {
         let regressed = Regressed::new(sizes);
+        let [active, total, read, stored] = exp_each(&[
+            sizes.log_active,
+            sizes.log_total,
+            sizes.log_kv_read,
+            sizes.log_kv_stored,
+        ]);
         Self {
-            shape: regressed.shape(sizes),
+            shape: regressed.shape(sizes, active, total),
             attention: Attention::Proportional {
-                reading: sizes.reading(),
+                reading: KvReading::of_bytes(sizes.attention, read, stored),
                 decode_macs: regressed.decode_macs,
                 prefill_macs: regressed.prefill_macs,
                 state_bytes: regressed.state_bytes,
