@@ -128,8 +128,7 @@ def market():
 
 ENGINE = (
     "each draw passes the engine of the forward model where it is placed on a machine, and is weighed. That alone, for 10,000 draws, is "
-    "what `posterior` and `two-prices` state last, and it is above the goal. Below is where the time goes, and why draws in lanes would "
-    "not be enough."
+    "what `posterior` and `two-prices` state last, and it is above the goal. Below is where the time goes, and what is left to try."
 )
 ESTIMATING = (
     "the cores are busy for most of the time, as the row states, and nearly all of it with posteriors; see `posterior`. A sheet with more "

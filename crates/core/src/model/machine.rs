@@ -8,7 +8,7 @@ use super::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::reference::{
     Accelerator, AcceleratorStatus, AttentionKind, accelerators, fitted_attainment, open_models,
 };
-use crate::roofline::{self, Efficiencies, Formats, compute_to_bandwidth};
+use crate::roofline::{self, Efficiencies, Formats, UnitLogs, compute_to_bandwidth};
 use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// A machine as far as the joint estimate needs it; natural logarithms.
@@ -45,6 +45,7 @@ pub struct Machine {
     unit_count: usize,
     /// Sums of 1/chips up to each size.
     units_below: [f64; MOST_UNITS],
+    unit_logs: [UnitLogs; MOST_UNITS],
     /// The open-weight model that all stated sizes are those of.
     pub known_model: Option<&'static KnownModel>,
     /// log of USD per hour and chip
@@ -69,6 +70,11 @@ impl Machine {
     /// Sums of 1/chips up to each size of units.
     pub(super) fn units_below(&self) -> &[f64] {
         &self.units_below[..self.unit_count]
+    }
+
+    /// Logarithms of each size of units.
+    pub(super) fn unit_logs(&self) -> &[UnitLogs] {
+        &self.unit_logs[..self.unit_count]
     }
 }
 
@@ -271,6 +277,7 @@ fn machine(
         units,
         unit_count,
         units_below: sums_of_reciprocals(&units),
+        unit_logs: units.map(|chips| UnitLogs::of(&chip.with_chips(chips))),
         known_model: None,
         log_chips: or(
             Q::Chips,

@@ -8,7 +8,7 @@ use super::unknowns::{Running, Unknowns};
 use crate::reference::{WeightFormats, fitted_attainment};
 use crate::roofline::{
     AttentionKernels, AttentionWork, Engine, Overheads, Overlap, PassTime, PromptTokens,
-    Speculation, Spread,
+    Speculation, Spread, UnitLogs,
 };
 use crate::units::Bytes;
 use crate::units::elementary::{exp, ln};
@@ -67,6 +67,7 @@ impl<'a> Served<'a> {
                 shape: model.shape,
                 weights: WeightFormats::uniform(machine.weight_bytes),
                 machine: machine.chip,
+                logs: UnitLogs::OF_ONE_CHIP,
                 spread,
                 efficiencies: machine.efficiencies,
                 overheads: &OVERHEADS,
@@ -86,6 +87,7 @@ impl<'a> Served<'a> {
     pub fn on_chips(&self, chips: f64) -> Self {
         let mut served = *self;
         served.engine.machine = self.machine.chip.with_chips(chips);
+        served.engine.logs = UnitLogs::of(&served.engine.machine);
         served
     }
 
@@ -215,18 +217,19 @@ impl Served<'_> {
         let below = &self.machine.units_below()[..built];
         let wanted = uniform * below[built - 1];
         let first = below.partition_point(|share| *share <= wanted);
-        let mut larger = units[first.min(built - 1)..].iter().copied();
+        let mut larger = first.min(built - 1)..units.len();
         let holding = match self.model.stored_on_any_chips(self.context_tokens) {
             Some(elements) => {
                 let needs = self
                     .engine
                     .memory_needs(self.batch, self.per_sequence(elements));
-                larger.find(|chips| needs.are_met_by(*chips))
+                larger.find(|unit| needs.are_met_by(units[*unit]))
             }
-            None => larger.find(|chips| self.fits_on(*chips)),
+            None => larger.find(|unit| self.fits_on(units[*unit])),
         };
-        if let Some(chips) = holding {
-            self.engine.machine = self.machine.chip.with_chips(chips);
+        if let Some(unit) = holding {
+            self.engine.machine = self.machine.chip.with_chips(units[unit]);
+            self.engine.logs = self.machine.unit_logs()[unit];
         }
         holding.is_some()
     }
@@ -255,7 +258,7 @@ impl Unknowns<'_> {
         let step_s = served.step().total.0;
         let is_fast = served.engine.speculation.accepted / step_s >= LEAST_TOKENS_PER_SECOND;
         (is_fast || !is_for_users).then(|| Running {
-            log_chips: ln(served.engine.machine.chips),
+            log_chips: served.engine.logs.chips,
             log_step_seconds: Some(ln(step_s)),
             log_prefill_cost: with_prompts.then(|| served.log_prefill_cost(&self.running)),
             ..self.running

@@ -3,12 +3,12 @@
 //! allocates nothing.
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
-use super::network::{self, Traffic};
+use super::network::{Traffic, UnitLogs, every_copy, merged};
 use super::overheads::Overheads;
 use super::shape::ModelShape;
 use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
 use crate::reference::WeightFormats;
-use crate::units::elementary::{ceil, ln};
+use crate::units::elementary::ceil;
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
@@ -152,6 +152,8 @@ pub struct Engine<'a> {
     pub weights: WeightFormats,
     /// The chips.
     pub machine: Machine,
+    /// Logarithms of these.
+    pub logs: UnitLogs,
     /// Distribution of the model over the chips.
     pub spread: Spread,
     /// Shares of peak.
@@ -285,13 +287,15 @@ impl Engine<'_> {
         let Some(share) = self.overheads.network else {
             return Seconds(0.0);
         };
+        let (shape, machine) = (&self.shape, &self.machine);
+        let to_experts = |copies| Traffic::all_to_all(shape, machine, tokens, copies);
         let traffic = match (self.spread, phase) {
-            (Spread::Tensor, _) => Traffic::all_reduce(&self.shape, &self.machine, tokens),
+            (Spread::Tensor, _) => Traffic::all_reduce(shape, machine, tokens),
             (Spread::Experts, Phase::Decode) => {
-                Traffic::all_to_all(&self.shape, &self.machine, tokens, network::every_copy)
+                to_experts(every_copy(shape.active_experts, machine))
             }
             (Spread::Experts, Phase::Prefill) => {
-                Traffic::all_to_all(&self.shape, &self.machine, tokens, network::merged)
+                to_experts(merged(shape.active_experts, machine, &self.logs))
             }
         };
         Seconds((traffic.time(&self.machine) / share).0 + self.exchange_latency().0)
@@ -346,7 +350,7 @@ impl Engine<'_> {
             return 1.0;
         }
         let copies_per_chip = tokens * self.shape.active_experts / chips;
-        let by_chance = 1.0 + (2.0 * ln(chips) / copies_per_chip).sqrt();
+        let by_chance = 1.0 + (2.0 * self.logs.chips / copies_per_chip).sqrt();
         (popularity * by_chance).min(chips)
     }
 

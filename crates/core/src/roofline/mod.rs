@@ -27,7 +27,8 @@ pub use layout::{
 };
 pub use machine::{Formats, Machine, MultiplyRates};
 pub use network::{
-    COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, every_copy, merged,
+    COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, UnitLogs, every_copy,
+    merged,
 };
 pub use overheads::{Overheads, SECONDS_PER_HOP};
 pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};

@@ -2,7 +2,7 @@
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::shape::ModelShape;
-use crate::units::elementary::power;
+use crate::units::elementary::{exp, ln};
 use crate::units::{Bytes, BytesPerSecond, Seconds};
 
 /// Bytes of a hidden state's element on its way to the experts, which is sent in fp8.
@@ -17,6 +17,37 @@ pub struct Traffic {
     pub inside: Bytes,
     /// Over scale-out links, to other domains.
     pub outside: Bytes,
+}
+
+/// Logarithms that a pass needs of its machine: computed once for every size of a unit, since each takes as long as much of
+/// a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitLogs {
+    /// log G
+    pub chips: f64,
+    /// log(1 − 1/G); −∞ of one chip
+    other_chips: f64,
+    /// log(1 − 1/Q); −∞ of one domain
+    other_domains: f64,
+}
+
+impl UnitLogs {
+    /// Of one chip.
+    pub const OF_ONE_CHIP: Self = Self {
+        chips: 0.0,
+        other_chips: f64::NEG_INFINITY,
+        other_domains: f64::NEG_INFINITY,
+    };
+
+    /// Of a machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> Self {
+        Self {
+            chips: ln(machine.chips),
+            other_chips: ln(1.0 - 1.0 / machine.chips),
+            other_domains: ln(1.0 - 1.0 / machine.domains()),
+        }
+    }
 }
 
 /// Copies of a token that leave its chip, by link.
@@ -41,30 +72,24 @@ pub fn every_copy(active_experts: f64, machine: &Machine) -> Copies {
 /// One copy per domain with an active expert and one per chip there, as in prefill, to save bandwidth: n experts drawn from
 /// Q domains are in Q·(1 − (1 − 1/Q)^n) different ones.
 #[must_use]
-pub fn merged(active_experts: f64, machine: &Machine) -> Copies {
-    let others_met = |parts: f64| {
+pub fn merged(active_experts: f64, machine: &Machine, logs: &UnitLogs) -> Copies {
+    let others_met = |parts: f64, log_others: f64| {
         if parts <= 1.0 {
             return 0.0;
         }
-        let met = parts * (1.0 - power(1.0 - 1.0 / parts, active_experts));
+        let met = parts * (1.0 - exp(active_experts * log_others));
         met * (parts - 1.0) / parts
     };
     Copies {
-        inside: others_met(machine.chips),
-        outside: others_met(machine.domains()),
+        inside: others_met(machine.chips, logs.other_chips),
+        outside: others_met(machine.domains(), logs.other_domains),
     }
 }
 
 impl Traffic {
     /// All-to-all of experts: tokens per chip · copies · `d_model` · (dispatch + combine bytes) · layers with experts \[D\].
     #[must_use]
-    pub fn all_to_all(
-        shape: &ModelShape,
-        machine: &Machine,
-        tokens: f64,
-        copies: fn(f64, &Machine) -> Copies,
-    ) -> Self {
-        let copies = copies(shape.active_experts, machine);
+    pub fn all_to_all(shape: &ModelShape, machine: &Machine, tokens: f64, copies: Copies) -> Self {
         let bytes_per_copy = shape.hidden_dimension
             * (DISPATCH_BYTES_PER_ELEMENT + COMBINE_BYTES_PER_ELEMENT)
             * shape.expert_layers;

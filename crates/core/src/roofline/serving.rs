@@ -2,6 +2,7 @@
 
 use super::engine::{AttentionWork, Engine, MemoryUse, PassTime, Speculation, Spread};
 use super::machine::Machine;
+use super::network::UnitLogs;
 use super::overheads::Overheads;
 use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
 use crate::reference::architecture::Architecture;
@@ -81,6 +82,7 @@ impl Serving<'_> {
             shape: self.architecture.into(),
             weights: self.weights,
             machine: self.machine,
+            logs: UnitLogs::of(&self.machine),
             spread: self.spread,
             efficiencies: self.efficiencies,
             overheads: &self.overheads,
