@@ -284,7 +284,7 @@ impl Engine<'_> {
     }
 
     fn communication(&self, phase: Phase, tokens: f64) -> Seconds {
-        let Some(share) = self.overheads.network else {
+        let Some(reached) = self.overheads.network else {
             return Seconds(0.0);
         };
         let (shape, machine) = (&self.shape, &self.machine);
@@ -298,7 +298,7 @@ impl Engine<'_> {
                 to_experts(merged(shape.active_experts, machine, &self.logs))
             }
         };
-        Seconds((traffic.time(&self.machine) / share).0 + self.exchange_latency().0)
+        Seconds((traffic.time(&self.machine) / reached).0 + self.exchange_latency().0)
     }
 
     /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
