@@ -45,6 +45,7 @@ pub struct Machine {
     unit_count: usize,
     /// Sums of 1/chips up to each size.
     units_below: [f64; MOST_UNITS],
+    /// Logarithms of each size.
     unit_logs: [UnitLogs; MOST_UNITS],
     /// The open-weight model that all stated sizes are those of.
     pub known_model: Option<&'static KnownModel>,
@@ -75,6 +76,12 @@ impl Machine {
     /// Logarithms of each size of units.
     pub(super) fn unit_logs(&self) -> &[UnitLogs] {
         &self.unit_logs[..self.unit_count]
+    }
+
+    /// log of memory time over compute time at the reached efficiencies, from that at peak.
+    #[must_use]
+    pub fn log_actual_ratio(&self, log_ratio_at_peak: f64) -> f64 {
+        log_ratio_at_peak + self.log_balance
     }
 }
 

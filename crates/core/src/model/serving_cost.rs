@@ -86,8 +86,8 @@ impl<'a> Served<'a> {
     #[must_use]
     pub fn on_chips(&self, chips: f64) -> Self {
         let mut served = *self;
-        served.engine.machine = self.machine.chip.with_chips(chips);
-        served.engine.logs = UnitLogs::of(&served.engine.machine);
+        let unit = self.machine.chip.with_chips(chips);
+        served.engine.put_on(unit, UnitLogs::of(&unit));
         served
     }
 
@@ -228,8 +228,8 @@ impl Served<'_> {
             None => larger.find(|unit| self.fits_on(units[*unit])),
         };
         if let Some(unit) = holding {
-            self.engine.machine = self.machine.chip.with_chips(units[unit]);
-            self.engine.logs = self.machine.unit_logs()[unit];
+            let chips = self.machine.chip.with_chips(units[unit]);
+            self.engine.put_on(chips, self.machine.unit_logs()[unit]);
         }
         holding.is_some()
     }

@@ -123,6 +123,7 @@ impl Unknowns<'_> {
     /// log of r·`η_c`/`η_m`: memory time over compute time of decoding at the reached efficiencies.
     #[must_use]
     pub fn log_actual_memory_over_compute(&self) -> f64 {
-        self.log_memory_over_compute() + self.machine.log_balance
+        let at_peak = self.log_memory_over_compute();
+        self.machine.log_actual_ratio(at_peak)
     }
 }

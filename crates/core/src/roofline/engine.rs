@@ -174,6 +174,12 @@ enum Phase {
 }
 
 impl Engine<'_> {
+    /// Replaces the chips, and with them their logarithms.
+    pub fn put_on(&mut self, machine: Machine, logs: UnitLogs) {
+        self.machine = machine;
+        self.logs = logs;
+    }
+
     /// A decode step: E1 or E1' with what a batch reads, then the exchanges, which are not hidden.
     ///
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).

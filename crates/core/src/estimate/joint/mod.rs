@@ -219,7 +219,7 @@ pub(super) fn active_by_prices(
 fn regime(draws: &Draws<'_>, samples: &Samples) -> (Regime, f64) {
     let ratios = samples.logs(JointQuantity::MemoryOverCompute);
     let memory_bound: f64 = (draws.iter().zip(ratios).zip(draws.weights()))
-        .filter(|((unknowns, ratio), _)| ratio + unknowns.machine.log_balance > 0.0)
+        .filter(|((unknowns, ratio), _)| unknowns.machine.log_actual_ratio(*ratio) > 0.0)
         .map(|(_, weight)| weight)
         .sum();
     if memory_bound >= 0.5 {
