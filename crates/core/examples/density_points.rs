@@ -17,7 +17,7 @@ use unroof_core::model::likelihood::{Likelihood, Observed};
 use unroof_core::model::unknowns::Unknowns;
 use unroof_core::reference::AttentionKind;
 use unroof_core::reference::calibration::Calibration;
-use unroof_core::roofline::{AttentionKernels, PromptTokens};
+use unroof_core::roofline::PromptTokens;
 use unroof_core::sheet::PriceSheet;
 
 const SHEET: &str = include_str!("../../../benches/rich_sheet.json");
@@ -107,10 +107,10 @@ fn sizes(index: u32, is_dense: bool, attention: AttentionKind) -> Sizes {
 /// Sizes of a model, and its work per element of its cache.
 fn canonical(sizes: &Sizes) -> Value {
     let model = CanonicalModel::of(sizes);
-    let (elements, macs) = model.decode(CONTEXT, AttentionKernels::IDEAL);
+    let (elements, macs) = model.attention.decode(CONTEXT, 1.0);
     let reading = KvReading::new(sizes.attention, sizes.log_kv_read, sizes.log_kv_stored);
     let prompt = PromptTokens::fresh(CONTEXT);
-    let (_, prompt_macs) = model.prefill(prompt, AttentionKernels::IDEAL);
+    let (_, prompt_macs) = model.attention.prefill(prompt, 1.0);
     let shape = &model.shape;
     json!({
         "is_dense": sizes.is_dense,
@@ -126,7 +126,7 @@ fn canonical(sizes: &Sizes) -> Value {
         "expert_layers": shape.expert_layers,
         "decode_macs": macs / elements,
         "prefill_macs": prompt_macs / reading.read_up_to(CONTEXT),
-        "state_bytes": model.state_bytes(),
+        "state_bytes": model.attention.state_bytes(),
     })
 }
 

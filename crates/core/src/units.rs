@@ -4,20 +4,43 @@
 //! that dividing bytes by FLOP/s does not compile.
 
 pub mod elementary;
+pub mod number;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Div, Mul};
 use std::str::FromStr;
 
 use bigdecimal::{BigDecimal, RoundingMode, Zero};
 use serde::{Deserialize, Serialize, Serializer};
+use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat, Type};
+use utoipa::openapi::{ObjectBuilder, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use number::Number;
 
 macro_rules! quantities {
-    ($( $(#[$doc:meta])* $name:ident $symbol:literal; )+) => {$(
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, utoipa::ToSchema)]
+    ($( $(#[doc = $doc:literal])+ $name:ident $symbol:literal; )+) => {$(
+        $(#[doc = $doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[serde(transparent)]
-        pub struct $name(pub f64);
+        pub struct $name<N = f64>(pub N);
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                ObjectBuilder::new()
+                    .schema_type(Type::Number)
+                    .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)))
+                    .description(Some(concat!($($doc),+).trim()))
+                    .into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+        }
 
         impl fmt::Display for $name {
             fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,16 +48,16 @@ macro_rules! quantities {
             }
         }
 
-        impl Mul<f64> for $name {
+        impl<N: Number> Mul<N> for $name<N> {
             type Output = Self;
-            fn mul(self, factor: f64) -> Self {
+            fn mul(self, factor: N) -> Self {
                 Self(self.0 * factor)
             }
         }
 
-        impl Div<f64> for $name {
+        impl<N: Number> Div<N> for $name<N> {
             type Output = Self;
-            fn div(self, divisor: f64) -> Self {
+            fn div(self, divisor: N) -> Self {
                 Self(self.0 / divisor)
             }
         }
@@ -58,16 +81,16 @@ quantities! {
     BytesPerToken "B/token";
 }
 
-impl Div<BytesPerSecond> for Bytes {
-    type Output = Seconds;
-    fn div(self, bandwidth: BytesPerSecond) -> Seconds {
+impl<N: Number> Div<BytesPerSecond<N>> for Bytes<N> {
+    type Output = Seconds<N>;
+    fn div(self, bandwidth: BytesPerSecond<N>) -> Seconds<N> {
         Seconds(self.0 / bandwidth.0)
     }
 }
 
-impl Mul<Seconds> for BytesPerSecond {
-    type Output = Bytes;
-    fn mul(self, duration: Seconds) -> Bytes {
+impl<N: Number> Mul<Seconds<N>> for BytesPerSecond<N> {
+    type Output = Bytes<N>;
+    fn mul(self, duration: Seconds<N>) -> Bytes<N> {
         Bytes(self.0 * duration.0)
     }
 }
@@ -222,10 +245,10 @@ impl Serialize for Decimal {
     }
 }
 
-impl utoipa::PartialSchema for Decimal {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        utoipa::openapi::ObjectBuilder::new()
-            .schema_type(utoipa::openapi::schema::Type::String)
+impl PartialSchema for Decimal {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
             .pattern(Some(r"^(0|[1-9][0-9]{0,11})(\.[0-9]{1,18})?$"))
             .description(Some("exact decimal, written as a string"))
             .examples(["1.25"])
@@ -233,8 +256,8 @@ impl utoipa::PartialSchema for Decimal {
     }
 }
 
-impl utoipa::ToSchema for Decimal {
-    fn name() -> std::borrow::Cow<'static, str> {
+impl ToSchema for Decimal {
+    fn name() -> Cow<'static, str> {
         "decimal".into()
     }
 }

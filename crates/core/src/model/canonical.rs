@@ -9,7 +9,7 @@ use super::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
 use crate::reference::architecture::Architecture;
 use crate::reference::{AttentionKind, open_models};
 use crate::roofline::{AttentionKernels, KvCache, ModelShape, PromptTokens};
-use crate::units::elementary::exp_each;
+use crate::units::number::Number;
 
 /// Numbers of sizes that a regression starts from.
 const OF_SIZES: usize = 6;
@@ -24,15 +24,15 @@ const EXPERT_SHARE: (f64, f64) = (0.05, 0.97);
 
 /// The sizes that a draw of the joint estimate has; natural logarithms, KV in elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sizes {
+pub struct Sizes<N = f64> {
     /// log `N_a`
-    pub log_active: f64,
+    pub log_active: N,
     /// log `N_t`, at least log `N_a`
-    pub log_total: f64,
+    pub log_total: N,
     /// log `k_bw`, of a context of 8,192 tokens
-    pub log_kv_read: f64,
+    pub log_kv_read: N,
     /// log `k_st`
-    pub log_kv_stored: f64,
+    pub log_kv_stored: N,
     /// Whether the model is dense.
     pub is_dense: bool,
     /// Kind of attention.
@@ -111,7 +111,7 @@ static REGRESSIONS: LazyLock<Regressions> = LazyLock::new(|| {
 
 /// Features that differ between draws of one class of models.
 const VARYING: usize = 4;
-/// Numbers of a model that follow from its sizes by a regression.
+/// Numbers of a model that follow from its sizes by a regression: of all models, of their experts, and of linear state.
 const REGRESSED: usize = 9;
 
 /// The regressions of one class of models: what no draw of it changes is part of the intercept.
@@ -130,24 +130,24 @@ static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::ne
 
 /// Numbers of a model that are not sums or shares of its sizes.
 #[derive(Debug, Clone, Copy)]
-struct Regressed {
-    layers: f64,
-    hidden_dimension: f64,
-    vocabulary: f64,
-    decode_macs: f64,
-    prefill_macs: f64,
-    state_bytes: f64,
-    expert_odds: f64,
-    active_experts: f64,
-    expert_layers: f64,
+struct Regressed<N> {
+    layers: N,
+    hidden_dimension: N,
+    vocabulary: N,
+    decode_macs: N,
+    prefill_macs: N,
+    state_bytes: N,
+    expert_odds: N,
+    active_experts: N,
+    expert_layers: N,
 }
 
-impl Regressed {
+impl<N: Number> Regressed<N> {
     #[expect(
         clippy::needless_range_loop,
         reason = "loops over indices of fixed length are unrolled; iterators are not"
     )]
-    fn new(sizes: &Sizes) -> Self {
+    fn new(sizes: &Sizes<N>) -> Self {
         let of_class = &OF_CLASSES[usize::from(sizes.is_dense)][sizes.attention as usize];
         let read = sizes.log_kv_read - 10.0;
         let varying = [
@@ -156,34 +156,35 @@ impl Regressed {
             read,
             read * read,
         ];
-        let mut logs = of_class.intercepts;
+        let mut logs = of_class.intercepts.map(N::splat);
         for feature in 0..VARYING {
             for line in 0..REGRESSED {
-                logs[line] += of_class.slopes[feature][line] * varying[feature];
+                logs[line] += varying[feature] * of_class.slopes[feature][line];
             }
         }
+        let [of_all @ .., state_bytes, odds, active, of_layers] = logs;
         let [
             layers,
             hidden_dimension,
             vocabulary,
             decode_macs,
             prefill_macs,
-            state_bytes,
-            expert_odds,
-            active_experts,
-            expert_layers,
-        ] = exp_each(&logs);
+        ] = N::exp_each(&of_all);
+        // Exponentials take most of the time, so that those that no model of the class needs are left out.
+        let zero = N::splat(0.0);
+        let has_state = sizes.attention == AttentionKind::HybridLinear;
+        let [expert_odds, active_experts, expert_layers] = if sizes.is_dense {
+            [zero; 3]
+        } else {
+            N::exp_each(&[odds, active, of_layers])
+        };
         Self {
             layers,
             hidden_dimension,
             vocabulary,
             decode_macs,
             prefill_macs,
-            state_bytes: if sizes.attention == AttentionKind::HybridLinear {
-                state_bytes
-            } else {
-                0.0
-            },
+            state_bytes: if has_state { state_bytes.exp() } else { zero },
             expert_odds,
             active_experts,
             expert_layers,
@@ -256,41 +257,47 @@ impl Regressions {
     }
 }
 
-impl Regressed {
-    fn shape(&self, sizes: &Sizes, active: f64, total: f64) -> ModelShape {
+impl<N: Number> Regressed<N> {
+    fn shape(&self, sizes: &Sizes<N>, active: N, total: N) -> ModelShape<N> {
         let (layers, hidden_dimension) = (self.layers, self.hidden_dimension);
+        let (zero, one) = (N::splat(0.0), N::splat(1.0));
         // A matrix of the vocabulary is no more than a fifth of what a token is multiplied with.
-        let vocabulary = (self.vocabulary * hidden_dimension).min(0.2 * active);
+        let vocabulary = (self.vocabulary * hidden_dimension).min(active * 0.2);
         // What a token of a dense model is not multiplied with are tables that it looks up, as embeddings of every layer.
-        let looked_up = if sizes.is_dense { total - active } else { 0.0 };
+        let looked_up = if sizes.is_dense { total - active } else { zero };
         let embedding = vocabulary.max(looked_up);
         let dense = ModelShape {
             total_parameters: total,
             active_parameters: active,
             input_embedding_parameters: embedding,
             always_read_parameters: total - embedding,
-            expert_parameters: 0.0,
-            active_expert_parameters: 0.0,
+            expert_parameters: zero,
+            active_expert_parameters: zero,
+            has_experts: false,
             layers,
-            expert_layers: 0.0,
+            expert_layers: zero,
             hidden_dimension,
-            routed_experts: 0.0,
-            active_experts: 0.0,
+            routed_experts: zero,
+            active_experts: zero,
         };
-        if sizes.is_dense || total <= active {
+        if sizes.is_dense {
             return dense;
         }
         // N_t = X + N_exp and N_a = X + N_exp/s, of which N_exp/s is a share of N_a: s = 1 + (N_t/N_a − 1)/share.
         let odds = self.expert_odds;
-        let share = (odds / (1.0 + odds)).clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
-        let routed_over_active = 1.0 + (total / active - 1.0) / share;
-        let active_experts = self.active_experts.max(1.0);
+        let (least, most) = EXPERT_SHARE;
+        let share = (odds / (odds + 1.0))
+            .max(N::splat(least))
+            .min(N::splat(most));
+        let routed_over_active = (total / active - 1.0) / share + 1.0;
+        let active_experts = self.active_experts.max(one);
         let active_expert_parameters = share * active;
         let expert_parameters = active_expert_parameters * routed_over_active;
         ModelShape {
-            always_read_parameters: (total - expert_parameters - embedding).max(0.0),
+            always_read_parameters: (total - expert_parameters - embedding).max(zero),
             expert_parameters,
             active_expert_parameters,
+            has_experts: true,
             expert_layers: (self.expert_layers * layers).min(layers),
             routed_experts: active_experts * routed_over_active,
             active_experts,
@@ -316,20 +323,25 @@ fn fit(rows: &[(Sizes, f64)]) -> Line {
 
 /// A model as the engine needs it.
 #[derive(Debug, Clone, Copy)]
-pub struct CanonicalModel {
+pub struct CanonicalModel<N = f64> {
     /// Its sizes.
-    pub shape: ModelShape,
-    attention: Attention,
+    pub shape: ModelShape<N>,
+    /// Its attention.
+    pub attention: Attention<N>,
 }
 
+/// Attention of a model: what it reads and stores of a context, and its arithmetic.
 #[derive(Debug, Clone, Copy)]
-enum Attention {
+pub struct Attention<N = f64>(Kind<N>);
+
+#[derive(Debug, Clone, Copy)]
+enum Kind<N> {
     /// In proportion to the elements that are read.
     Proportional {
-        reading: KvReading,
-        decode_macs: f64,
-        prefill_macs: f64,
-        state_bytes: f64,
+        reading: KvReading<N>,
+        decode_macs: N,
+        prefill_macs: N,
+        state_bytes: N,
     },
     /// That of an open-weight model.
     Known(&'static KvCache),
@@ -393,28 +405,37 @@ impl KnownModel {
 
     /// The model with exactly these sizes.
     #[must_use]
-    pub fn with(&'static self, sizes: &Sizes) -> CanonicalModel {
+    pub fn with<N: Number>(&'static self, sizes: &Sizes<N>) -> CanonicalModel<N> {
+        let shape = ModelShape::splat(&self.shape);
         let stretch = (sizes.log_total - self.sizes.log_total).exp();
         let slimmer = (sizes.log_active - self.sizes.log_active).exp();
         CanonicalModel {
             shape: ModelShape {
                 total_parameters: sizes.log_total.exp(),
                 active_parameters: sizes.log_active.exp(),
-                expert_parameters: self.shape.expert_parameters * stretch,
-                active_expert_parameters: self.shape.active_expert_parameters * slimmer,
-                ..self.shape
+                expert_parameters: shape.expert_parameters * stretch,
+                active_expert_parameters: shape.active_expert_parameters * slimmer,
+                ..shape
             },
-            attention: Attention::Known(&self.cache),
+            attention: Attention(Kind::Known(&self.cache)),
         }
     }
 }
 
-impl CanonicalModel {
+/// Arithmetic of kernels over chips that cut a cache by heads.
+fn kernels(chips: f64) -> AttentionKernels {
+    AttentionKernels {
+        chips,
+        fill_selections: true,
+    }
+}
+
+impl<N: Number> CanonicalModel<N> {
     /// The canonical model of these sizes.
     #[must_use]
-    pub fn of(sizes: &Sizes) -> Self {
+    pub fn of(sizes: &Sizes<N>) -> Self {
         let regressed = Regressed::new(sizes);
-        let [active, total, read, stored] = exp_each(&[
+        let [active, total, read, stored] = N::exp_each(&[
             sizes.log_active,
             sizes.log_total,
             sizes.log_kv_read,
@@ -422,20 +443,22 @@ impl CanonicalModel {
         ]);
         Self {
             shape: regressed.shape(sizes, active, total),
-            attention: Attention::Proportional {
+            attention: Attention(Kind::Proportional {
                 reading: KvReading::of_bytes(sizes.attention, read, stored),
                 decode_macs: regressed.decode_macs,
                 prefill_macs: regressed.prefill_macs,
                 state_bytes: regressed.state_bytes,
-            },
+            }),
         }
     }
+}
 
+impl<N: Number> Attention<N> {
     /// Elements that a step reads of a sequence, and its multiply-adds with them; over chips that cut a cache by heads.
     #[must_use]
-    pub fn decode(&self, context_tokens: f64, kernels: AttentionKernels) -> (f64, f64) {
-        match self.attention {
-            Attention::Proportional {
+    pub fn decode(&self, context_tokens: N, chips: N) -> (N, N) {
+        match self.0 {
+            Kind::Proportional {
                 reading,
                 decode_macs,
                 ..
@@ -443,57 +466,70 @@ impl CanonicalModel {
                 let read = reading.bytes_at(context_tokens);
                 (read, decode_macs * read)
             }
-            Attention::Known(cache) => (
-                cache.read_elements_cut(context_tokens, kernels.chips),
-                cache.decode_macs_of(context_tokens, kernels),
-            ),
+            Kind::Known(cache) => {
+                let read =
+                    |lane| cache.read_elements_cut(context_tokens.lane(lane), chips.lane(lane));
+                let macs = |lane| {
+                    cache.decode_macs_of(context_tokens.lane(lane), kernels(chips.lane(lane)))
+                };
+                (N::of_lanes(read), N::of_lanes(macs))
+            }
         }
     }
 
     /// Elements that a prompt reads and writes, and its multiply-adds with them.
     #[must_use]
-    pub fn prefill(&self, prompt: PromptTokens, kernels: AttentionKernels) -> (f64, f64) {
-        match self.attention {
-            Attention::Proportional {
+    pub fn prefill(&self, prompt: PromptTokens<N>, chips: N) -> (N, N) {
+        match self.0 {
+            Kind::Proportional {
                 reading,
                 prefill_macs,
                 ..
             } => {
                 let tokens = prompt.cached + prompt.fresh;
                 let read = reading.read_up_to(tokens) - reading.read_up_to(prompt.cached);
-                (self.stored(tokens, kernels), prefill_macs * read)
+                (self.stored(tokens, chips), prefill_macs * read)
             }
-            Attention::Known(cache) => (
-                self.stored(prompt.cached + prompt.fresh, kernels),
-                cache.prefill_macs_of(prompt, kernels),
-            ),
+            Kind::Known(cache) => {
+                let macs = |lane| {
+                    let prompt = PromptTokens {
+                        fresh: prompt.fresh.lane(lane),
+                        cached: prompt.cached.lane(lane),
+                    };
+                    cache.prefill_macs_of(prompt, kernels(chips.lane(lane)))
+                };
+                let stored = self.stored(prompt.cached + prompt.fresh, chips);
+                (stored, N::of_lanes(macs))
+            }
         }
     }
 
     /// Elements stored for a context.
     #[must_use]
-    pub fn stored(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
-        match self.attention {
-            Attention::Proportional { reading, .. } => reading.stored_at(context_tokens),
-            Attention::Known(cache) => cache.stored_elements_cut(context_tokens, kernels.chips),
+    pub fn stored(&self, context_tokens: N, chips: N) -> N {
+        match self.0 {
+            Kind::Proportional { reading, .. } => reading.stored_at(context_tokens),
+            Kind::Known(cache) => N::of_lanes(|lane| {
+                cache.stored_elements_cut(context_tokens.lane(lane), chips.lane(lane))
+            }),
         }
     }
 
     /// The same where it does not depend on the chips.
     #[must_use]
-    pub(super) fn stored_on_any_chips(&self, context_tokens: f64) -> Option<f64> {
-        match self.attention {
-            Attention::Proportional { reading, .. } => Some(reading.stored_at(context_tokens)),
-            Attention::Known(_) => None,
+    pub(super) fn stored_on_any_chips(&self, context_tokens: N) -> Option<N> {
+        match self.0 {
+            Kind::Proportional { reading, .. } => Some(reading.stored_at(context_tokens)),
+            Kind::Known(_) => None,
         }
     }
 
     /// Bytes of linear state per sequence.
     #[must_use]
-    pub fn state_bytes(&self) -> f64 {
-        match self.attention {
-            Attention::Proportional { state_bytes, .. } => state_bytes,
-            Attention::Known(cache) => cache.state_per_sequence().0,
+    pub fn state_bytes(&self) -> N {
+        match self.0 {
+            Kind::Proportional { state_bytes, .. } => state_bytes,
+            Kind::Known(cache) => N::splat(cache.state_per_sequence().0),
         }
     }
 }

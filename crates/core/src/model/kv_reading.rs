@@ -1,7 +1,7 @@
 //! Bytes of cache that a step reads, by context: windows and selected entries stop growing, the rest does not.
 
 use crate::reference::AttentionKind;
-use crate::units::elementary::{exp, ln};
+use crate::units::number::Number;
 
 /// Context at which bytes read per token are stated.
 pub const READ_CONTEXT_TOKENS: f64 = 8_192.0;
@@ -51,37 +51,38 @@ pub enum SlopeSource {
 /// At every context they are at most what is stored: a window is read as it is stored, a selection is a part of what is
 /// stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KvReading {
+pub struct KvReading<N = f64> {
     /// Bytes per token at any context.
-    slope: f64,
+    slope: N,
     /// Further bytes per token up to the limit.
-    bounded: f64,
+    bounded: N,
     /// Tokens.
-    limit: f64,
+    limit: N,
     /// Bytes stored per token at any context.
-    stored: f64,
+    stored: N,
     /// Further bytes stored per token up to the limit.
-    windows: f64,
+    windows: N,
 }
 
-impl KvReading {
+impl<N: Number> KvReading<N> {
     /// From the kind of attention, log of the bytes read per token at 8,192 tokens, and log of the bytes stored per token of
     /// a long context.
     #[must_use]
-    pub fn new(kind: AttentionKind, log_read: f64, log_stored: f64) -> Self {
-        Self::of_bytes(kind, exp(log_read), exp(log_stored))
+    pub fn new(kind: AttentionKind, log_read: N, log_stored: N) -> Self {
+        Self::of_bytes(kind, log_read.exp(), log_stored.exp())
     }
 
     /// The same from the bytes themselves.
     #[must_use]
-    pub fn of_bytes(kind: AttentionKind, read: f64, stored: f64) -> Self {
+    pub fn of_bytes(kind: AttentionKind, read: N, stored: N) -> Self {
+        let zero = N::splat(0.0);
         match kind {
             AttentionKind::Grouped | AttentionKind::Latent | AttentionKind::HybridLinear => Self {
                 slope: read,
-                bounded: 0.0,
-                limit: 0.0,
+                bounded: zero,
+                limit: zero,
                 stored,
-                windows: 0.0,
+                windows: zero,
             },
             AttentionKind::Windowed => {
                 let slope = stored.min(read);
@@ -89,20 +90,20 @@ impl KvReading {
                 Self {
                     slope,
                     bounded: windows,
-                    limit: WINDOW_TOKENS,
+                    limit: N::splat(WINDOW_TOKENS),
                     stored: slope,
                     windows,
                 }
             }
             AttentionKind::Sparse | AttentionKind::Compressed => {
                 let stored = stored.max(read);
-                let slope = kind.slope_over_read() * read;
+                let slope = read * kind.slope_over_read();
                 Self {
                     slope,
                     bounded: stored - slope,
-                    limit: READ_CONTEXT_TOKENS * (read - slope) / (stored - slope),
+                    limit: (read - slope) * READ_CONTEXT_TOKENS / (stored - slope),
                     stored,
-                    windows: 0.0,
+                    windows: zero,
                 }
             }
         }
@@ -110,42 +111,41 @@ impl KvReading {
 
     /// log of the bytes read per further token of a very long context.
     #[must_use]
-    pub fn log_slope(self) -> f64 {
-        ln(self.slope)
+    pub fn log_slope(self) -> N {
+        self.slope.ln()
     }
 
     /// Bytes that a step reads at a context.
     #[must_use]
-    pub fn bytes_at(self, context_tokens: f64) -> f64 {
+    pub fn bytes_at(self, context_tokens: N) -> N {
         self.slope * context_tokens + self.bounded * context_tokens.min(self.limit)
     }
 
     /// Bytes stored of a context, windows included.
     #[must_use]
-    pub fn stored_at(self, context_tokens: f64) -> f64 {
+    pub fn stored_at(self, context_tokens: N) -> N {
         self.stored * context_tokens + self.windows * context_tokens.min(self.limit)
     }
 
     /// Bytes that steps at all contexts up to this one read together, ∫ `bytes_at`, times tokens.
     #[must_use]
-    pub fn read_up_to(self, context_tokens: f64) -> f64 {
+    pub fn read_up_to(self, context_tokens: N) -> N {
         let within = context_tokens.min(self.limit);
         let beyond = context_tokens - within;
-        0.5 * self.slope * context_tokens * context_tokens
-            + self.bounded * within * (0.5 * within + beyond)
+        self.slope * 0.5 * context_tokens * context_tokens
+            + self.bounded * within * (within * 0.5 + beyond)
     }
 
     /// Context at which a step reads this many bytes.
     #[must_use]
-    pub fn context_of(self, bytes: f64) -> f64 {
+    pub fn context_of(self, bytes: N) -> N {
         let within = bytes / (self.slope + self.bounded);
-        if within <= self.limit {
-            within
-        } else {
-            (bytes - self.bounded * self.limit) / self.slope
-        }
+        let beyond = (bytes - self.bounded * self.limit) / self.slope;
+        self.limit.if_less(within, beyond, within)
     }
+}
 
+impl KvReading {
     /// Whether a model of this kind can read and store as much.
     #[must_use]
     pub fn is_possible(kind: AttentionKind, log_read: f64, log_stored: f64) -> bool {

@@ -6,7 +6,8 @@ use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use super::clue_table::ClueKind;
 use super::unknowns::Unknowns;
-use crate::units::elementary::{ROUNDER, ln, power};
+use crate::units::elementary::{ROUNDER, ln};
+use crate::units::number::Number;
 
 /// A likelihood term: one clue as it was observed on the sheets.
 pub trait Likelihood: Send + Sync {
@@ -107,7 +108,7 @@ pub(crate) fn student_t_over_peak(standardised: f64, freedom: f64) -> f64 {
     if is_two(freedom) {
         1.0 / (grown * grown.sqrt())
     } else {
-        power(grown, -0.5 * (freedom + 1.0))
+        grown.power(-0.5 * (freedom + 1.0))
     }
 }
 

@@ -34,7 +34,9 @@ pub struct Machine {
     pub log_bandwidth: f64,
     /// log of HBM of one chip, B
     pub log_capacity: f64,
-    /// log of the chips of a serving unit, where nothing else is known
+    /// Chips of a serving unit, where nothing else is known.
+    pub chips: f64,
+    /// log of these
     pub log_chips: f64,
     /// One chip, with its links.
     pub chip: roofline::Machine,
@@ -68,14 +70,16 @@ impl Machine {
         &self.units[..self.unit_count]
     }
 
-    /// Sums of 1/chips up to each size of units.
-    pub(super) fn units_below(&self) -> &[f64] {
-        &self.units_below[..self.unit_count]
+    /// The same with the sums of 1/chips up to each.
+    pub(super) fn units_with_shares(&self) -> impl DoubleEndedIterator<Item = (f64, f64)> + Clone {
+        let below = &self.units_below[..self.unit_count];
+        self.units().iter().copied().zip(below.iter().copied())
     }
 
-    /// Logarithms of each size of units.
-    pub(super) fn unit_logs(&self) -> &[UnitLogs] {
-        &self.unit_logs[..self.unit_count]
+    /// Logarithms of the smallest unit of at least so many chips.
+    pub(super) fn logs_of(&self, chips: f64) -> &UnitLogs {
+        let unit = self.units().partition_point(|unit| *unit < chips);
+        &self.unit_logs[unit.min(self.unit_count - 1)]
     }
 
     /// log of memory time over compute time at the reached efficiencies, from that at peak.
@@ -264,6 +268,8 @@ fn machine(
     let mut chip = chip(row, formats, stated(Q::FlopsPerSecond), bandwidth, capacity);
     chip.domain_chips = or(Q::DomainSize, chip.domain_chips);
     let (units, unit_count) = units(assumptions);
+    let domain = or(Q::DomainSize, f64::from(row.serving_unit_chips));
+    let chips = or(Q::Chips, domain);
     Machine {
         share,
         log_compute_to_bandwidth: or(Q::ComputeToBandwidth, ratio).ln(),
@@ -286,11 +292,8 @@ fn machine(
         units_below: sums_of_reciprocals(&units),
         unit_logs: units.map(|chips| UnitLogs::of(&chip.with_chips(chips))),
         known_model: None,
-        log_chips: or(
-            Q::Chips,
-            or(Q::DomainSize, f64::from(row.serving_unit_chips)),
-        )
-        .ln(),
+        chips,
+        log_chips: chips.ln(),
         log_rental: rental.ln(),
         rental_sd,
         log_accepted_tokens: or(Q::AcceptedTokens, 1.0).ln(),

@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
-use super::canonical::{CanonicalModel, Sizes};
-use super::machine::Machine;
+use super::canonical::{Attention, CanonicalModel, Sizes};
 use super::unknowns::{Running, Unknowns};
 use crate::reference::{WeightFormats, fitted_attainment};
 use crate::roofline::{
-    AttentionKernels, AttentionWork, Engine, Overheads, Overlap, PassTime, PromptTokens,
-    Speculation, Spread, UnitLogs,
+    self, AttentionWork, Engine, Overheads, Overlap, PassTime, PromptTokens, Speculation, Spread,
+    UnitLogs,
 };
 use crate::units::Bytes;
-use crate::units::elementary::{exp, ln};
+use crate::units::elementary::ln;
+use crate::units::number::Number;
 
 /// log of tokens per Mtok over seconds per hour
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
@@ -31,118 +31,36 @@ pub const DECODE_ERROR_SD: f64 = 0.13;
 /// The same for prefill.
 pub const PREFILL_ERROR_SD: f64 = 0.21;
 
-/// One draw as it is served.
+/// A draw as it is served, or several, each in a lane of its own.
 #[derive(Debug, Clone, Copy)]
-pub struct Served<'a> {
-    machine: &'a Machine,
-    model: CanonicalModel,
-    engine: Engine<'a>,
-    batch: f64,
-    context_tokens: f64,
+pub struct Served<N = f64> {
+    attention: Attention<N>,
+    engine: Engine<'static, N>,
+    batch: N,
+    context_tokens: N,
+    kv_element_bytes: N,
+    /// Share of the prompt tokens that are found in a cache.
+    cached_share: N,
+    /// S: tokens of a prompt, where they are stated.
+    prompt_tokens: Option<f64>,
 }
 
 static OVERHEADS: LazyLock<Overheads> = LazyLock::new(|| Overheads::from(fitted_attainment()));
 
-impl<'a> Served<'a> {
-    /// The draw on a unit of one chip; [`Self::on_chips`] gives it others.
-    #[must_use]
-    pub fn new(unknowns: &Unknowns<'a>) -> Self {
-        Self::of_model(&unknowns.model(), unknowns)
-    }
-
-    /// The same with the draw's model, which is that of the draw on any other machine.
-    fn of_model(model: &CanonicalModel, unknowns: &Unknowns<'a>) -> Self {
-        let machine = unknowns.machine;
-        let spread = if model.shape.routed_experts > 0.0 {
-            Spread::Experts
-        } else {
-            Spread::Tensor
-        };
-        let accepted = machine.accepted_tokens;
-        let log_optimal = machine.log_compute_to_bandwidth + unknowns.log_sparsity();
-        Self {
-            machine,
-            model: *model,
-            engine: Engine {
-                shape: model.shape,
-                weights: WeightFormats::uniform(machine.weight_bytes),
-                machine: machine.chip,
-                logs: UnitLogs::OF_ONE_CHIP,
-                spread,
-                efficiencies: machine.efficiencies,
-                overheads: &OVERHEADS,
-                overlap: Overlap::AttentionApart,
-                speculation: Speculation {
-                    accepted,
-                    drafted: accepted - 1.0,
-                },
-            },
-            batch: exp(unknowns.log_batch_over_optimal + log_optimal).max(1.0),
-            context_tokens: exp(unknowns.log_mean_decode_context),
-        }
-    }
-
+impl Served {
     /// The same on a unit of this many chips.
     #[must_use]
     pub fn on_chips(&self, chips: f64) -> Self {
         let mut served = *self;
-        let unit = self.machine.chip.with_chips(chips);
+        let unit = self.engine.machine.with_chips(chips);
         served.engine.put_on(unit, UnitLogs::of(&unit));
         served
-    }
-
-    fn kernels(&self) -> AttentionKernels {
-        self.kernels_on(self.engine.machine.chips)
-    }
-
-    fn kernels_on(&self, chips: f64) -> AttentionKernels {
-        let is_cut = self.engine.spread == Spread::Tensor;
-        AttentionKernels {
-            chips: if is_cut { chips } else { 1.0 },
-            fill_selections: true,
-        }
-    }
-
-    fn element_bytes(&self) -> f64 {
-        self.machine.kv_element_bytes
     }
 
     /// Whether weights and the caches of the batch fit beside what an engine leaves free.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.fits_on(self.engine.machine.chips)
-    }
-
-    /// The same on a unit of another number of chips.
-    fn fits_on(&self, chips: f64) -> bool {
-        let elements = self
-            .model
-            .stored(self.context_tokens, self.kernels_on(chips));
-        let memory = self.engine.memory_on(chips, self.per_sequence(elements));
-        memory.missing(self.batch).is_none()
-    }
-
-    fn per_sequence(&self, elements: f64) -> Bytes {
-        Bytes(elements * self.element_bytes() + self.model.state_bytes())
-    }
-
-    /// Whether a unit of this size is built without need: cut matrices stay within a scale-up domain, and no chip is without
-    /// an expert of its own.
-    fn is_built(&self, chips: f64) -> bool {
-        let most = match self.engine.spread {
-            Spread::Tensor => self.machine.chip.domain_chips,
-            Spread::Experts => self.engine.shape.routed_experts,
-        };
-        chips <= most.max(1.0)
-    }
-
-    fn step(&self) -> PassTime {
-        let (elements, macs) = self.model.decode(self.context_tokens, self.kernels());
-        let work = AttentionWork {
-            macs,
-            bytes: elements * self.element_bytes() + 2.0 * self.model.state_bytes(),
-        };
-        self.engine.decode(self.batch, work)
+        self.missing_on(self.engine.machine.chips) <= 0.0
     }
 
     /// Output tokens per second and user at the drawn batch.
@@ -150,29 +68,110 @@ impl<'a> Served<'a> {
     pub fn tokens_per_second(&self) -> f64 {
         self.engine.speculation.accepted / self.step().total.0
     }
+}
 
-    /// log of USD per Mtok for this many tokens in this time at full use, at one USD per hour and chip.
-    fn log_cost(&self, seconds: f64, tokens: f64) -> f64 {
-        let chip_seconds = seconds * self.engine.machine.chips / tokens;
-        ln(chip_seconds) + LOG_MTOK_PER_HOUR
+impl<N: Number> Served<N> {
+    /// A draw for each lane, all of one class of models and one prior, on units of one chip.
+    #[must_use]
+    pub fn of_lanes(draws: &[Unknowns<'_>]) -> Self {
+        let each = |value: fn(&Unknowns<'_>) -> f64| N::of_lanes(|lane| value(&draws[lane]));
+        let first = &draws[0];
+        let model = CanonicalModel::of_lanes(draws);
+        let spread = if model.shape.has_experts {
+            Spread::Experts
+        } else {
+            Spread::Tensor
+        };
+        let accepted = first.machine.accepted_tokens;
+        let log_batch = each(|draw| draw.log_batch_over_optimal + draw.log_optimal_batch());
+        Self {
+            attention: model.attention,
+            engine: Engine {
+                shape: model.shape,
+                weights: WeightFormats::uniform(each(|draw| draw.machine.weight_bytes)),
+                machine: roofline::Machine::of_lanes(|lane| &draws[lane].machine.chip),
+                logs: UnitLogs::of_lanes(|_| &UnitLogs::OF_ONE_CHIP),
+                spread,
+                efficiencies: first.machine.efficiencies,
+                overheads: &OVERHEADS,
+                overlap: Overlap::AttentionApart,
+                speculation: Speculation {
+                    accepted,
+                    drafted: accepted - 1.0,
+                },
+            },
+            batch: log_batch.exp().max(N::splat(1.0)),
+            context_tokens: each(|draw| draw.log_mean_decode_context).exp(),
+            kv_element_bytes: each(|draw| draw.machine.kv_element_bytes),
+            cached_share: each(|draw| draw.running.cached_share),
+            prompt_tokens: first.running.prompt_tokens,
+        }
     }
 
-    /// A prefill pass of prompts of which this share is found in the cache, with their number.
-    fn pass(&self, running: &Running) -> (PassTime, f64, PromptTokens) {
-        let follows = || (PROMPT_OVER_CONTEXT * self.context_tokens).max(1.0);
-        let tokens = running.prompt_tokens.unwrap_or_else(follows);
-        let cached_share = running.cached_share;
-        let prompt = PromptTokens {
-            fresh: tokens * (1.0 - cached_share),
-            cached: tokens * cached_share,
-        };
-        let pass_tokens = Engine::pass_tokens(self.engine.spread, self.engine.machine.chips);
-        let prompts = (pass_tokens / prompt.fresh).max(1.0);
-        let (elements, macs) = self.model.prefill(prompt, self.kernels());
-        let states = if cached_share > 0.0 { 2.0 } else { 1.0 };
+    /// Chips over which a cache is cut by heads. With distributed experts it is distributed evenly.
+    fn cuts(&self, chips: N) -> N {
+        match self.engine.spread {
+            Spread::Tensor => chips,
+            Spread::Experts => N::splat(1.0),
+        }
+    }
+
+    /// The same of its own chips.
+    fn own_cuts(&self) -> N {
+        self.cuts(self.engine.machine.chips)
+    }
+
+    /// Bytes that a unit of so many chips lacks for weights and the caches of the batch; negative where it has room.
+    fn missing_on(&self, chips: N) -> N {
+        let elements = self.attention.stored(self.context_tokens, self.cuts(chips));
+        let memory = self.engine.memory_on(chips, self.per_sequence(elements));
+        memory.missing_bytes(self.batch)
+    }
+
+    fn per_sequence(&self, elements: N) -> Bytes<N> {
+        Bytes(elements * self.kv_element_bytes + self.attention.state_bytes())
+    }
+
+    /// Chips of the largest unit that is built without need: cut matrices stay within a scale-up domain, and no chip is
+    /// without an expert of its own.
+    fn most_chips(&self) -> N {
+        match self.engine.spread {
+            Spread::Tensor => self.engine.machine.domain_chips,
+            Spread::Experts => self.engine.shape.routed_experts,
+        }
+    }
+
+    fn step(&self) -> PassTime<N> {
+        let (elements, macs) = self.attention.decode(self.context_tokens, self.own_cuts());
         let work = AttentionWork {
             macs,
-            bytes: elements * self.element_bytes() + states * self.model.state_bytes(),
+            bytes: elements * self.kv_element_bytes + self.attention.state_bytes() * 2.0,
+        };
+        self.engine.decode(self.batch, work)
+    }
+
+    /// log of USD per Mtok for this many tokens in this time at full use, at one USD per hour and chip.
+    fn log_cost(&self, seconds: N, tokens: N) -> N {
+        let chip_seconds = seconds * self.engine.machine.chips / tokens;
+        chip_seconds.ln() + LOG_MTOK_PER_HOUR
+    }
+
+    /// A prefill pass of prompts of which a share is found in the cache, with their number.
+    fn pass(&self) -> (PassTime<N>, N, PromptTokens<N>) {
+        let (zero, one) = (N::splat(0.0), N::splat(1.0));
+        let follows = || (self.context_tokens * PROMPT_OVER_CONTEXT).max(one);
+        let tokens = self.prompt_tokens.map_or_else(follows, N::splat);
+        let prompt = PromptTokens {
+            fresh: tokens * (one - self.cached_share),
+            cached: tokens * self.cached_share,
+        };
+        let pass_tokens = Engine::pass_tokens(self.engine.spread, self.engine.machine.chips);
+        let prompts = (pass_tokens / prompt.fresh).max(one);
+        let (elements, macs) = self.attention.prefill(prompt, self.own_cuts());
+        let states = zero.if_less(self.cached_share, N::splat(2.0), one);
+        let work = AttentionWork {
+            macs,
+            bytes: elements * self.kv_element_bytes + states * self.attention.state_bytes(),
         };
         (
             self.engine.prefill(prompts, prompt.fresh, work),
@@ -181,57 +180,83 @@ impl<'a> Served<'a> {
         )
     }
 
-    fn log_prefill_cost(&self, running: &Running) -> f64 {
-        let (pass, prompts, prompt) = self.pass(running);
+    fn log_prefill_cost(&self) -> N {
+        let (pass, prompts, prompt) = self.pass();
         self.log_cost(pass.total.0, prompts * prompt.fresh)
     }
 
     /// The same of a token that is found in the cache: what a pass takes longer for it than without it, over the tokens
     /// found.
-    fn log_cached_cost(&self, running: &Running) -> f64 {
-        let (pass, prompts, prompt) = self.pass(running);
+    fn log_cached_cost(&self) -> N {
+        let (pass, prompts, prompt) = self.pass();
+        let cuts = self.own_cuts();
         let (elements, macs) = self
-            .model
-            .prefill(PromptTokens::fresh(prompt.fresh), self.kernels());
+            .attention
+            .prefill(PromptTokens::fresh(prompt.fresh), cuts);
         let work = AttentionWork {
             macs,
-            bytes: elements * self.element_bytes() + self.model.state_bytes(),
+            bytes: elements * self.kv_element_bytes + self.attention.state_bytes(),
         };
         let without = self.engine.prefill(prompts, prompt.fresh, work);
         // The bytes are read once, whatever else the pass waits for.
-        let stored = self.model.stored(prompt.cached, self.kernels()) * self.element_bytes();
+        let stored = self.attention.stored(prompt.cached, cuts) * self.kv_element_bytes;
         let bandwidth =
             self.engine.machine.unit.bandwidth.0 * self.engine.efficiencies.decode_bandwidth;
         let least = prompts * stored / bandwidth;
         let longer = (pass.total.0 - without.total.0).max(least);
         self.log_cost(longer, prompts * prompt.cached)
     }
+
+    /// Puts each lane on the unit of a size that a uniform coordinate chooses among those that are built, or on the next
+    /// larger one that holds it; and says which lanes are held by one.
+    fn put_on_units(&mut self, draws: &[Unknowns<'_>], uniforms: &[f64]) -> N::Each<bool> {
+        let (none, one) = (N::splat(0.0), N::splat(1.0));
+        let needs = self.attention.stored_on_any_chips(self.context_tokens);
+        let needs = needs.map(|elements| {
+            let per_sequence = self.per_sequence(elements);
+            self.engine.memory_needs(self.batch, per_sequence)
+        });
+        let missing_on = |chips: f64| match &needs {
+            Some(needs) => needs.missing_on(chips),
+            None => self.missing_on(N::splat(chips)),
+        };
+        // All machines of a prior have units of the same sizes.
+        let sizes = draws[0].machine.units_with_shares();
+        let most = self.most_chips();
+        let first = N::splat(sizes.clone().next().map_or(0.0, |(_, share)| share));
+        let built = sizes.clone().fold(first, |built, (chips, below)| {
+            most.if_less(N::splat(chips), built, N::splat(below))
+        });
+        let wanted = N::of_lanes(|lane| uniforms[lane]) * built;
+        let held = sizes.rev().fold(none, |held, (chips, below)| {
+            let holds = none.if_less(missing_on(chips), held, N::splat(chips));
+            wanted.if_less(N::splat(below), holds, held)
+        });
+        let chips = none.if_less(held, held, one);
+        let logs = N::each(|lane| draws[lane].machine.logs_of(chips.lane(lane)));
+        self.engine.put_on(
+            self.engine.machine.with_chips(chips),
+            UnitLogs::of_lanes(|lane| logs.as_ref()[lane]),
+        );
+        N::each(|lane| held.lane(lane) > 0.0)
+    }
 }
 
-impl Served<'_> {
-    /// The same on the unit of a size that a uniform coordinate chooses among those that are built, or on the next larger one
-    /// that holds it; none where no size does.
-    fn placed(&mut self, uniform: f64) -> bool {
-        let units = self.machine.units();
-        let built = units.partition_point(|chips| self.is_built(*chips)).max(1);
-        let below = &self.machine.units_below()[..built];
-        let wanted = uniform * below[built - 1];
-        let first = below.partition_point(|share| *share <= wanted);
-        let mut larger = first.min(built - 1)..units.len();
-        let holding = match self.model.stored_on_any_chips(self.context_tokens) {
-            Some(elements) => {
-                let needs = self
-                    .engine
-                    .memory_needs(self.batch, self.per_sequence(elements));
-                larger.find(|unit| needs.are_met_by(units[*unit]))
-            }
-            None => larger.find(|unit| self.fits_on(units[*unit])),
+impl<N: Number> CanonicalModel<N> {
+    /// The model of a draw for each lane, all of one class of models and one prior.
+    fn of_lanes(draws: &[Unknowns<'_>]) -> Self {
+        let each = |value: fn(&Unknowns<'_>) -> f64| N::of_lanes(|lane| value(&draws[lane]));
+        let first = &draws[0];
+        let sizes = Sizes {
+            log_active: each(|draw| draw.log_active_parameters),
+            log_total: each(|draw| draw.log_total_parameters.max(draw.log_active_parameters)),
+            log_kv_read: each(|draw| draw.log_kv_bytes_read),
+            log_kv_stored: each(|draw| draw.log_kv_bytes_stored),
+            is_dense: first.is_dense,
+            attention: first.attention,
         };
-        if let Some(unit) = holding {
-            let chips = self.machine.chip.with_chips(units[unit]);
-            self.engine.put_on(chips, self.machine.unit_logs()[unit]);
-        }
-        holding.is_some()
+        let known = first.machine.known_model;
+        known.map_or_else(|| Self::of(&sizes), |known| known.with(&sizes))
     }
 }
 
@@ -240,60 +265,50 @@ impl Unknowns<'_> {
     /// users who wait would have to wait too long.
     #[must_use]
     pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {
-        self.placed_as(&self.model(), uniform, is_for_users, false)
+        let [placed] = Self::placed_each::<f64>(&[*self], &[uniform], is_for_users, false);
+        placed
     }
 
-    /// The same with the draw's model, which is the same on every machine; and the time of its prompts, if it is wanted.
-    pub(crate) fn placed_as(
-        &self,
-        model: &CanonicalModel,
-        uniform: f64,
+    /// The same of a draw for each lane, all of one class of models and one prior; and the time of their prompts, if it is
+    /// wanted.
+    pub(crate) fn placed_each<N: Number>(
+        draws: &[Self],
+        uniforms: &[f64],
         is_for_users: bool,
         with_prompts: bool,
-    ) -> Option<Running> {
-        let mut served = Served::of_model(model, self);
-        if !served.placed(uniform) {
-            return None;
-        }
+    ) -> N::Each<Option<Running>> {
+        let mut served = Served::<N>::of_lanes(draws);
+        let are_held = served.put_on_units(draws, uniforms);
         let step_s = served.step().total.0;
-        let is_fast = served.engine.speculation.accepted / step_s >= LEAST_TOKENS_PER_SECOND;
-        (is_fast || !is_for_users).then(|| Running {
-            log_chips: served.engine.logs.chips,
-            log_step_seconds: Some(ln(step_s)),
-            log_prefill_cost: with_prompts.then(|| served.log_prefill_cost(&self.running)),
-            ..self.running
+        let log_step_seconds = step_s.ln();
+        let log_prefill_cost = with_prompts.then(|| served.log_prefill_cost());
+        let accepted = served.engine.speculation.accepted;
+        N::each(|lane| {
+            let is_fast = accepted / step_s.lane(lane) >= LEAST_TOKENS_PER_SECOND;
+            let is_possible = are_held.as_ref()[lane] && (is_fast || !is_for_users);
+            is_possible.then(|| Running {
+                chips: served.engine.machine.chips.lane(lane),
+                log_chips: served.engine.logs.chips.lane(lane),
+                log_step_seconds: Some(log_step_seconds.lane(lane)),
+                log_prefill_cost: log_prefill_cost.map(|log| log.lane(lane)),
+                ..draws[lane].running
+            })
         })
-    }
-
-    /// The model of the draw.
-    pub(crate) fn model(&self) -> CanonicalModel {
-        let sizes = Sizes {
-            log_active: self.log_active_parameters,
-            log_total: self.log_total_parameters.max(self.log_active_parameters),
-            log_kv_read: self.log_kv_bytes_read,
-            log_kv_stored: self.log_kv_bytes_stored,
-            is_dense: self.is_dense,
-            attention: self.attention,
-        };
-        let known = self.machine.known_model;
-        known.map_or_else(|| CanonicalModel::of(&sizes), |known| known.with(&sizes))
     }
 
     /// The draw on its unit.
     #[must_use]
-    pub fn served(&self) -> Served<'_> {
-        Served::new(self).on_chips(exp(self.running.log_chips))
+    pub fn served(&self) -> Served {
+        Served::of_lanes(std::slice::from_ref(self)).on_chips(self.running.chips)
     }
 
     /// log of USD per Mtok of output.
     #[must_use]
     pub fn log_output_cost(&self) -> f64 {
-        let machine = self.machine;
         let step = || ln(self.served().step().total.0);
         let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
-        let log_optimal = machine.log_compute_to_bandwidth + self.log_sparsity();
-        let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
-        let log_tokens = log_batch + machine.log_accepted_tokens;
+        let log_batch = (self.log_batch_over_optimal + self.log_optimal_batch()).max(0.0);
+        let log_tokens = log_batch + self.machine.log_accepted_tokens;
         let log_chip_seconds = log_step_seconds + self.running.log_chips - log_tokens;
         self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR) + self.running.log_decode_error
     }
@@ -303,8 +318,7 @@ impl Unknowns<'_> {
     pub fn log_decode_rate(&self) -> f64 {
         let step = || ln(self.served().step().total.0);
         let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
-        let log_optimal = self.machine.log_compute_to_bandwidth + self.log_sparsity();
-        let log_batch = (self.log_batch_over_optimal + log_optimal).max(0.0);
+        let log_batch = (self.log_batch_over_optimal + self.log_optimal_batch()).max(0.0);
         // A pass of speculative decoding multiplies for every token that it drafts.
         let log_tokens = log_batch + self.machine.log_accepted_tokens;
         log_tokens + self.log_active_parameters
@@ -316,7 +330,7 @@ impl Unknowns<'_> {
     /// log of the seconds of one chip that a prompt token takes which is not found in a cache.
     #[must_use]
     pub fn log_prompt_chip_seconds(&self) -> f64 {
-        let of_engine = || self.served().log_prefill_cost(&self.running);
+        let of_engine = || self.served().log_prefill_cost();
         self.running.log_prefill_cost.unwrap_or_else(of_engine) - LOG_MTOK_PER_HOUR
             + self.running.log_prefill_error
     }
@@ -336,12 +350,13 @@ impl Unknowns<'_> {
     /// log of USD per Mtok of input that is found in a cache in the memory of the chips.
     #[must_use]
     pub fn log_cached_input_cost(&self) -> f64 {
-        self.paid(self.served().log_cached_cost(&self.running)) + self.running.log_prefill_error
+        self.paid(self.served().log_cached_cost()) + self.running.log_prefill_error
     }
 
-    /// log of `N_t`/`N_a`, at least 0
-    fn log_sparsity(&self) -> f64 {
-        (self.log_total_parameters - self.log_active_parameters).max(0.0)
+    /// log of B* (E6) of at least as many parameters as are active
+    fn log_optimal_batch(&self) -> f64 {
+        let log_sparsity = (self.log_total_parameters - self.log_active_parameters).max(0.0);
+        self.machine.log_compute_to_bandwidth + log_sparsity
     }
 
     /// At the rent, and with the time that is paid and not used.

@@ -37,7 +37,9 @@ pub struct Unknowns<'a> {
 /// Unit and load of a machine, on which only times and costs depend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Running {
-    /// log of the chips that share one copy
+    /// Chips that share one copy: kept beside their logarithm, since whole numbers do not come back from it.
+    pub chips: f64,
+    /// log of these
     pub log_chips: f64,
     /// log of the time of a decode step by the engine, where it is computed already
     pub log_step_seconds: Option<f64>,
@@ -58,6 +60,7 @@ impl Running {
     #[must_use]
     pub fn typical(machine: &Machine) -> Self {
         Self {
+            chips: machine.chips,
             log_chips: machine.log_chips,
             log_step_seconds: None,
             log_prefill_cost: None,

@@ -5,26 +5,28 @@ use crate::units::Bytes;
 
 /// Bytes per parameter in memory, by component, scales included.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct WeightFormats {
+pub struct WeightFormats<N = f64> {
     /// Routed experts.
-    pub experts: f64,
+    pub experts: N,
     /// Everything else but the input embedding: attention, shared experts, dense layers, the output head.
-    pub others: f64,
+    pub others: N,
     /// The input embedding.
-    pub embedding: f64,
+    pub embedding: N,
 }
 
-impl WeightFormats {
+impl<N: Copy> WeightFormats<N> {
     /// One width for all.
     #[must_use]
-    pub fn uniform(bytes: f64) -> Self {
+    pub fn uniform(bytes: N) -> Self {
         Self {
             experts: bytes,
             others: bytes,
             embedding: bytes,
         }
     }
+}
 
+impl WeightFormats {
     /// All weights of a model, once.
     #[must_use]
     pub fn bytes_of(&self, architecture: &Architecture) -> Bytes {

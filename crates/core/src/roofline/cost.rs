@@ -1,6 +1,7 @@
 //! Cost of a generated token and of a prompt token, in USD.
 
 use super::{Model, OperatingPoint, ServingUnit, step_time};
+use crate::units::number::Number;
 
 /// E5: `c_out`(L) = R·T/B, USD per generated token \[T\].
 #[must_use]
@@ -26,20 +27,20 @@ pub fn cost_per_prompt_token(
 
 /// A prompt, by what must be computed.
 #[derive(Debug, Clone, Copy)]
-pub struct PromptTokens {
+pub struct PromptTokens<N = f64> {
     /// S: tokens that are computed.
-    pub fresh: f64,
+    pub fresh: N,
     /// `P_c`: tokens found in the cache.
-    pub cached: f64,
+    pub cached: N,
 }
 
-impl PromptTokens {
+impl<N: Number> PromptTokens<N> {
     /// A prompt of which nothing is cached.
     #[must_use]
-    pub fn fresh(tokens: f64) -> Self {
+    pub fn fresh(tokens: N) -> Self {
         Self {
             fresh: tokens,
-            cached: 0.0,
+            cached: N::splat(0.0),
         }
     }
 }

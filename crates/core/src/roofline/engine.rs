@@ -6,9 +6,10 @@ use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
 use super::network::{Traffic, UnitLogs, every_copy, merged};
 use super::overheads::Overheads;
 use super::shape::ModelShape;
-use super::{Efficiencies, Load, Overlap, StepTime, WeightReads};
+use super::step::share_touched;
+use super::{Efficiencies, Load, Overlap, StepTime};
 use crate::reference::WeightFormats;
-use crate::units::elementary::ceil;
+use crate::units::number::Number;
 use crate::units::{Bytes, Seconds};
 
 /// Sequential kernels in a dense layer: attention, MLP.
@@ -22,11 +23,11 @@ const PASS_TOKENS: f64 = 16_384.0;
 
 /// Work of attention for one sequence in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AttentionWork {
+pub struct AttentionWork<N = f64> {
     /// Multiply-adds, per token in a decode step, of the whole prompt in prefill.
-    pub macs: f64,
+    pub macs: N,
     /// Cache and linear state that are read and written.
-    pub bytes: f64,
+    pub bytes: N,
 }
 
 /// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
@@ -64,39 +65,46 @@ impl Speculation {
 
 /// The time of a pass, by component.
 #[derive(Debug, Clone, Copy)]
-pub struct PassTime {
+pub struct PassTime<N = f64> {
     /// The rooflines.
-    pub step: StepTime,
+    pub step: StepTime<N>,
     /// Exchanges between chips.
-    pub communication: Seconds,
+    pub communication: Seconds<N>,
     /// Memory traffic in proportion to tokens that is neither weights nor cache.
-    pub token_overhead: Seconds,
+    pub token_overhead: Seconds<N>,
     /// Latency between kernels.
-    pub stage_overhead: Seconds,
+    pub stage_overhead: Seconds<N>,
     /// The whole pass.
-    pub total: Seconds,
+    pub total: Seconds<N>,
 }
 
 /// Memory of a serving unit, and its use.
 #[derive(Debug, Clone, Copy)]
-pub struct MemoryUse {
+pub struct MemoryUse<N = f64> {
     /// C: HBM capacity.
-    pub capacity: Bytes,
+    pub capacity: Bytes<N>,
     /// Memory that an engine leaves free, and that of a pass's hidden states.
-    pub reserved: Bytes,
+    pub reserved: Bytes<N>,
     /// Weights; with distributed experts, the other weights are on every chip.
-    pub weights: Bytes,
+    pub weights: Bytes<N>,
     /// Cache and linear state of one sequence, with all copies.
-    pub per_sequence: Bytes,
+    pub per_sequence: Bytes<N>,
 }
 
-impl MemoryUse {
+impl<N: Number> MemoryUse<N> {
     /// Room for weights and caches.
     #[must_use]
-    pub fn usable(&self) -> Bytes {
+    pub fn usable(&self) -> Bytes<N> {
         Bytes(self.capacity.0 - self.reserved.0)
     }
 
+    /// Memory that a batch needs beyond it; negative where there is room.
+    pub(crate) fn missing_bytes(&self, batch: N) -> N {
+        self.weights.0 + batch * self.per_sequence.0 - self.usable().0
+    }
+}
+
+impl MemoryUse {
     /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
     /// nothing, so that any batch fits.
     #[must_use]
@@ -109,51 +117,47 @@ impl MemoryUse {
     /// Missing memory of a batch, in bytes; None if it fits.
     #[must_use]
     pub fn missing(&self, batch: f64) -> Option<Bytes> {
-        let missing = self.weights.0 + batch * self.per_sequence.0 - self.usable().0;
+        let missing = self.missing_bytes(batch);
         (missing > 0.0).then_some(Bytes(missing))
     }
 }
 
 /// Bytes that a model and the caches of a batch need, by the number of chips.
 #[derive(Debug, Clone, Copy)]
-pub struct MemoryNeeds {
-    experts: f64,
-    /// Routed experts that are distributed over the chips; 0 where they are not.
-    routed_experts: f64,
+pub struct MemoryNeeds<N = f64> {
+    experts: N,
+    /// Routed experts that are distributed over the chips; none where they are not.
+    routed_experts: Option<N>,
     /// All other weights.
-    others: f64,
+    others: N,
     /// Copies of these for each chip; 0 where all chips have one together.
     copies_per_chip: f64,
-    caches: f64,
-    usable_per_chip: f64,
+    caches: N,
+    usable_per_chip: N,
 }
 
-impl MemoryNeeds {
-    /// Whether a unit of so many chips holds it.
-    #[must_use]
-    pub fn are_met_by(&self, chips: f64) -> bool {
-        let places_over_experts = if self.routed_experts > 0.0 {
-            ceil(self.routed_experts / chips) * chips / self.routed_experts
-        } else {
-            1.0
-        };
+impl<N: Number> MemoryNeeds<N> {
+    /// Bytes that a unit of so many chips lacks; negative where it has room.
+    pub(crate) fn missing_on(&self, chips: f64) -> N {
+        let experts = self.routed_experts.map_or(self.experts, |routed| {
+            self.experts * ((routed / chips).ceil() * chips / routed)
+        });
         let copies = (self.copies_per_chip * chips).max(1.0);
-        let weights = self.experts * places_over_experts + self.others * copies;
-        weights + self.caches <= self.usable_per_chip * chips
+        experts + self.others * copies + self.caches - self.usable_per_chip * chips
     }
 }
 
 /// A model on a machine, with its operating settings.
 #[derive(Debug, Clone, Copy)]
-pub struct Engine<'a> {
+pub struct Engine<'a, N = f64> {
     /// The model.
-    pub shape: ModelShape,
+    pub shape: ModelShape<N>,
     /// w: bytes per parameter, by component.
-    pub weights: WeightFormats,
+    pub weights: WeightFormats<N>,
     /// The chips.
-    pub machine: Machine,
+    pub machine: Machine<N>,
     /// Logarithms of these.
-    pub logs: UnitLogs,
+    pub logs: UnitLogs<N>,
     /// Distribution of the model over the chips.
     pub spread: Spread,
     /// Shares of peak.
@@ -173,9 +177,9 @@ enum Phase {
     Prefill,
 }
 
-impl Engine<'_> {
+impl<N: Number> Engine<'_, N> {
     /// Replaces the chips, and with them their logarithms.
-    pub fn put_on(&mut self, machine: Machine, logs: UnitLogs) {
+    pub fn put_on(&mut self, machine: Machine<N>, logs: UnitLogs<N>) {
         self.machine = machine;
         self.logs = logs;
     }
@@ -184,7 +188,7 @@ impl Engine<'_> {
     ///
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
-    pub fn decode(&self, batch: f64, attention: AttentionWork) -> PassTime {
+    pub fn decode(&self, batch: N, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = batch * self.speculation.computed();
         let load = Load {
             weight_macs: self.weight_macs(tokens, tokens),
@@ -198,7 +202,7 @@ impl Engine<'_> {
     /// A prefill pass of this many prompts of this many tokens to compute. Exchanges of distributed experts are hidden,
     /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
     #[must_use]
-    pub fn prefill(&self, prompts: f64, fresh_tokens: f64, attention: AttentionWork) -> PassTime {
+    pub fn prefill(&self, prompts: N, fresh_tokens: N, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = prompts * fresh_tokens;
         let load = Load {
             weight_macs: self.weight_macs(tokens, prompts),
@@ -211,18 +215,18 @@ impl Engine<'_> {
 
     /// Memory use with this many bytes of cache and state per sequence.
     #[must_use]
-    pub fn memory(&self, per_sequence: Bytes) -> MemoryUse {
+    pub fn memory(&self, per_sequence: Bytes<N>) -> MemoryUse<N> {
         self.memory_on(self.machine.chips, per_sequence)
     }
 
     /// The same on a unit of another number of these chips.
     #[must_use]
-    pub fn memory_on(&self, chips: f64, per_sequence: Bytes) -> MemoryUse {
+    pub fn memory_on(&self, chips: N, per_sequence: Bytes<N>) -> MemoryUse<N> {
         let experts =
             self.weights.experts * self.shape.expert_parameters * self.places_over_experts(chips);
         let others = self.shape.others_bytes(self.weights) * self.copies(chips);
         let capacity = self.machine.unit.capacity * (chips / self.machine.chips);
-        let headroom = self.overheads.memory_headroom * capacity.0;
+        let headroom = capacity.0 * self.overheads.memory_headroom;
         let of_chip = Bytes(capacity.0 / chips);
         let hidden = self.shape.hidden_dimension;
         let activations = self.overheads.activation_bytes(hidden, of_chip).0 * chips;
@@ -236,16 +240,11 @@ impl Engine<'_> {
 
     /// Memory for weights and the caches of a batch on any number of these chips.
     #[must_use]
-    pub fn memory_needs(&self, batch: f64, per_sequence: Bytes) -> MemoryNeeds {
-        let chip = self.memory_on(1.0, per_sequence);
-        let is_spread = self.spread == Spread::Experts && self.shape.has_experts();
+    pub fn memory_needs(&self, batch: N, per_sequence: Bytes<N>) -> MemoryNeeds<N> {
+        let chip = self.memory_on(N::splat(1.0), per_sequence);
         MemoryNeeds {
             experts: self.weights.experts * self.shape.expert_parameters,
-            routed_experts: if is_spread && self.overheads.counts_kernels {
-                self.shape.routed_experts
-            } else {
-                0.0
-            },
+            routed_experts: self.has_places().then_some(self.shape.routed_experts),
             others: self.shape.others_bytes(self.weights),
             copies_per_chip: if self.spread == Spread::Experts {
                 1.0
@@ -257,7 +256,7 @@ impl Engine<'_> {
         }
     }
 
-    fn pass(&self, phase: Phase, load: &Load, tokens: f64) -> PassTime {
+    fn pass(&self, phase: Phase, load: &Load<N>, tokens: N) -> PassTime<N> {
         let efficiency = match phase {
             Phase::Decode => self.efficiencies.decode(),
             Phase::Prefill => self.efficiencies.prefill(),
@@ -268,15 +267,15 @@ impl Engine<'_> {
             * HIDDEN_BYTES_PER_ELEMENT
             * self.vectors_per_token();
         let token_overhead =
-            Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
-        let stage_overhead = self.overheads.per_stage * self.stages();
+            Bytes(token_bytes) / self.machine.unit.bandwidth / N::splat(efficiency.bandwidth);
+        let stage_overhead = Seconds(self.stages() * self.overheads.per_stage.0);
         let communication = self.communication(phase, tokens);
         let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
         let total = match phase {
             _ if self.spread == Spread::Tensor => on_chip + communication.0,
             Phase::Decode => {
                 let hidden = on_chip.min(communication.0);
-                on_chip.max(communication.0) + self.overheads.exposed_exchange * hidden
+                on_chip.max(communication.0) + hidden * self.overheads.exposed_exchange
             }
             Phase::Prefill => on_chip.max(communication.0),
         };
@@ -289,9 +288,9 @@ impl Engine<'_> {
         }
     }
 
-    fn communication(&self, phase: Phase, tokens: f64) -> Seconds {
+    fn communication(&self, phase: Phase, tokens: N) -> Seconds<N> {
         let Some(reached) = self.overheads.network else {
-            return Seconds(0.0);
+            return Seconds(N::splat(0.0));
         };
         let (shape, machine) = (&self.shape, &self.machine);
         let to_experts = |copies| Traffic::all_to_all(shape, machine, tokens, copies);
@@ -304,35 +303,33 @@ impl Engine<'_> {
                 to_experts(merged(shape.active_experts, machine, &self.logs))
             }
         };
-        Seconds((traffic.time(&self.machine) / reached).0 + self.exchange_latency().0)
+        Seconds(traffic.time(&self.machine).0 / reached + self.exchange_latency().0)
     }
 
     /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
-    fn exchange_latency(&self) -> Seconds {
-        if self.spread == Spread::Experts || self.machine.chips <= 1.0 {
-            return Seconds(0.0);
+    fn exchange_latency(&self) -> Seconds<N> {
+        let (none, one) = (N::splat(0.0), N::splat(1.0));
+        if self.spread == Spread::Experts {
+            return Seconds(none);
         }
-        let crosses = self.machine.domains() > 1.0;
-        let hop = if crosses {
-            self.overheads.per_hop.0
-        } else {
-            0.0
-        };
-        let layers = self.shape.layers;
-        Seconds(2.0 * layers * (self.overheads.per_exchange.0 + hop))
+        let where_several =
+            |parts: N, seconds: Seconds| one.if_less(parts, N::splat(seconds.0), none);
+        let exchange = where_several(self.machine.chips, self.overheads.per_exchange);
+        let hop = where_several(self.machine.domains(), self.overheads.per_hop);
+        Seconds(self.shape.layers * 2.0 * (exchange + hop))
     }
 
     /// Hidden vectors of a token that pass through memory, over all layers: those of every layer, and those of every copy
     /// that goes to an expert.
-    fn vectors_per_token(&self) -> f64 {
+    fn vectors_per_token(&self) -> N {
         let copies = self.shape.active_experts * self.shape.expert_layers;
-        self.overheads.vectors_per_token_and_layer * self.shape.layers
-            + self.overheads.vectors_per_expert_copy * copies
+        self.shape.layers * self.overheads.vectors_per_token_and_layer
+            + copies * self.overheads.vectors_per_expert_copy
     }
 
     /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
     /// next token is wanted for pass the output head.
-    fn weight_macs(&self, tokens: f64, headed: f64) -> f64 {
+    fn weight_macs(&self, tokens: N, headed: N) -> N {
         let experts = self.shape.active_expert_parameters;
         let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
         let with_others = if self.overheads.counts_kernels {
@@ -347,68 +344,67 @@ impl Engine<'_> {
 
     /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
     /// with a spread of √n, and the largest of G such numbers is about √(2·ln G) spreads above the mean \[D\].
-    fn imbalance(&self, tokens: f64) -> f64 {
+    fn imbalance(&self, tokens: N) -> N {
         let chips = self.machine.chips;
+        let one = N::splat(1.0);
         let Some(popularity) = self.overheads.expert_imbalance else {
-            return 1.0;
+            return one;
         };
-        if !self.shape.has_experts() || self.spread == Spread::Tensor || chips <= 1.0 {
-            return 1.0;
+        if !self.shape.has_experts || self.spread == Spread::Tensor {
+            return one;
         }
         let copies_per_chip = tokens * self.shape.active_experts / chips;
-        let by_chance = 1.0 + (2.0 * self.logs.chips / copies_per_chip).sqrt();
-        (popularity * by_chance).min(chips)
+        let by_chance = (self.logs.chips * 2.0 / copies_per_chip).sqrt() + 1.0;
+        one.if_less(chips, (by_chance * popularity).min(chips), one)
     }
 
-    fn stages(&self) -> f64 {
+    fn stages(&self) -> N {
         let with_experts = self.shape.expert_layers;
-        let dense = (self.shape.layers - with_experts).max(0.0);
-        STAGES_PER_DENSE_LAYER * dense + STAGES_PER_EXPERT_LAYER * with_experts
+        let dense = (self.shape.layers - with_experts).max(N::splat(0.0));
+        dense * STAGES_PER_DENSE_LAYER + with_experts * STAGES_PER_EXPERT_LAYER
     }
 
     /// Copies of the non-expert weights.
-    fn copies(&self, chips: f64) -> f64 {
+    fn copies(&self, chips: N) -> N {
         match self.spread {
-            Spread::Tensor => 1.0,
+            Spread::Tensor => N::splat(1.0),
             Spread::Experts => chips,
         }
     }
 
     /// w·`N_read`, over all chips.
-    fn weights_read(&self, tokens: f64) -> Bytes {
-        let chips = self.machine.chips;
-        let always = self.shape.always_read_parameters * self.copies(chips);
-        if !self.shape.has_experts() {
-            return Bytes(self.weights.others * always);
+    fn weights_read(&self, tokens: N) -> Bytes<N> {
+        let (shape, chips) = (&self.shape, self.machine.chips);
+        let always = self.weights.others * (shape.always_read_parameters * self.copies(chips));
+        if !shape.has_experts {
+            return Bytes(always);
         }
-        let touched = WeightReads::Experts {
-            always_read_parameters: 0.0,
-            expert_parameters: self.shape.expert_parameters,
-            experts_over_active: self.shape.routed_over_active(),
-        };
-        let experts = touched.parameters(tokens, 0.0) * self.places_over_experts(chips);
-        Bytes(self.weights.others * always + self.weights.experts * experts)
+        let touched = share_touched(shape.routed_experts / shape.active_experts, tokens);
+        let experts = touched * shape.expert_parameters * self.places_over_experts(chips);
+        Bytes(always + self.weights.experts * experts)
+    }
+
+    /// Whether every chip has places for experts.
+    fn has_places(&self) -> bool {
+        self.shape.has_experts && self.spread == Spread::Experts && self.overheads.counts_kernels
     }
 
     /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
     /// DeepSeek on 144 chips do.
-    fn places_over_experts(&self, chips: f64) -> f64 {
-        if !self.shape.has_experts()
-            || self.spread == Spread::Tensor
-            || !self.overheads.counts_kernels
-        {
-            return 1.0;
+    fn places_over_experts(&self, chips: N) -> N {
+        if !self.has_places() {
+            return N::splat(1.0);
         }
         let routed = self.shape.routed_experts;
-        ceil(routed / chips) * chips / routed
+        (routed / chips).ceil() * chips / routed
     }
 
     /// Prompt tokens of a pass whose size is not stated.
     #[must_use]
-    pub fn pass_tokens(spread: Spread, chips: f64) -> f64 {
+    pub fn pass_tokens(spread: Spread, chips: N) -> N {
         match spread {
-            Spread::Experts => PASS_TOKENS * chips,
-            Spread::Tensor => PASS_TOKENS,
+            Spread::Experts => chips * PASS_TOKENS,
+            Spread::Tensor => N::splat(PASS_TOKENS),
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::ServingUnit;
 use crate::reference::Accelerator;
 use crate::reference::architecture::Architecture;
-use crate::units::elementary::ceil;
-use crate::units::{BytesPerSecond, MacPerSecond, UsdPerHour};
+use crate::units::number::Number;
+use crate::units::{Bytes, BytesPerSecond, MacPerSecond, UsdPerHour};
 
 /// Bytes per element of hidden states between layers: bf16 for any format of the weights.
 pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
@@ -36,21 +36,21 @@ impl MultiplyRates {
 
 /// The chips that serve one copy of a model, with the links between them.
 #[derive(Debug, Clone, Copy)]
-pub struct Machine {
+pub struct Machine<N = f64> {
     /// All chips together.
-    pub unit: ServingUnit,
+    pub unit: ServingUnit<N>,
     /// G
-    pub chips: f64,
+    pub chips: N,
     /// Chips on one scale-up interconnect.
-    pub domain_chips: f64,
+    pub domain_chips: N,
     /// Scale-up bandwidth per chip, one direction.
-    pub scale_up: Option<BytesPerSecond>,
+    pub scale_up: Option<BytesPerSecond<N>>,
     /// Scale-out bandwidth per chip, one direction.
-    pub scale_out: Option<BytesPerSecond>,
+    pub scale_out: Option<BytesPerSecond<N>>,
     /// Rate of multiplies with experts over M.
-    pub expert_rate: f64,
+    pub expert_rate: N,
     /// Rate of multiplies with all other weights over M.
-    pub other_rate: f64,
+    pub other_rate: N,
 }
 
 /// Widths that determine the number format of multiplications.
@@ -100,10 +100,40 @@ impl Machine {
             ..*self
         }
     }
+}
+
+impl<N: Number> Machine<N> {
+    /// A machine in each lane.
+    #[must_use]
+    pub(crate) fn of_lanes<'m>(machine: impl Fn(usize) -> &'m Machine) -> Self {
+        let each = |value: fn(&Machine) -> f64| N::of_lanes(|lane| value(machine(lane)));
+        // An unknown bandwidth takes no time.
+        let link = |bandwidth: fn(&Machine) -> Option<BytesPerSecond>| {
+            let known = |lane| bandwidth(machine(lane)).map_or(f64::INFINITY, |known| known.0);
+            Some(BytesPerSecond(N::of_lanes(known)))
+        };
+        Self {
+            unit: ServingUnit {
+                multiply_rate: MacPerSecond(each(|machine| machine.unit.multiply_rate.0)),
+                attention_multiply_rate: MacPerSecond(each(|machine| {
+                    machine.unit.attention_multiply_rate.0
+                })),
+                bandwidth: BytesPerSecond(each(|machine| machine.unit.bandwidth.0)),
+                capacity: Bytes(each(|machine| machine.unit.capacity.0)),
+                rental_usd_per_second: each(|machine| machine.unit.rental_usd_per_second),
+            },
+            chips: each(|machine| machine.chips),
+            domain_chips: each(|machine| machine.domain_chips),
+            scale_up: link(|machine| machine.scale_up),
+            scale_out: link(|machine| machine.scale_out),
+            expert_rate: each(|machine| machine.expert_rate),
+            other_rate: each(|machine| machine.other_rate),
+        }
+    }
 
     /// The unit with another number of chips.
     #[must_use]
-    pub fn with_chips(&self, chips: f64) -> Self {
+    pub fn with_chips(&self, chips: N) -> Self {
         let factor = chips / self.chips;
         let unit = &self.unit;
         Self {
@@ -121,7 +151,7 @@ impl Machine {
 
     /// Q: scale-up domains that the chips fill.
     #[must_use]
-    pub fn domains(&self) -> f64 {
-        ceil(self.chips / self.domain_chips).max(1.0)
+    pub fn domains(&self) -> N {
+        (self.chips / self.domain_chips).ceil().max(N::splat(1.0))
     }
 }

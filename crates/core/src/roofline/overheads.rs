@@ -2,6 +2,7 @@
 
 use super::machine::HIDDEN_BYTES_PER_ELEMENT;
 use crate::reference::Attainment;
+use crate::units::number::Number;
 use crate::units::{Bytes, Seconds};
 
 /// Hidden vectors that a copy of a token on its way through an expert passes through memory: sent and received in 8 bits,
@@ -81,10 +82,14 @@ impl Overheads {
 
     /// Memory of a chip of this capacity for the hidden states of a pass.
     #[must_use]
-    pub(super) fn activation_bytes(&self, hidden_dimension: f64, capacity: Bytes) -> Bytes {
+    pub(super) fn activation_bytes<N: Number>(
+        &self,
+        hidden_dimension: N,
+        capacity: Bytes<N>,
+    ) -> Bytes<N> {
         let vector = hidden_dimension * HIDDEN_BYTES_PER_ELEMENT;
-        let of_pass = self.activation_vectors * TOKENS_SET_ASIDE * vector;
-        Bytes(of_pass.min(MOST_SET_ASIDE * capacity.0))
+        let of_pass = vector * (self.activation_vectors * TOKENS_SET_ASIDE);
+        Bytes(of_pass.min(capacity.0 * MOST_SET_ASIDE))
     }
 }
 

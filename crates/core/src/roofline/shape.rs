@@ -2,32 +2,35 @@
 
 use crate::reference::WeightFormats;
 use crate::reference::architecture::{Architecture, Experts};
+use crate::units::number::Number;
 
 /// Sizes of a model that its times follow from, attention apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ModelShape {
+pub struct ModelShape<N = f64> {
     /// `N_t`
-    pub total_parameters: f64,
+    pub total_parameters: N,
     /// `N_a`
-    pub active_parameters: f64,
+    pub active_parameters: N,
     /// The input embedding, which is looked up.
-    pub input_embedding_parameters: f64,
+    pub input_embedding_parameters: N,
     /// `N_attn`: parameters that every token reads, without the input embedding.
-    pub always_read_parameters: f64,
+    pub always_read_parameters: N,
     /// `N_exp`: parameters of the routed experts; 0 in a dense model.
-    pub expert_parameters: f64,
+    pub expert_parameters: N,
     /// Of these, those that a token is multiplied with.
-    pub active_expert_parameters: f64,
+    pub active_expert_parameters: N,
+    /// Whether it has routed experts.
+    pub has_experts: bool,
     /// Layers.
-    pub layers: f64,
+    pub layers: N,
     /// Layers with routed experts.
-    pub expert_layers: f64,
+    pub expert_layers: N,
     /// `d_model`
-    pub hidden_dimension: f64,
+    pub hidden_dimension: N,
     /// Routed experts per layer; 0 in a dense model.
-    pub routed_experts: f64,
+    pub routed_experts: N,
     /// Routed experts per token and layer.
-    pub active_experts: f64,
+    pub active_experts: N,
 }
 
 impl From<&Architecture> for ModelShape {
@@ -43,6 +46,7 @@ impl From<&Architecture> for ModelShape {
             always_read_parameters: architecture.always_read(),
             expert_parameters: architecture.expert_parameters(),
             active_expert_parameters: architecture.active_expert_parameters(),
+            has_experts: architecture.experts.is_some(),
             layers: f64::from(architecture.layers),
             expert_layers: f64::from(architecture.expert_layers()),
             hidden_dimension: f64::from(architecture.hidden_dimension),
@@ -52,28 +56,33 @@ impl From<&Architecture> for ModelShape {
     }
 }
 
-impl ModelShape {
-    pub(super) fn has_experts(&self) -> bool {
-        self.routed_experts > 0.0
-    }
-
-    /// s: routed experts per layer over active ones; 1 in a dense model.
-    pub(super) fn routed_over_active(&self) -> f64 {
-        if self.has_experts() {
-            self.routed_experts / self.active_experts
-        } else {
-            1.0
+impl<N: Number> ModelShape<N> {
+    /// The same in every lane.
+    pub(crate) fn splat(shape: &ModelShape) -> Self {
+        Self {
+            total_parameters: N::splat(shape.total_parameters),
+            active_parameters: N::splat(shape.active_parameters),
+            input_embedding_parameters: N::splat(shape.input_embedding_parameters),
+            always_read_parameters: N::splat(shape.always_read_parameters),
+            expert_parameters: N::splat(shape.expert_parameters),
+            active_expert_parameters: N::splat(shape.active_expert_parameters),
+            has_experts: shape.has_experts,
+            layers: N::splat(shape.layers),
+            expert_layers: N::splat(shape.expert_layers),
+            hidden_dimension: N::splat(shape.hidden_dimension),
+            routed_experts: N::splat(shape.routed_experts),
+            active_experts: N::splat(shape.active_experts),
         }
     }
 
     /// Parameters of the output head: as many as those of an input embedding of its own.
-    pub(super) fn output_head_parameters(&self) -> f64 {
+    pub(super) fn output_head_parameters(&self) -> N {
         self.input_embedding_parameters
             .min(self.always_read_parameters)
     }
 
     /// Bytes of all weights but the experts'.
-    pub(super) fn others_bytes(&self, formats: WeightFormats) -> f64 {
+    pub(super) fn others_bytes(&self, formats: WeightFormats<N>) -> N {
         let embedding = self.input_embedding_parameters;
         let others = self.total_parameters - self.expert_parameters - embedding;
         formats.others * others + formats.embedding * embedding

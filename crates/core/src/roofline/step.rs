@@ -1,21 +1,21 @@
 //! Time of a decode step at the roofline: the longer of memory and arithmetic, in seconds.
 
-use crate::units::elementary::power;
+use crate::units::number::Number;
 use crate::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
 /// The chips that serve one copy of a model together.
 #[derive(Debug, Clone, Copy)]
-pub struct ServingUnit {
+pub struct ServingUnit<N = f64> {
     /// M: peak multiply-adds in the format the weights are multiplied in.
-    pub multiply_rate: MacPerSecond,
+    pub multiply_rate: MacPerSecond<N>,
     /// `M_att`: the same in attention's format.
-    pub attention_multiply_rate: MacPerSecond,
+    pub attention_multiply_rate: MacPerSecond<N>,
     /// W: HBM bandwidth.
-    pub bandwidth: BytesPerSecond,
+    pub bandwidth: BytesPerSecond<N>,
     /// C: HBM capacity.
-    pub capacity: Bytes,
+    pub capacity: Bytes<N>,
     /// R: rental of the whole unit.
-    pub rental_usd_per_second: f64,
+    pub rental_usd_per_second: N,
 }
 
 impl ServingUnit {
@@ -123,17 +123,17 @@ pub struct OperatingPoint {
 
 /// The time of a decode step, by component.
 #[derive(Debug, Clone, Copy)]
-pub struct StepTime {
+pub struct StepTime<N = f64> {
     /// Multiplying with weights.
-    pub weight_compute: Seconds,
+    pub weight_compute: Seconds<N>,
     /// Multiplying in attention.
-    pub attention_compute: Seconds,
+    pub attention_compute: Seconds<N>,
     /// Reading weights.
-    pub weight_memory: Seconds,
+    pub weight_memory: Seconds<N>,
     /// Reading the KV cache and linear state.
-    pub kv_memory: Seconds,
+    pub kv_memory: Seconds<N>,
     /// The whole step.
-    pub total: Seconds,
+    pub total: Seconds<N>,
 }
 
 impl StepTime {
@@ -171,11 +171,18 @@ impl WeightReads {
                 expert_parameters,
                 experts_over_active,
             } => {
-                let share_touched = 1.0 - power(1.0 - 1.0 / experts_over_active, batch);
+                let share_touched = share_touched(*experts_over_active, batch);
                 always_read_parameters + share_touched * expert_parameters
             }
         }
     }
+}
+
+/// 1 − (1 − 1/s)^B: share of the experts that a batch touches, of s times as many as are active \[E25\].
+#[must_use]
+pub(super) fn share_touched<N: Number>(experts_over_active: N, batch: N) -> N {
+    let one = N::splat(1.0);
+    one - (one - one / experts_over_active).power(batch)
 }
 
 impl Model {
@@ -188,15 +195,15 @@ impl Model {
 
 /// Work of a step on the whole serving unit.
 #[derive(Debug, Clone, Copy)]
-pub struct Load {
+pub struct Load<N = f64> {
     /// Multiply-adds with weights.
-    pub weight_macs: f64,
+    pub weight_macs: N,
     /// Multiply-adds in attention.
-    pub attention_macs: f64,
+    pub attention_macs: N,
     /// Weights read.
-    pub weight_bytes: Bytes,
+    pub weight_bytes: Bytes<N>,
     /// KV cache and linear state, read and written.
-    pub kv_bytes: Bytes,
+    pub kv_bytes: Bytes<N>,
 }
 
 /// Shares of peak reached in one phase.
@@ -208,19 +215,19 @@ pub struct PhaseEfficiency {
     pub bandwidth: f64,
 }
 
-impl Load {
+impl<N: Number> Load<N> {
     /// E1, E1', E2, E3: the time this takes on a unit.
     #[must_use]
     pub fn time(
         &self,
-        unit: &ServingUnit,
+        unit: &ServingUnit<N>,
         efficiency: PhaseEfficiency,
         overlap: Overlap,
-    ) -> StepTime {
-        let bandwidth = efficiency.bandwidth * unit.bandwidth.0;
-        let weight_compute_s = self.weight_macs / (efficiency.compute * unit.multiply_rate.0);
+    ) -> StepTime<N> {
+        let bandwidth = unit.bandwidth.0 * efficiency.bandwidth;
+        let weight_compute_s = self.weight_macs / (unit.multiply_rate.0 * efficiency.compute);
         let attention_compute_s =
-            self.attention_macs / (efficiency.compute * unit.attention_multiply_rate.0);
+            self.attention_macs / (unit.attention_multiply_rate.0 * efficiency.compute);
         let weight_memory_s = self.weight_bytes.0 / bandwidth;
         let kv_memory_s = self.kv_bytes.0 / bandwidth;
         let total_s = match overlap {

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::gaussian::UNKNOWNS;
+use super::sobol::Point;
 use super::summary::Summary;
 use crate::estimate::quantities::JointQuantity;
 use crate::model::unknowns::Running;
@@ -18,6 +19,16 @@ pub(super) struct Draw {
     pub(super) running: Running,
     /// Whether there are such models, and a unit of its machine holds it and is fast enough.
     pub(super) is_possible: bool,
+}
+
+/// A draw as it is proposed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proposed<'p> {
+    /// All coordinates.
+    pub(super) values: [f64; UNKNOWNS],
+    pub(super) point: &'p Point,
+    /// log ratio of prior to proposal density
+    pub(super) log_prior_over_proposal: f64,
 }
 
 /// Draws and summaries of a prior that answers share, once they are wanted.

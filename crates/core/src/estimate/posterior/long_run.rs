@@ -7,7 +7,8 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::draw::Draw;
+use super::draw::Proposed;
+use super::placing::Placer;
 use super::sobol::Point;
 use super::weights::effective_sample_size;
 use super::{EFFECTIVE_DRAWS, Prior, sample, summarize};
@@ -83,11 +84,16 @@ fn long_run(
     let mut random = Xoshiro256PlusPlus::seed_from_u64(20_261_125);
     let (mut logs, mut weights) = (Vec::new(), Vec::new());
     for (index, class) in prior.classes.iter().enumerate() {
+        let mut placer = Placer::new(prior, index, true);
         for number in 0..PER_CLASS {
             let point = random_point(&mut random);
             let (log_share, gaussian) = &class.mixture[number % class.mixture.len()];
-            let values = class.values(&gaussian.draw(&point.normal, 1.0));
-            let draw = Draw::new(prior, index, values, &point, true);
+            let proposed = Proposed {
+                values: class.values(&gaussian.draw(&point.normal, 1.0)),
+                point: &point,
+                log_prior_over_proposal: 0.0,
+            };
+            let draw = placer.place(&[proposed])[0];
             if !draw.is_possible {
                 continue;
             }

@@ -6,7 +6,6 @@ use super::draw::Drawn;
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::sobol::Point;
 use crate::model::assumptions::{Assumptions, SizeClass};
-use crate::model::canonical::CanonicalModel;
 use crate::model::kv_reading::{KvReading, SlopeSource};
 use crate::model::likelihood::student_t_scale_mixture;
 use crate::model::machine::{Machine, machines, machines_sold};
@@ -219,26 +218,23 @@ impl Prior {
         }
     }
 
+    /// log R of a machine, by its index.
+    pub(super) fn log_rental(&self, machine: usize, point: &Point) -> f64 {
+        let of_machine = &self.machines[machine];
+        of_machine.log_rental + of_machine.rental_sd * point.rental
+    }
+
+    /// Whether output must be fast enough for a user who waits.
+    pub(super) fn is_for_users(&self) -> bool {
+        self.is_for_users
+    }
+
     /// The part of a uniform coordinate that the choice of the machine leaves.
-    fn rest_of(&self, machine: usize, uniform: f64) -> f64 {
+    pub(super) fn rest_of(&self, machine: usize, uniform: f64) -> f64 {
         let below = machine
             .checked_sub(1)
             .map_or(0.0, |before| self.machines_below[before]);
-        ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0)
-    }
-
-    /// Unit and load of a draw of this model on one of the units that hold it; none where no unit holds it, or it is too
-    /// slow.
-    pub(super) fn placed(
-        &self,
-        unknowns: &Unknowns<'_>,
-        model: &CanonicalModel,
-        machine: usize,
-        uniform: f64,
-        with_prompts: bool,
-    ) -> Option<Running> {
-        let rest = self.rest_of(machine, uniform);
-        unknowns.placed_as(model, rest, self.is_for_users, with_prompts)
+        ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0 - f64::EPSILON)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::draw::Draw;
+use super::draw::{Draw, Proposed};
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
+use super::placing::{BLOCK, Placer};
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{Point, points};
 use super::weights::{count_f64, effective_sample_size, log_sum, normalize, share_of, softmax};
@@ -92,13 +93,13 @@ impl Proposal {
         self.defensive_share = share + (1.0 - share) * self.defensive_share;
     }
 
-    /// Calls back with each draw: its coordinates, its point, and the log ratio of prior to proposal density.
+    /// Calls back with blocks of draws.
     pub(super) fn draw<'p>(
         &self,
         count: usize,
         points: &mut impl Iterator<Item = &'p Point>,
         class: &ClassPrior,
-        mut take: impl FnMut([f64; UNKNOWNS], &Point, f64),
+        mut take: impl FnMut(&[Proposed<'p>]),
     ) {
         let of_fits = self.fits.iter().map(|(share, gaussian)| {
             let share = (1.0 - self.defensive_share) * share;
@@ -108,6 +109,7 @@ impl Proposal {
             let share = self.defensive_share * log_share.exp();
             (share, gaussian)
         });
+        let mut block = Vec::with_capacity(BLOCK);
         let mut left = count;
         let mut components = of_fits.chain(of_prior).peekable();
         while let Some((share, gaussian)) = components.next() {
@@ -120,13 +122,18 @@ impl Proposal {
             left -= own;
             for point in points.take(own) {
                 let coordinates = gaussian.draw(&point.normal, 1.0);
-                take(
-                    coordinates,
+                block.push(Proposed {
+                    values: class.values(&coordinates),
                     point,
-                    self.log_prior_over_own(&coordinates, class),
-                );
+                    log_prior_over_proposal: self.log_prior_over_own(&coordinates, class),
+                });
+                if block.len() == BLOCK {
+                    take(&block);
+                    block.clear();
+                }
             }
         }
+        take(&block);
     }
 
     fn log_prior_over_own(&self, coordinates: &[f64; UNKNOWNS], class: &ClassPrior) -> f64 {
@@ -166,11 +173,10 @@ fn pilots(prior: &Prior, class: usize) -> &[Draw] {
     let of_class = |class: usize| {
         let kind = &prior.classes[class];
         let mut draws = Vec::with_capacity(PILOT_DRAWS);
-        let proposal = Proposal::of_prior();
+        let mut placer = Placer::new(prior, class, true);
         let mut points = points().iter();
-        proposal.draw(PILOT_DRAWS, &mut points, kind, |coordinates, point, _| {
-            let values = kind.values(&coordinates);
-            draws.push(Draw::new(prior, class, values, point, true));
+        Proposal::of_prior().draw(PILOT_DRAWS, &mut points, kind, |block| {
+            draws.extend_from_slice(placer.place(block));
         });
         draws
     };
@@ -233,6 +239,7 @@ impl<'p> Rounds<'p> {
         let class = &prior.classes[index];
         let mut points = points().iter().cycle().skip(PILOT_DRAWS);
         let with_prompts = terms.iter().any(|term| term.needs_prompts());
+        let mut placer = Placer::new(prior, index, with_prompts);
         let (mut draws, mut logs) = (Vec::new(), Vec::new());
         for _ in 1..MOST_ROUNDS {
             wanted.check()?;
@@ -241,19 +248,17 @@ impl<'p> Rounds<'p> {
             }
             draws.clear();
             logs.clear();
-            self.proposal.draw(
-                PILOT_DRAWS,
-                &mut points,
-                class,
-                |coordinates, point, log_prior_over_proposal| {
-                    let values = class.values(&coordinates);
-                    let draw = Draw::new(prior, index, values, point, with_prompts);
-                    let (log_prior_weight, log_likelihood) =
-                        log_target(prior, class, terms, &draw, log_prior_over_proposal);
-                    logs.push(log_prior_weight + log_likelihood);
-                    draws.push(draw);
-                },
-            );
+            self.proposal
+                .draw(PILOT_DRAWS, &mut points, class, |block| {
+                    let of_block = placer.place(block);
+                    logs.extend(block.iter().zip(of_block).map(|(proposed, draw)| {
+                        let log_ratio = proposed.log_prior_over_proposal;
+                        let (log_prior_weight, log_likelihood) =
+                            log_target(prior, class, terms, draw, log_ratio);
+                        log_prior_weight + log_likelihood
+                    }));
+                    draws.extend_from_slice(of_block);
+                });
             self.learn(&draws, &logs);
             if self.is_good {
                 self.best = None;

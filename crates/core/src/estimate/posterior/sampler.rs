@@ -3,8 +3,9 @@
 use std::iter::Cycle;
 use std::slice;
 
-use super::draw::Draw;
+use super::draw::{Draw, Proposed};
 use super::pareto::pareto_k;
+use super::placing::{BLOCK, Placer};
 use super::prior::Prior;
 use super::proposal::{Fitted, class_probabilities, fit_classes, log_target, share_out};
 use super::sobol::{MOST_POINTS, Point, points};
@@ -142,16 +143,26 @@ fn draws_of_prior(prior: &Prior, count: usize) -> (Vec<Draw>, Vec<f64>, Vec<f64>
     let mut possible = Vec::with_capacity(count);
     let mut points = points().iter();
     for (class, of_class) in prior.classes.iter().enumerate() {
+        let mut placer = Placer::new(prior, class, true);
         for (log_share, gaussian) in &of_class.mixture {
             let share = (of_class.log_share + log_share).exp();
             let own = share_of(count, share).max(1);
             let weight = share / count_f64(own);
-            for point in points.by_ref().take(own) {
-                let values = of_class.values(&gaussian.draw(&point.normal, 1.0));
-                let draw = Draw::new(prior, class, values, point, true);
-                possible.push(if draw.is_possible { weight } else { 0.0 });
-                weights.push(weight);
-                draws.push(draw);
+            let proposed: Vec<Proposed<'_>> = points
+                .by_ref()
+                .take(own)
+                .map(|point| Proposed {
+                    values: of_class.values(&gaussian.draw(&point.normal, 1.0)),
+                    point,
+                    log_prior_over_proposal: 0.0,
+                })
+                .collect();
+            for block in proposed.chunks(BLOCK) {
+                for draw in placer.place(block) {
+                    possible.push(if draw.is_possible { weight } else { 0.0 });
+                    weights.push(weight);
+                    draws.push(*draw);
+                }
             }
         }
     }
@@ -279,17 +290,18 @@ impl<'a, 't> Pool<'a, 't> {
             let own = share_of(count, self.shares[class]);
             self.counts[class] += own;
             let kind = &prior.classes[class];
-            of_class
-                .proposal
-                .draw(own, points, kind, |coordinates, point, log_ratio| {
-                    let draw = Draw::new(prior, class, kind.values(&coordinates), point, true);
+            let mut placer = Placer::new(prior, class, true);
+            of_class.proposal.draw(own, points, kind, |block| {
+                for (proposed, draw) in block.iter().zip(placer.place(block)) {
                     if draw.is_possible || self.keeps_impossible {
+                        let log_ratio = proposed.log_prior_over_proposal;
                         let (log_prior, log_likelihood) =
-                            log_target(prior, kind, terms, &draw, log_ratio);
+                            log_target(prior, kind, terms, draw, log_ratio);
                         logs.push([log_prior, log_likelihood]);
-                        each.push(draw);
+                        each.push(*draw);
                     }
-                });
+                }
+            });
         }
         Ok(())
     }

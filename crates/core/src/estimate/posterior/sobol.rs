@@ -13,7 +13,7 @@ pub(super) const MOST_POINTS: usize = 1 << 15;
 pub(crate) const SEED: u32 = 20_260_429;
 
 /// Machines that an operator considers for a model.
-const MACHINES: usize = 4;
+pub(super) const MACHINES: usize = 4;
 
 /// Standard normal coordinates of a draw, and a uniform one.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use wide::f64x4;
 
 use super::*;
 use crate::clue;
@@ -13,7 +14,9 @@ use crate::estimate::{Format, read_request};
 use crate::model::assumptions::Assumptions;
 use crate::model::clue_table::ClueKind;
 use crate::model::likelihood::Likelihood;
+use crate::model::unknowns::{Running, Unknowns};
 use crate::reference::calibration::Calibration;
+use crate::units::number::Number;
 
 /// Every kind of clue, on a machine that is known.
 const QUESTION: &str = r#"{
@@ -48,7 +51,7 @@ fn random_walk(prior: &Prior, terms: &[Box<dyn Likelihood>], steps: u32) -> [(f6
     let log_density = |point: &[f64; UNKNOWNS]| {
         let unknowns = class.unknowns(&class.values(point), machine);
         let is_placed = || {
-            let placed = prior.placed(&unknowns, &unknowns.model(), 0, 0.5, false);
+            let placed = unknowns.placed(prior.rest_of(0, 0.5), prior.is_for_users());
             placed.is_some()
         };
         if !(exists(&unknowns) && is_placed()) {
@@ -195,10 +198,10 @@ fn a_term_that_is_the_same_everywhere_changes_nothing() {
         fn parts(&self) -> &[ClueKind] {
             &[ClueKind::PriceLevel]
         }
-        fn likelihood(&self, _: &crate::model::unknowns::Unknowns<'_>) -> f64 {
+        fn likelihood(&self, _: &Unknowns<'_>) -> f64 {
             1e-9
         }
-        fn tail_probability(&self, _: usize, _: &crate::model::unknowns::Unknowns<'_>) -> f64 {
+        fn tail_probability(&self, _: usize, _: &Unknowns<'_>) -> f64 {
             1.0
         }
     }
@@ -222,7 +225,19 @@ fn every_draw_that_counts_fits_its_unit_and_is_fast_enough() {
             counted += 1;
             assert!(unknowns.served().fits());
             assert!(unknowns.served().tokens_per_second() >= 5.0 * (1.0 - 1e-9));
-            sizes.insert(unknowns.running.log_chips.exp().round().to_string());
+            sizes.insert(unknowns.running.chips.to_string());
+            let computed_again = Unknowns {
+                running: Running {
+                    log_step_seconds: None,
+                    log_prefill_cost: None,
+                    ..unknowns.running
+                },
+                ..unknowns
+            };
+            for cost in [Unknowns::log_input_cost, Unknowns::log_output_cost] {
+                let apart = cost(&unknowns) - cost(&computed_again);
+                assert!(apart.abs() < 1e-9, "{apart}: {unknowns:?}");
+            }
         }
         for cost in [unknowns.log_input_cost(), unknowns.log_output_cost()] {
             assert!(cost.is_finite(), "{unknowns:?}");
@@ -233,6 +248,34 @@ fn every_draw_that_counts_fits_its_unit_and_is_fast_enough() {
         "{counted}"
     );
     assert!(sizes.len() > 5, "{sizes:?}");
+}
+
+/// Also of an open-weight model, whose attention is computed for each lane alone.
+#[test]
+fn draws_that_are_placed_together_have_the_bits_of_each_alone() {
+    let known = r#"{"active_parameters": 37e9, "total_parameters": 671e9, "kv_bytes_per_element": 1,
+        "kv_bytes_per_token_read": 35136, "kv_bytes_per_token_stored": 35136}"#;
+    for assumptions in [Assumptions::default(), stated(known)] {
+        let prior = Prior::new(Calibration::shipped(), &assumptions);
+        let draws = sample_prior(&prior, PRIOR_DRAWS);
+        let draws: Vec<Unknowns<'_>> = draws.iter().collect();
+        let mut placed = 0;
+        for class in draws.chunk_by(|left, right| {
+            left.is_dense == right.is_dense && left.attention == right.attention
+        }) {
+            for group in class.chunks_exact(f64x4::LANES) {
+                let uniforms = [0.1, 0.4, 0.7, 0.99];
+                let together = Unknowns::placed_each::<f64x4>(group, &uniforms, true, true);
+                for ((draw, uniform), together) in group.iter().zip(uniforms).zip(together) {
+                    let draw = std::slice::from_ref(draw);
+                    let [alone] = Unknowns::placed_each::<f64>(draw, &[uniform], true, true);
+                    assert_eq!(together, alone);
+                    placed += usize::from(together.is_some());
+                }
+            }
+        }
+        assert!(placed > PRIOR_DRAWS / 4, "{placed}");
+    }
 }
 
 #[test]
