@@ -177,7 +177,7 @@ ROWS = [
         f"304 on `{LATEST}`, {CLIENTS} clients",
         {"bare axum": at_least(0.85), OF_SERVICE: unbounded("instructions"), OF_AXUM: unbounded("instructions")},
         not_modified,
-        "it takes nearly four times the instructions of bare axum, which has no log, metrics, limits or cache; the way over the network "
+        "it takes about four times the instructions of bare axum, which has no log, metrics, limits or cache; the way over the network "
         "and the client are the same for both.",
     ),
     Row("hot-estimate", "hot `GET /estimates/{id}`", {"bare axum": at_least(0.75)}, hot_estimate),
