@@ -7,8 +7,11 @@ use wide::f64x4;
 
 use super::*;
 use crate::clue;
+use crate::estimate::posterior::draw::{Draw, Proposed};
 use crate::estimate::posterior::gaussian::UNKNOWNS;
+use crate::estimate::posterior::placing::{BLOCK, Placer};
 use crate::estimate::posterior::prior::exists;
+use crate::estimate::posterior::sobol::{Point, points};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, read_request};
 use crate::model::assumptions::Assumptions;
@@ -276,6 +279,44 @@ fn draws_that_are_placed_together_have_the_bits_of_each_alone() {
         }
         assert!(placed > PRIOR_DRAWS / 4, "{placed}");
     }
+}
+
+#[test]
+fn a_draw_of_a_block_is_on_the_first_of_its_machines_that_holds_it() {
+    let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+    let (mut on_another, mut on_none) = (0, 0);
+    for (index, class) in prior.classes.iter().enumerate() {
+        let of_point = |point: &'static Point| Proposed {
+            values: class.values(&class.mixture[0].1.draw(&point.normal, 1.0)),
+            point,
+            log_prior_over_proposal: 0.0,
+        };
+        let proposed: Vec<Proposed<'_>> = points().iter().take(BLOCK).map(of_point).collect();
+        let mut placer = Placer::new(&prior, index, false);
+        for (draw, proposed) in placer.place(&proposed).iter().zip(&proposed) {
+            let unplaced = Draw::unplaced(&prior, index, proposed).unknowns(&prior, class);
+            let on_machine = |uniform: &f64| {
+                let machine = prior.machine_at(*uniform);
+                let unknowns = Unknowns {
+                    machine: prior.machine(machine),
+                    ..unplaced
+                };
+                let rest = prior.rest_of(machine, *uniform);
+                let running = unknowns.placed(rest, prior.is_for_users())?;
+                Some((machine, running))
+            };
+            let machines = &proposed.point.machines;
+            let expected = exists(&unplaced)
+                .then(|| machines.iter().find_map(on_machine))
+                .flatten();
+            let placed = (usize::from(draw.machine), draw.running);
+            assert_eq!(draw.is_possible.then_some(placed), expected);
+            on_none += usize::from(expected.is_none());
+            let first = prior.machine_at(machines[0]);
+            on_another += usize::from(expected.is_some_and(|(machine, _)| machine != first));
+        }
+    }
+    assert!(on_another > 20 && on_none > 20, "{on_another}, {on_none}");
 }
 
 #[test]
