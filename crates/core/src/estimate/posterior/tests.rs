@@ -309,8 +309,8 @@ fn a_draw_of_a_block_is_on_the_first_of_its_machines_that_holds_it() {
             let expected = exists(&unplaced)
                 .then(|| machines.iter().find_map(on_machine))
                 .flatten();
-            let placed = (usize::from(draw.machine), draw.running);
-            assert_eq!(draw.is_possible.then_some(placed), expected);
+            let of_block = (usize::from(draw.machine), draw.running);
+            assert_eq!(draw.is_possible.then_some(of_block), expected);
             on_none += usize::from(expected.is_none());
             let first = prior.machine_at(machines[0]);
             on_another += usize::from(expected.is_some_and(|(machine, _)| machine != first));
