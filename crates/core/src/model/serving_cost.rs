@@ -60,7 +60,11 @@ impl Served {
     /// Whether weights and the caches of the batch fit beside what an engine leaves free.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.missing_on(self.engine.machine.chips) <= 0.0
+        let chips = self.engine.machine.chips;
+        self.engine
+            .memory_by_chips()
+            .missing(chips, self.caches(chips))
+            <= 0.0
     }
 
     /// Output tokens per second and user at the drawn batch.
@@ -121,11 +125,10 @@ impl<N: Number> Served<N> {
         self.cuts(self.engine.machine.chips)
     }
 
-    /// Bytes that a unit of so many chips lacks for weights and the caches of the batch; negative where it has room.
-    fn missing_on(&self, chips: N) -> N {
+    /// Caches and state of the batch on a unit of this many chips.
+    fn caches(&self, chips: N) -> Bytes<N> {
         let elements = self.attention.stored(self.context_tokens, self.cuts(chips));
-        let memory = self.engine.memory_on(chips, self.per_sequence(elements));
-        memory.missing_bytes(self.batch)
+        self.per_sequence(elements) * self.batch
     }
 
     fn per_sequence(&self, elements: N) -> Bytes<N> {
@@ -211,15 +214,9 @@ impl<N: Number> Served<N> {
     /// larger one that holds it; and says which lanes are held by one.
     fn put_on_units(&mut self, draws: &[Unknowns<'_>], uniforms: &[f64]) -> N::Each<bool> {
         let (none, one) = (N::splat(0.0), N::splat(1.0));
-        let needs = self.attention.stored_on_any_chips(self.context_tokens);
-        let needs = needs.map(|elements| {
-            let per_sequence = self.per_sequence(elements);
-            self.engine.memory_needs(self.batch, per_sequence)
-        });
-        let missing_on = |chips: f64| match &needs {
-            Some(needs) => needs.missing_on(chips),
-            None => self.missing_on(N::splat(chips)),
-        };
+        let memory = self.engine.memory_by_chips();
+        let on_any_chips = self.attention.stored_on_any_chips(self.context_tokens);
+        let on_any_chips = on_any_chips.map(|elements| self.per_sequence(elements) * self.batch);
         // All machines of a prior have units of the same sizes.
         let sizes = draws[0].machine.units_with_shares();
         let most = self.most_chips();
@@ -229,7 +226,8 @@ impl<N: Number> Served<N> {
         });
         let wanted = N::of_lanes(|lane| uniforms[lane]) * built;
         let held = sizes.rev().fold(none, |held, (chips, below)| {
-            let holds = none.if_less(missing_on(chips), held, N::splat(chips));
+            let caches = on_any_chips.unwrap_or_else(|| self.caches(N::splat(chips)));
+            let holds = none.if_less(memory.missing(chips, caches), held, N::splat(chips));
             wanted.if_less(N::splat(below), holds, held)
         });
         let chips = none.if_less(held, held, one);

@@ -3,9 +3,11 @@
 //! allocates nothing.
 
 use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
+use super::memory::{MemoryByChips, MemoryUse};
 use super::network::{Traffic, UnitLogs, every_copy, merged};
 use super::overheads::Overheads;
 use super::shape::ModelShape;
+use super::spread::{Spread, places_over_experts};
 use super::step::share_touched;
 use super::{Efficiencies, Load, Overlap, StepTime};
 use crate::reference::WeightFormats;
@@ -28,16 +30,6 @@ pub struct AttentionWork<N = f64> {
     pub macs: N,
     /// Cache and linear state that are read and written.
     pub bytes: N,
-}
-
-/// Distribution of a model over chips. The KV cache is distributed evenly in both cases, by head or by sequence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
-    /// Every matrix is split over all chips; two all-reduces per layer.
-    Tensor,
-    /// Experts are distributed over the chips, all other weights are replicated; two all-to-all exchanges per layer with
-    /// experts.
-    Experts,
 }
 
 /// Drafting several tokens and checking them in one step.
@@ -78,75 +70,6 @@ pub struct PassTime<N = f64> {
     pub total: Seconds<N>,
 }
 
-/// Memory of a serving unit, and its use.
-#[derive(Debug, Clone, Copy)]
-pub struct MemoryUse<N = f64> {
-    /// C: HBM capacity.
-    pub capacity: Bytes<N>,
-    /// Memory that an engine leaves free, and that of a pass's hidden states.
-    pub reserved: Bytes<N>,
-    /// Weights; with distributed experts, the other weights are on every chip.
-    pub weights: Bytes<N>,
-    /// Cache and linear state of one sequence, with all copies.
-    pub per_sequence: Bytes<N>,
-}
-
-impl<N: Number> MemoryUse<N> {
-    /// Room for weights and caches.
-    #[must_use]
-    pub fn usable(&self) -> Bytes<N> {
-        Bytes(self.capacity.0 - self.reserved.0)
-    }
-
-    /// Memory that a batch needs beyond it; negative where there is room.
-    pub(crate) fn missing_bytes(&self, batch: N) -> N {
-        self.weights.0 + batch * self.per_sequence.0 - self.usable().0
-    }
-}
-
-impl MemoryUse {
-    /// The largest batch whose caches fit beside the weights; none if the weights alone do not, or if a sequence leaves
-    /// nothing, so that any batch fits.
-    #[must_use]
-    pub fn largest_batch(&self) -> Option<f64> {
-        let free = self.usable().0 - self.weights.0;
-        let is_bounded = free >= 0.0 && self.per_sequence.0 > 0.0;
-        is_bounded.then(|| (free / self.per_sequence.0).floor())
-    }
-
-    /// Missing memory of a batch, in bytes; None if it fits.
-    #[must_use]
-    pub fn missing(&self, batch: f64) -> Option<Bytes> {
-        let missing = self.missing_bytes(batch);
-        (missing > 0.0).then_some(Bytes(missing))
-    }
-}
-
-/// Bytes that a model and the caches of a batch need, by the number of chips.
-#[derive(Debug, Clone, Copy)]
-pub struct MemoryNeeds<N = f64> {
-    experts: N,
-    /// Routed experts that are distributed over the chips; none where they are not.
-    routed_experts: Option<N>,
-    /// All other weights.
-    others: N,
-    /// Copies of these for each chip; 0 where all chips have one together.
-    copies_per_chip: f64,
-    caches: N,
-    usable_per_chip: N,
-}
-
-impl<N: Number> MemoryNeeds<N> {
-    /// Bytes that a unit of so many chips lacks; negative where it has room.
-    pub(crate) fn missing_on(&self, chips: f64) -> N {
-        let experts = self.routed_experts.map_or(self.experts, |routed| {
-            self.experts * ((routed / chips).ceil() * chips / routed)
-        });
-        let copies = (self.copies_per_chip * chips).max(1.0);
-        experts + self.others * copies + self.caches - self.usable_per_chip * chips
-    }
-}
-
 /// A model on a machine, with its operating settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Engine<'a, N = f64> {
@@ -175,6 +98,14 @@ pub struct Engine<'a, N = f64> {
 enum Phase {
     Decode,
     Prefill,
+}
+
+impl Engine<'_> {
+    /// Memory use with this many bytes of cache and state per sequence.
+    #[must_use]
+    pub fn memory(&self, per_sequence: Bytes) -> MemoryUse {
+        self.memory_by_chips().on(self.machine.chips, per_sequence)
+    }
 }
 
 impl<N: Number> Engine<'_, N> {
@@ -213,46 +144,20 @@ impl<N: Number> Engine<'_, N> {
         self.pass(Phase::Prefill, &load, tokens)
     }
 
-    /// Memory use with this many bytes of cache and state per sequence.
+    /// The memory of units of any number of these chips.
     #[must_use]
-    pub fn memory(&self, per_sequence: Bytes<N>) -> MemoryUse<N> {
-        self.memory_on(self.machine.chips, per_sequence)
-    }
-
-    /// The same on a unit of another number of these chips.
-    #[must_use]
-    pub fn memory_on(&self, chips: N, per_sequence: Bytes<N>) -> MemoryUse<N> {
-        let experts =
-            self.weights.experts * self.shape.expert_parameters * self.places_over_experts(chips);
-        let others = self.shape.others_bytes(self.weights) * self.copies(chips);
-        let capacity = self.machine.unit.capacity * (chips / self.machine.chips);
-        let headroom = capacity.0 * self.overheads.memory_headroom;
-        let of_chip = Bytes(capacity.0 / chips);
+    pub fn memory_by_chips(&self) -> MemoryByChips<N> {
+        let of_chip = self.machine.unit.capacity / self.machine.chips;
+        let headroom = of_chip.0 * self.overheads.memory_headroom;
         let hidden = self.shape.hidden_dimension;
-        let activations = self.overheads.activation_bytes(hidden, of_chip).0 * chips;
-        MemoryUse {
-            capacity,
-            reserved: Bytes(headroom + activations),
-            weights: Bytes(experts + others),
-            per_sequence,
-        }
-    }
-
-    /// Memory for weights and the caches of a batch on any number of these chips.
-    #[must_use]
-    pub fn memory_needs(&self, batch: N, per_sequence: Bytes<N>) -> MemoryNeeds<N> {
-        let chip = self.memory_on(N::splat(1.0), per_sequence);
-        MemoryNeeds {
+        let activations = self.overheads.activation_bytes(hidden, of_chip);
+        MemoryByChips {
+            capacity: of_chip,
+            reserved: Bytes(headroom + activations.0),
             experts: self.weights.experts * self.shape.expert_parameters,
-            routed_experts: self.has_places().then_some(self.shape.routed_experts),
             others: self.shape.others_bytes(self.weights),
-            copies_per_chip: if self.spread == Spread::Experts {
-                1.0
-            } else {
-                0.0
-            },
-            caches: batch * per_sequence.0,
-            usable_per_chip: chip.usable().0,
+            distributed_experts: self.distributed_experts(),
+            spread: self.spread,
         }
     }
 
@@ -364,39 +269,27 @@ impl<N: Number> Engine<'_, N> {
         dense * STAGES_PER_DENSE_LAYER + with_experts * STAGES_PER_EXPERT_LAYER
     }
 
-    /// Copies of the non-expert weights.
-    fn copies(&self, chips: N) -> N {
-        match self.spread {
-            Spread::Tensor => N::splat(1.0),
-            Spread::Experts => chips,
-        }
-    }
-
     /// w·`N_read`, over all chips.
     fn weights_read(&self, tokens: N) -> Bytes<N> {
         let (shape, chips) = (&self.shape, self.machine.chips);
-        let always = self.weights.others * (shape.always_read_parameters * self.copies(chips));
+        let always =
+            self.weights.others * (shape.always_read_parameters * self.spread.copies(chips));
         if !shape.has_experts {
             return Bytes(always);
         }
         let touched = share_touched(shape.routed_experts / shape.active_experts, tokens);
-        let experts = touched * shape.expert_parameters * self.places_over_experts(chips);
+        let places = |experts| places_over_experts(experts, chips);
+        let places = self.distributed_experts().map_or(N::splat(1.0), places);
+        let experts = touched * shape.expert_parameters * places;
         Bytes(always + self.weights.experts * experts)
     }
 
-    /// Whether every chip has places for experts.
-    fn has_places(&self) -> bool {
-        self.shape.has_experts && self.spread == Spread::Experts && self.overheads.counts_kernels
-    }
-
-    /// Places for experts over experts: every chip has as many, and those that are left over hold copies, as the 288 of
-    /// DeepSeek on 144 chips do.
-    fn places_over_experts(&self, chips: N) -> N {
-        if !self.has_places() {
-            return N::splat(1.0);
-        }
-        let routed = self.shape.routed_experts;
-        (routed / chips).ceil() * chips / routed
+    /// Routed experts, where they are distributed over the chips, with as many places on each.
+    fn distributed_experts(&self) -> Option<N> {
+        let is_distributed = self.shape.has_experts
+            && self.spread == Spread::Experts
+            && self.overheads.counts_kernels;
+        is_distributed.then_some(self.shape.routed_experts)
     }
 
     /// Prompt tokens of a pass whose size is not stated.

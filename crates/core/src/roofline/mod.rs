@@ -9,16 +9,18 @@ mod hold_cost;
 mod kv_cache;
 mod layout;
 mod machine;
+mod memory;
 mod network;
 mod overheads;
 mod scaling_law;
 mod serving;
 mod shape;
+mod spread;
 mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
-pub use engine::{AttentionWork, Engine, MemoryUse, PassTime, Speculation, Spread};
+pub use engine::{AttentionWork, Engine, PassTime, Speculation};
 pub use hold_cost::{HoldCost, fill_time};
 pub use kv_cache::{AttentionKernels, KvCache};
 pub use layout::{
@@ -26,6 +28,7 @@ pub use layout::{
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,
 };
 pub use machine::{Formats, Machine, MultiplyRates};
+pub use memory::{MemoryByChips, MemoryUse};
 pub use network::{
     COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, UnitLogs, every_copy,
     merged,
@@ -34,6 +37,7 @@ pub use overheads::{Overheads, SECONDS_PER_HOP};
 pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};
 pub use serving::Serving;
 pub use shape::ModelShape;
+pub use spread::Spread;
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,
     WeightReads, compute_to_bandwidth, crossover_context, latency_floor,
