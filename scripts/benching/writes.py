@@ -190,8 +190,7 @@ ROWS = [
         f"durable `POST /infer` on PostgreSQL, {CLIENTS} clients, new content",
         {"with `?store=false`": at_least(0.9), OF_POSTGRES: unbounded("ms")},
         new_content,
-        "PostgreSQL works on the same two cores as the service: its processor time for each, which the row states, is half of what "
-        "storing costs: without it the ratio would be about 0.85. The less time an estimate takes, the more of it is storing.",
+        "PostgreSQL works on the same two cores as the service, and takes the processor time that the row states for each.",
     ),
     Row(
         "recording-postgres",

@@ -16,7 +16,7 @@ use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
 use super::known_answers::KnownAnswers;
 use super::known_keys::Keys;
-use super::manners::gather_hasty;
+use super::manners::is_hasty;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
@@ -373,7 +373,6 @@ impl App {
     ) -> Result<(Saved, Timestamp), Problem> {
         let document =
             std::str::from_utf8(answered.document.bytes()).map_err(Problem::not_serialised)?;
-        gather_hasty().await;
         // Asked once: both times are those of one moment.
         let asked_at = self.now();
         let now = self.store.not_ahead(asked_at);
@@ -384,6 +383,7 @@ impl App {
             observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
             recorded_at: now,
             sighted_by,
+            waits_for_others: is_hasty() || self.computing.has_backlog(),
         };
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }

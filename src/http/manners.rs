@@ -1,6 +1,6 @@
 //! Behaviour of connections after refusals: those that wait before they ask again, and those that do not.
 
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -78,19 +78,6 @@ pub(super) async fn hold_hasty() {
     // A sleep of no time lasts until the next tick of the timer, a millisecond or two.
     if let Some(left) = left.ok().filter(|left| !left.is_zero()) {
         tokio::time::sleep(left).await;
-    }
-}
-
-/// Interval at which estimates of hasty connections are stored together, so that other requests wait for few transactions.
-const GATHERED: Duration = Duration::from_millis(100);
-
-/// Holds an estimate of a hasty connection until the next common transaction.
-pub(super) async fn gather_hasty() {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    if is_hasty() {
-        let periods = BEGAN.elapsed().as_millis() / GATHERED.as_millis();
-        let next = GATHERED * u32::try_from(periods + 1).unwrap_or(u32::MAX);
-        tokio::time::sleep_until(*BEGAN + next).await;
     }
 }
 

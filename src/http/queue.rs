@@ -18,7 +18,7 @@ use super::manners::{CLIENT, MANNERS, Manners, is_hasty, locked};
 use super::rotation::Rotation;
 use crate::access::Client;
 
-/// Waiting patient requests per running one above which unclassified connections are tested, during overload.
+/// Waiting patient requests per running one above which the queue is long.
 const LONG_QUEUE: usize = 2;
 /// Duration of refusals after which the queue counts as overloaded.
 const OVERLOAD: Duration = if cfg!(test) {
@@ -102,6 +102,15 @@ impl Queue {
         )
     }
 
+    /// Whether many patient requests wait.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.is_long(&locked(&self.state))
+    }
+
+    fn is_long(&self, state: &State) -> bool {
+        state.patient.waiting.len() > LONG_QUEUE * self.places
+    }
+
     /// Waits for a turn.
     ///
     /// # Errors
@@ -147,8 +156,8 @@ impl Queue {
 
     /// Refuses a connection that is not yet classified, during overload.
     fn test(&self, state: &mut State, manners: Option<&Manners>) -> Result<(), Refused> {
-        let is_long = state.patient.waiting.len() > LONG_QUEUE * self.places;
-        if is_long && state.is_overloaded() && manners.is_some_and(Manners::begin_test) {
+        if self.is_long(state) && state.is_overloaded() && manners.is_some_and(Manners::begin_test)
+        {
             state.tests += 1;
             // The overload lasts where the queue would be full without the tests.
             if state.waiting() + state.tests >= self.most_waiting {

@@ -54,6 +54,11 @@ impl Workers {
         self.queue.lengths().1
     }
 
+    /// Whether many tasks wait.
+    pub(super) fn has_backlog(&self) -> bool {
+        self.queue.has_backlog()
+    }
+
     /// Waits for a turn.
     ///
     /// # Errors

@@ -1,7 +1,10 @@
 //! Groups simultaneous recordings of several requests into one transaction. Separate transactions would need one round
-//! trip each to a distant database, and one disk write each on a local one.
+//! trip each to a distant database, and one disk write each on a local one; and a statement that writes several estimates
+//! takes little longer than one that writes a single estimate.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -13,11 +16,32 @@ use super::recording::{Recording, Saved};
 use super::work::Work;
 use super::{Store, StoreError};
 
+/// Interval between the common transactions of recordings that wait for others.
+const COMMON_INTERVAL: Duration = Duration::from_millis(100);
+
 impl Store {
     /// Records in one transaction with other simultaneous recordings. A started transaction continues, even if the
     /// request is cancelled.
     pub(super) async fn record_in_group(
         &self,
+        recordings: Vec<Recording>,
+        ready: Option<Ready>,
+    ) -> Result<Saved, StoreError> {
+        self.record_from(Instant::now(), recordings, ready).await
+    }
+
+    /// Records in the next common transaction, or sooner, with a recording that does not wait for it.
+    pub(super) async fn record_in_common(
+        &self,
+        recordings: Vec<Recording>,
+    ) -> Result<Saved, StoreError> {
+        self.record_from(next_common(), recordings, None).await
+    }
+
+    /// Records in a group at this time, or in an earlier one.
+    async fn record_from(
+        &self,
+        start: Instant,
         recordings: Vec<Recording>,
         ready: Option<Ready>,
     ) -> Result<Saved, StoreError> {
@@ -30,7 +54,13 @@ impl Store {
         });
         // As many tasks as requests: some find that another one has recorded everything.
         let store = self.clone();
-        tokio::spawn(async move { store.record_next_group().await }.in_current_span());
+        let record = async move {
+            if start > Instant::now() {
+                tokio::time::sleep_until(start).await;
+            }
+            store.record_next_group().await;
+        };
+        tokio::spawn(record.in_current_span());
         saved.await.unwrap_or(Err(StoreError::Away))
     }
 
@@ -90,4 +120,11 @@ impl Store {
             }
         }
     }
+}
+
+/// Time of the next common transaction.
+fn next_common() -> Instant {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let intervals = BEGAN.elapsed().as_millis() / COMMON_INTERVAL.as_millis();
+    *BEGAN + COMMON_INTERVAL * u32::try_from(intervals + 1).unwrap_or(u32::MAX)
 }

@@ -46,6 +46,9 @@ impl Store {
             };
             last.estimate = Some(EstimateRecord::new(new.answer, new.document.to_owned()));
         }
+        if new.waits_for_others {
+            return self.record_in_common(recordings).await;
+        }
         self.record_all(recordings).await
     }
 

@@ -25,6 +25,8 @@ pub struct NewEstimate<'a> {
     pub recorded_at: Timestamp,
     /// Source of the sighting; none for a question.
     pub sighted_by: Option<SightedBy>,
+    /// Whether it waits for others, to be stored with them: a tenth of a second at most.
+    pub waits_for_others: bool,
 }
 
 /// Result of storing an estimate.

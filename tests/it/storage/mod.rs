@@ -42,8 +42,8 @@ impl Question {
         self.request.sheets[0].id().0
     }
 
-    async fn save_at(&self, store: &Store, observed_at: &str) -> Saved {
-        let new = NewEstimate {
+    fn estimate_at(&self, observed_at: &str) -> NewEstimate<'_> {
+        NewEstimate {
             answer: &self.answer,
             document: &self.document,
             sheets: &self.request.sheets,
@@ -54,8 +54,12 @@ impl Question {
                 .assumptions
                 .is_empty()
                 .then(|| SightedBy::post(true)),
-        };
-        store.save(new).await.unwrap()
+            waits_for_others: false,
+        }
+    }
+
+    async fn save_at(&self, store: &Store, observed_at: &str) -> Saved {
+        store.save(self.estimate_at(observed_at)).await.unwrap()
     }
 
     async fn save(&self, store: &Store) -> Saved {

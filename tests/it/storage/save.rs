@@ -1,6 +1,7 @@
 //! Saving and reading back.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -92,6 +93,37 @@ async fn of_twenty_saves_at_the_same_moment_exactly_one_is_new() {
         }
         assert_eq!(new, 1);
         assert_eq!(all_estimates(&replicas[1]).await.len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn estimates_that_wait_for_others_are_stored_with_those_that_come_a_moment_later() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let save_after = async |question: &Question, pause| {
+            tokio::time::sleep(Duration::from_millis(pause)).await;
+            let mut estimate = question.estimate_at(NOW);
+            estimate.waits_for_others = true;
+            let saved = store.save(estimate).await.unwrap();
+            assert!(saved.is_new);
+            saved.version
+        };
+        // A common transaction may begin between two of them, but hardly each time.
+        for attempt in 0..20 {
+            let questions = [0, 1, 2]
+                .map(|number| Question::new(&sheet_of(&format!("model {attempt}.{number}"))));
+            let [first, second, third] = &questions;
+            let versions = tokio::join!(
+                save_after(first, 0),
+                save_after(second, 10),
+                save_after(third, 20)
+            );
+            if versions.0 == versions.1 && versions.1 == versions.2 {
+                return;
+            }
+        }
+        panic!("no three estimates were stored together");
     })
     .await;
 }
