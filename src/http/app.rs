@@ -383,7 +383,7 @@ impl App {
             observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
             recorded_at: now,
             sighted_by,
-            waits_for_others: is_hasty() || self.computing.has_backlog(),
+            waits_for_others: is_hasty() || self.computing.has_long_queue(),
         };
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }

@@ -103,12 +103,12 @@ impl Queue {
     }
 
     /// Whether many patient requests wait.
-    pub(super) fn has_backlog(&self) -> bool {
-        self.is_long(&locked(&self.state))
+    pub(super) fn is_long(&self) -> bool {
+        self.are_many(&locked(&self.state).patient.waiting)
     }
 
-    fn is_long(&self, state: &State) -> bool {
-        state.patient.waiting.len() > LONG_QUEUE * self.places
+    fn are_many(&self, waiting: &Rotation<Option<Client>, Waiter>) -> bool {
+        waiting.len() > LONG_QUEUE * self.places
     }
 
     /// Waits for a turn.
@@ -156,7 +156,9 @@ impl Queue {
 
     /// Refuses a connection that is not yet classified, during overload.
     fn test(&self, state: &mut State, manners: Option<&Manners>) -> Result<(), Refused> {
-        if self.is_long(state) && state.is_overloaded() && manners.is_some_and(Manners::begin_test)
+        if self.are_many(&state.patient.waiting)
+            && state.is_overloaded()
+            && manners.is_some_and(Manners::begin_test)
         {
             state.tests += 1;
             // The overload lasts where the queue would be full without the tests.

@@ -54,9 +54,9 @@ impl Workers {
         self.queue.lengths().1
     }
 
-    /// Whether many tasks wait.
-    pub(super) fn has_backlog(&self) -> bool {
-        self.queue.has_backlog()
+    /// Whether the queue of patient requests is long.
+    pub(super) fn has_long_queue(&self) -> bool {
+        self.queue.is_long()
     }
 
     /// Waits for a turn.

@@ -20,30 +20,13 @@ use super::{Store, StoreError};
 const COMMON_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Store {
-    /// Records in one transaction with other simultaneous recordings. A started transaction continues, even if the
-    /// request is cancelled.
+    /// Records in one transaction with other simultaneous recordings; or, if it waits for others, with those that come
+    /// until the next common transaction. A started transaction continues, even if the request is cancelled.
     pub(super) async fn record_in_group(
         &self,
         recordings: Vec<Recording>,
         ready: Option<Ready>,
-    ) -> Result<Saved, StoreError> {
-        self.record_from(Instant::now(), recordings, ready).await
-    }
-
-    /// Records in the next common transaction, or sooner, with a recording that does not wait for it.
-    pub(super) async fn record_in_common(
-        &self,
-        recordings: Vec<Recording>,
-    ) -> Result<Saved, StoreError> {
-        self.record_from(next_common(), recordings, None).await
-    }
-
-    /// Records in a group at this time, or in an earlier one.
-    async fn record_from(
-        &self,
-        start: Instant,
-        recordings: Vec<Recording>,
-        ready: Option<Ready>,
+        waits_for_others: bool,
     ) -> Result<Saved, StoreError> {
         let (done, saved) = oneshot::channel();
         self.queue.waiting().push_back(Waiting {
@@ -54,8 +37,9 @@ impl Store {
         });
         // As many tasks as requests: some find that another one has recorded everything.
         let store = self.clone();
+        let start = waits_for_others.then(next_common);
         let record = async move {
-            if start > Instant::now() {
+            if let Some(start) = start {
                 tokio::time::sleep_until(start).await;
             }
             store.record_next_group().await;

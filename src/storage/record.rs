@@ -46,10 +46,7 @@ impl Store {
             };
             last.estimate = Some(EstimateRecord::new(new.answer, new.document.to_owned()));
         }
-        if new.waits_for_others {
-            return self.record_in_common(recordings).await;
-        }
-        self.record_all(recordings).await
+        self.record_all(recordings, new.waits_for_others).await
     }
 
     /// Records sheets with their estimates in one transaction, in their order.
@@ -57,13 +54,22 @@ impl Store {
     /// # Errors
     /// The query fails; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
-        self.record_all(recordings.to_vec()).await
+        self.record_all(recordings.to_vec(), false).await
     }
 
-    async fn record_all(&self, recordings: Vec<Recording>) -> Result<Saved, StoreError> {
-        // Read without a lock first: what is known needs none. An import knows what is new.
-        if recordings.len() > 1 {
-            return self.record_in_group(recordings, None).await;
+    async fn record_all(
+        &self,
+        recordings: Vec<Recording>,
+        waits_for_others: bool,
+    ) -> Result<Saved, StoreError> {
+        // Read without a lock first: what is known needs none. An import knows what is new, and those that are stored
+        // together are read together.
+        let is_read_later =
+            recordings.len() > 1 || (waits_for_others && self.require_writable().is_ok());
+        if is_read_later {
+            return self
+                .record_in_group(recordings, None, waits_for_others)
+                .await;
         }
         let work = Work::of(recordings);
         self.wait_for_tables().await?;
@@ -71,7 +77,8 @@ impl Store {
         if ready.plan.is_empty() {
             return Ok(ready.recorded(None).saved(0..1));
         }
-        self.record_in_group(work.recordings, Some(ready)).await
+        self.record_in_group(work.recordings, Some(ready), waits_for_others)
+            .await
     }
 
     /// Records in one transaction. What is known is read before it, if it was not, and read again where another

@@ -21,11 +21,11 @@ pub struct NewEstimate<'a> {
     pub sheets: &'a [PriceSheet],
     /// Time at which the estimate was requested, or the price was seen.
     pub observed_at: Timestamp,
-    /// Time at which it is recorded.
+    /// Time at which it is recorded; a tenth of a second before that at most, where it waits for others.
     pub recorded_at: Timestamp,
     /// Source of the sighting; none for a question.
     pub sighted_by: Option<SightedBy>,
-    /// Whether it waits for others, to be stored with them: a tenth of a second at most.
+    /// Whether it waits for others, to be stored with them.
     pub waits_for_others: bool,
 }
 

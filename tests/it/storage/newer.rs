@@ -8,6 +8,8 @@ use unroof::access::{Actor, NewKey, Scope};
 use unroof::storage::{NewKeyRow, Refusal, StoreError};
 use uuid::Uuid;
 
+use super::Question;
+
 use crate::changes::{Prepared, models};
 use crate::server::{LONGEST_WAIT, Server, client, get, post, run};
 use crate::support::{
@@ -141,6 +143,25 @@ async fn a_transaction_that_writes_refuses_newer_tables_by_itself() {
         let reason = json!({"reason": "it was called off"}).to_string();
         assert_refused(&first.post(&withdraw, reason).await, "withdraw");
         assert_eq!(database.number(rows).await, before, "{}", database.name);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_known_needs_no_writes_even_where_it_waits_for_others() {
+    on_each_database(async |database: &TestDatabase| {
+        let store = database.store().await;
+        let [known, new] = ["m-1", "m-2"].map(|model| Question::new(&sheet_of(model)));
+        assert!(known.save(&store).await.is_new);
+        add_newer_migration(database).await;
+        assert!(store.probe_writing().await.is_err());
+        let save = async |question: &Question| {
+            let mut estimate = question.estimate_at(NOW);
+            estimate.waits_for_others = true;
+            store.save(estimate).await
+        };
+        assert!(!save(&known).await.unwrap().is_new, "{}", database.name);
+        assert!(save(&new).await.unwrap_err().refusal().is_some());
     })
     .await;
 }

@@ -231,7 +231,7 @@ mod tests {
         } else {
             Spread::Tensor
         };
-        let chips = unknowns.running.log_chips.exp();
+        let chips = unknowns.running.chips;
         let serving = Serving {
             architecture,
             cache: KvCache::new(architecture),

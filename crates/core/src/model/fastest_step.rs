@@ -111,8 +111,7 @@ pub fn log_fastest_speed(unknowns: &Unknowns<'_>, waits: &Waits) -> f64 {
     let reading = machine.log_weight_bytes + unknowns.log_active_parameters
         - machine.log_bandwidth
         - machine.log_chips;
-    let chips = exp(machine.log_chips);
-    let waiting = waits.seconds(unknowns.log_active_parameters, chips, chips);
+    let waiting = waits.seconds(unknowns.log_active_parameters, machine.chips, machine.chips);
     ln(MOST_ACCEPTED_TOKENS) - ln(exp(reading) + waiting)
 }
 

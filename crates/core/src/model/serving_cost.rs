@@ -48,15 +48,6 @@ pub struct Served<N = f64> {
 static OVERHEADS: LazyLock<Overheads> = LazyLock::new(|| Overheads::from(fitted_attainment()));
 
 impl Served {
-    /// The same on a unit of this many chips.
-    #[must_use]
-    pub fn on_chips(&self, chips: f64) -> Self {
-        let mut served = *self;
-        let unit = self.engine.machine.with_chips(chips);
-        served.engine.put_on(unit, UnitLogs::of(&unit));
-        served
-    }
-
     /// Whether weights and the caches of the batch fit beside what an engine leaves free.
     #[must_use]
     pub fn fits(&self) -> bool {
@@ -76,8 +67,7 @@ impl Served {
 
 impl<N: Number> Served<N> {
     /// A draw for each lane, all of one class of models and one prior, on units of one chip.
-    #[must_use]
-    pub fn of_lanes(draws: &[Unknowns<'_>]) -> Self {
+    fn of_lanes(draws: &[Unknowns<'_>]) -> Self {
         let each = |value: fn(&Unknowns<'_>) -> f64| N::of_lanes(|lane| value(&draws[lane]));
         let first = &draws[0];
         let model = CanonicalModel::of_lanes(draws);
@@ -210,13 +200,13 @@ impl<N: Number> Served<N> {
         self.log_cost(longer, prompts * prompt.cached)
     }
 
-    /// Puts each lane on the unit of a size that a uniform coordinate chooses among those that are built, or on the next
+    /// Puts each lane on the unit of a size that a uniform coordinate below 1 chooses among those that are built, or on the next
     /// larger one that holds it; and says which lanes are held by one.
-    fn put_on_units(&mut self, draws: &[Unknowns<'_>], uniforms: &[f64]) -> N::Each<bool> {
+    fn put_on_units(&mut self, draws: &[Unknowns<'_>], uniform: N) -> N::Each<bool> {
         let (none, one) = (N::splat(0.0), N::splat(1.0));
         let memory = self.engine.memory_by_chips();
-        let on_any_chips = self.attention.stored_on_any_chips(self.context_tokens);
-        let on_any_chips = on_any_chips.map(|elements| self.per_sequence(elements) * self.batch);
+        let of_one_chip = self.caches(one);
+        let are_copied = self.engine.spread == Spread::Tensor && self.attention.has_heads();
         // All machines of a prior have units of the same sizes.
         let sizes = draws[0].machine.units_with_shares();
         let most = self.most_chips();
@@ -224,9 +214,13 @@ impl<N: Number> Served<N> {
         let built = sizes.clone().fold(first, |built, (chips, below)| {
             most.if_less(N::splat(chips), built, N::splat(below))
         });
-        let wanted = N::of_lanes(|lane| uniforms[lane]) * built;
+        let wanted = uniform * built;
         let held = sizes.rev().fold(none, |held, (chips, below)| {
-            let caches = on_any_chips.unwrap_or_else(|| self.caches(N::splat(chips)));
+            let caches = if are_copied {
+                self.caches(N::splat(chips))
+            } else {
+                of_one_chip
+            };
             let holds = none.if_less(memory.missing(chips, caches), held, N::splat(chips));
             wanted.if_less(N::splat(below), holds, held)
         });
@@ -259,11 +253,11 @@ impl<N: Number> CanonicalModel<N> {
 }
 
 impl Unknowns<'_> {
-    /// Unit and load of the draw on one of the units that hold it, chosen by a uniform coordinate; none where no unit does, or where
+    /// Unit and load of the draw on one of the units that hold it, chosen by a uniform coordinate below 1; none where no unit does, or where
     /// users who wait would have to wait too long.
     #[must_use]
     pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {
-        let [placed] = Self::placed_each::<f64>(&[*self], &[uniform], is_for_users, false);
+        let [placed] = Self::placed_each(&[*self], uniform, is_for_users, false);
         placed
     }
 
@@ -271,12 +265,12 @@ impl Unknowns<'_> {
     /// wanted.
     pub(crate) fn placed_each<N: Number>(
         draws: &[Self],
-        uniforms: &[f64],
+        uniform: N,
         is_for_users: bool,
         with_prompts: bool,
     ) -> N::Each<Option<Running>> {
         let mut served = Served::<N>::of_lanes(draws);
-        let are_held = served.put_on_units(draws, uniforms);
+        let are_held = served.put_on_units(draws, uniform);
         let step_s = served.step().total.0;
         let log_step_seconds = step_s.ln();
         let log_prefill_cost = with_prompts.then(|| served.log_prefill_cost());
@@ -297,7 +291,10 @@ impl Unknowns<'_> {
     /// The draw on its unit.
     #[must_use]
     pub fn served(&self) -> Served {
-        Served::of_lanes(std::slice::from_ref(self)).on_chips(self.running.chips)
+        let mut served = Served::of_lanes(std::slice::from_ref(self));
+        let unit = served.engine.machine.with_chips(self.running.chips);
+        served.engine.put_on(unit, UnitLogs::of(&unit));
+        served
     }
 
     /// log of USD per Mtok of output.

@@ -156,7 +156,7 @@ impl<N: Number> Engine<'_, N> {
             reserved: Bytes(headroom + activations.0),
             experts: self.weights.experts * self.shape.expert_parameters,
             others: self.shape.others_bytes(self.weights),
-            distributed_experts: self.distributed_experts(),
+            placed_experts: self.placed_experts(),
             spread: self.spread,
         }
     }
@@ -278,18 +278,18 @@ impl<N: Number> Engine<'_, N> {
             return Bytes(always);
         }
         let touched = share_touched(shape.routed_experts / shape.active_experts, tokens);
-        let places = |experts| places_over_experts(experts, chips);
-        let places = self.distributed_experts().map_or(N::splat(1.0), places);
+        let places = places_over_experts(self.placed_experts(), chips);
         let experts = touched * shape.expert_parameters * places;
         Bytes(always + self.weights.experts * experts)
     }
 
-    /// Routed experts, where they are distributed over the chips, with as many places on each.
-    fn distributed_experts(&self) -> Option<N> {
-        let is_distributed = self.shape.has_experts
+    /// Routed experts, where every chip has a whole number of places for them; none where experts are cut, or kernels are
+    /// not counted.
+    fn placed_experts(&self) -> Option<N> {
+        let are_placed = self.shape.has_experts
             && self.spread == Spread::Experts
             && self.overheads.counts_kernels;
-        is_distributed.then_some(self.shape.routed_experts)
+        are_placed.then_some(self.shape.routed_experts)
     }
 
     /// Prompt tokens of a pass whose size is not stated.

@@ -107,7 +107,7 @@ impl<N: Number> Machine<N> {
     #[must_use]
     pub(crate) fn of_lanes<'m>(machine: impl Fn(usize) -> &'m Machine) -> Self {
         let each = |value: fn(&Machine) -> f64| N::of_lanes(|lane| value(machine(lane)));
-        // An unknown bandwidth takes no time.
+        // A link of unknown bandwidth takes no time.
         let link = |bandwidth: fn(&Machine) -> Option<BytesPerSecond>| {
             let known = |lane| bandwidth(machine(lane)).map_or(f64::INFINITY, |known| known.0);
             Some(BytesPerSecond(N::of_lanes(known)))

@@ -52,8 +52,8 @@ pub struct MemoryByChips<N = f64> {
     pub(super) experts: N,
     /// Bytes of all other weights, once.
     pub(super) others: N,
-    /// Routed experts that are distributed over the chips; none where they are not.
-    pub(super) distributed_experts: Option<N>,
+    /// Routed experts, where every chip has a whole number of places for them.
+    pub(super) placed_experts: Option<N>,
     pub(super) spread: Spread,
 }
 
@@ -61,14 +61,14 @@ impl<N: Number> MemoryByChips<N> {
     /// Weights, with all copies.
     fn weights(&self, chips: f64) -> N {
         let chips = N::splat(chips);
-        let with_places = |experts| self.experts * places_over_experts(experts, chips);
-        let experts = self.distributed_experts.map_or(self.experts, with_places);
+        let experts = self.experts * places_over_experts(self.placed_experts, chips);
         experts + self.others * self.spread.copies(chips)
     }
 
     /// Bytes that a unit of this many chips lacks for weights and these caches; negative where it has room.
     pub(crate) fn missing(&self, chips: f64, caches: Bytes<N>) -> N {
-        self.weights(chips) + caches.0 - (self.capacity.0 - self.reserved.0) * chips
+        let usable = self.capacity.0 * chips - self.reserved.0 * chips;
+        self.weights(chips) + caches.0 - usable
     }
 }
 

@@ -22,8 +22,10 @@ impl Spread {
     }
 }
 
-/// Places for experts over experts that are distributed over chips: every chip has as many, and those that are left over
-/// hold copies, as the 288 of DeepSeek on 144 chips do.
-pub(super) fn places_over_experts<N: Number>(experts: N, chips: N) -> N {
-    (experts / chips).ceil() * chips / experts
+/// Places for experts over experts, where every chip has a whole number of them: those that are left over hold copies, as
+/// the 288 of DeepSeek on 144 chips do. One where experts have no places.
+pub(super) fn places_over_experts<N: Number>(placed_experts: Option<N>, chips: N) -> N {
+    placed_experts.map_or(N::splat(1.0), |experts| {
+        (experts / chips).ceil() * chips / experts
+    })
 }

@@ -83,7 +83,7 @@ const L: [f64; 7] = [
 ];
 /// The bits of √½, from which fractions are counted, so that they lie between it and √2.
 const ROOT_OF_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
-/// 2^52, whose last bits are a whole number's, and what its exponent adds.
+/// 2^52: the last bits of a number between it and 2^53 are those of a whole number.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// The natural logarithm.
@@ -154,7 +154,7 @@ fn ln_of_others(x: f64) -> f64 {
     }
 }
 
-/// Each to the power of e.
+/// e to the power of each.
 #[inline]
 #[must_use]
 pub fn exp_each<const COUNT: usize>(powers: &[f64; COUNT]) -> [f64; COUNT] {

@@ -8,7 +8,7 @@ use wide::f64x4;
 use super::elementary::{self, ROUNDER};
 
 /// A number, or several side by side, each in a lane of its own: a formula that is written for it has the same bits in
-/// every lane as for the number alone.
+/// every lane as for the number alone, unless one of them is NaN.
 pub trait Number:
     Copy
     + Debug

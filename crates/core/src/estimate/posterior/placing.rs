@@ -77,13 +77,9 @@ impl<'p> Placer<'p> {
             machine: prior.machine(machines[lane]),
             ..self.placed[group[lane]].unknowns(prior, of_class)
         });
-        let rest = Lanes::each(|lane| prior.rest_of(machines[lane], uniforms[lane]));
-        let placed = Unknowns::placed_each::<Lanes>(
-            &unknowns,
-            &rest,
-            prior.is_for_users(),
-            self.with_prompts,
-        );
+        let rest = Lanes::of_lanes(|lane| prior.rest_of(machines[lane], uniforms[lane]));
+        let placed =
+            Unknowns::placed_each(&unknowns, rest, prior.is_for_users(), self.with_prompts);
         for (lane, running) in placed.into_iter().enumerate() {
             if let Some(running) = running {
                 let index = group[lane];
@@ -110,13 +106,7 @@ impl Draw {
     }
 
     /// Puts it on a machine that holds it.
-    pub(super) fn put_on(
-        &mut self,
-        prior: &Prior,
-        machine: usize,
-        running: Running,
-        point: &Point,
-    ) {
+    fn put_on(&mut self, prior: &Prior, machine: usize, running: Running, point: &Point) {
         self.machine = u16::try_from(machine).unwrap_or(u16::MAX);
         self.log_rental = prior.log_rental(machine, point);
         self.running = running;

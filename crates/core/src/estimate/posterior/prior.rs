@@ -234,7 +234,9 @@ impl Prior {
         let below = machine
             .checked_sub(1)
             .map_or(0.0, |before| self.machines_below[before]);
-        ((uniform - below) / self.machines[machine].share).clamp(0.0, 1.0 - f64::EPSILON)
+        let rest = (uniform - below) / self.machines[machine].share;
+        // Below 1, so that it is below the sum of all shares.
+        rest.clamp(0.0, 1.0 - f64::EPSILON)
     }
 }
 

@@ -268,10 +268,10 @@ fn draws_that_are_placed_together_have_the_bits_of_each_alone() {
         }) {
             for group in class.chunks_exact(f64x4::LANES) {
                 let uniforms = [0.1, 0.4, 0.7, 0.99];
-                let together = Unknowns::placed_each::<f64x4>(group, &uniforms, true, true);
+                let together = Unknowns::placed_each(group, f64x4::new(uniforms), true, true);
                 for ((draw, uniform), together) in group.iter().zip(uniforms).zip(together) {
                     let draw = std::slice::from_ref(draw);
-                    let [alone] = Unknowns::placed_each::<f64>(draw, &[uniform], true, true);
+                    let [alone] = Unknowns::placed_each(draw, uniform, true, true);
                     assert_eq!(together, alone);
                     placed += usize::from(together.is_some());
                 }

@@ -92,13 +92,10 @@ impl<N: Number> Attention<N> {
         }
     }
 
-    /// The same where it does not depend on the chips.
+    /// Whether it is stored by heads, of which a chip has a whole number.
     #[must_use]
-    pub fn stored_on_any_chips(&self, context_tokens: N) -> Option<N> {
-        match *self {
-            Self::Proportional { reading, .. } => Some(reading.stored_at(context_tokens)),
-            Self::Known(_) => None,
-        }
+    pub fn has_heads(&self) -> bool {
+        matches!(self, Self::Known(_))
     }
 
     /// Bytes of linear state per sequence.
