@@ -200,8 +200,8 @@ impl<N: Number> Served<N> {
         self.log_cost(longer, prompts * prompt.cached)
     }
 
-    /// Puts each lane on the unit of a size that a uniform coordinate below 1 chooses among those that are built, or on the next
-    /// larger one that holds it; and says which lanes are held by one.
+    /// Puts each lane on the unit of a size that a uniform coordinate below 1 chooses among those that are built, or on
+    /// the next larger one that holds it; and says which lanes are held by one.
     fn put_on_units(&mut self, draws: &[Unknowns<'_>], uniform: N) -> N::Each<bool> {
         let (none, one) = (N::splat(0.0), N::splat(1.0));
         let memory = self.engine.memory_by_chips();
@@ -253,8 +253,8 @@ impl<N: Number> CanonicalModel<N> {
 }
 
 impl Unknowns<'_> {
-    /// Unit and load of the draw on one of the units that hold it, chosen by a uniform coordinate below 1; none where no unit does, or where
-    /// users who wait would have to wait too long.
+    /// Unit and load of the draw on one of the units that hold it, chosen by a uniform coordinate below 1; none where no
+    /// unit does, or where users who wait would have to wait too long.
     #[must_use]
     pub fn placed(&self, uniform: f64, is_for_users: bool) -> Option<Running> {
         let [placed] = Self::placed_each(&[*self], uniform, is_for_users, false);
