@@ -39,7 +39,7 @@ impl Ready {
         wanted.retain(|id| !recorded.contains(id));
         let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
         let announced = Announced::of(work, &plan, &texts)?;
-        let count = tables::numbers(work, &plan, &announced);
+        let count = tables::numbers(&plan, &announced);
         Ok(Self {
             version,
             plan,

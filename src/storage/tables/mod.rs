@@ -53,14 +53,10 @@ pub(super) async fn write(
 }
 
 /// Count of numbers that the rows of a plan take: each table has numbers of its own.
-pub(super) fn numbers(work: &Work, plan: &Plan, announced: &Announced) -> i64 {
+pub(super) fn numbers(plan: &Plan, announced: &Announced) -> i64 {
     let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
-    let counts = [
-        work.recordings.len(),
-        periods.sum(),
-        announced.changes.len(),
-        1,
-    ];
+    let steps = plan.steps.iter().filter(|step| !step.is_empty());
+    let counts = [steps.count(), periods.sum(), announced.changes.len(), 1];
     let most = counts.into_iter().max().unwrap_or_default();
     i64::try_from(most).unwrap_or(i64::MAX)
 }

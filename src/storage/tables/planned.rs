@@ -15,13 +15,14 @@ pub(super) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    /// Recordings with the steps that do something.
+    /// Recordings of which the plan's step does this. Steps that do nothing take no number.
     pub(super) fn with(
         &self,
         does: fn(&Step) -> bool,
     ) -> impl Iterator<Item = (&'a Recording, i64)> {
         let steps = self.recordings.iter().zip(&self.plan.steps);
-        let numbered = steps.zip(self.base + 1..);
+        let numbered = steps.filter(|(_, step)| !step.is_empty());
+        let numbered = numbered.zip(self.base + 1..);
         let found = numbered.filter(move |((_, step), _)| does(step));
         found.map(|((recording, _), number)| (recording, number))
     }
