@@ -9,7 +9,6 @@ use unroof::storage::{NewKeyRow, Refusal, StoreError};
 use uuid::Uuid;
 
 use super::Question;
-
 use crate::changes::{Prepared, models};
 use crate::server::{LONGEST_WAIT, Server, client, get, post, run};
 use crate::support::{

@@ -47,15 +47,14 @@ pub struct Served<N = f64> {
 
 static OVERHEADS: LazyLock<Overheads> = LazyLock::new(|| Overheads::from(fitted_attainment()));
 
+#[cfg(test)]
 impl Served {
     /// Whether weights and the caches of the batch fit beside what an engine leaves free.
     #[must_use]
     pub fn fits(&self) -> bool {
         let chips = self.engine.machine.chips;
-        self.engine
-            .memory_by_chips()
-            .missing(chips, self.caches(chips))
-            <= 0.0
+        let memory = self.engine.memory_by_chips();
+        memory.missing(chips, self.caches(chips)) <= 0.0
     }
 
     /// Output tokens per second and user at the drawn batch.

@@ -74,8 +74,7 @@ impl<N: Number> MemoryByChips<N> {
 
 impl MemoryByChips {
     /// Memory use of a unit of this many chips, with this many bytes of cache and state per sequence.
-    #[must_use]
-    pub fn on(&self, chips: f64, per_sequence: Bytes) -> MemoryUse {
+    pub(super) fn on(&self, chips: f64, per_sequence: Bytes) -> MemoryUse {
         MemoryUse {
             capacity: self.capacity * chips,
             reserved: self.reserved * chips,
