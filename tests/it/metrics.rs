@@ -513,14 +513,6 @@ async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
     assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 1.0);
 }
 
-/// Address of a server's metrics listener.
-fn metrics_address(server: &Server) -> String {
-    let log = server.wait_for_log("serving metrics");
-    let line = log.lines().find(|line| line.contains("serving metrics"));
-    let address = line.unwrap().split("address=").nth(1).unwrap();
-    format!("http://{}", address.trim())
-}
-
 #[test]
 fn the_listener_for_metrics_serves_them_and_nothing_else() {
     on_each_database_blocking(|database| {
@@ -537,7 +529,7 @@ fn the_listener_for_metrics_serves_them_and_nothing_else() {
             "--watch",
             "openai/none",
         ]);
-        let address = metrics_address(&server);
+        let address = server.metrics_address();
         let client = client();
         let (status, text) = get(&client, &format!("{address}/metrics"));
         assert_eq!(status, 200);

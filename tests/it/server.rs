@@ -159,6 +159,15 @@ impl Server {
         }
     }
 
+    /// Where the server answers for metrics. Its line is found by its words: that of the other
+    /// listener, which has an address too, is written before or after it.
+    pub(crate) fn metrics_address(&self) -> String {
+        let log = self.wait_for_log("serving metrics");
+        let line = log.lines().find(|line| line.contains("serving metrics"));
+        let address = line.unwrap().split("address=").nth(1).unwrap();
+        format!("http://{}", address.trim())
+    }
+
     /// kill -9.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();

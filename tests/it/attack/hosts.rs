@@ -145,10 +145,7 @@ fn what_no_host_is_called_is_400() {
 #[test]
 fn the_listener_for_metrics_knows_its_hosts_too() {
     let (server, _database) = serve(&["--metrics-listen", "127.0.0.1:0", "--allow-host", "unroof"]);
-    let log = server.wait_for_log("serving metrics");
-    let line = log.lines().find(|line| line.contains("serving metrics"));
-    let address = line.unwrap().split("address=").nth(1).unwrap();
-    let address = format!("http://{}", address.trim());
+    let address = server.metrics_address();
     for host in ["127.0.0.1", "localhost", "unroof:9464"] {
         assert_eq!(status_for(&address, "/metrics", host), 200, "{host}");
     }

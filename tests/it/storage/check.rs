@@ -197,9 +197,7 @@ async fn a_service_checks_its_database_at_an_interval() {
             let log = server.wait_for_log("checked the database");
             assert!(log.contains("the database has a fault"), "{log}");
             assert!(log.contains("its number of conflicts"), "{log}");
-            let address = log.split("address=").nth(1).unwrap();
-            let address = address.split_whitespace().next().unwrap();
-            let (_, page) = get(&client(), &format!("http://{address}/metrics"));
+            let (_, page) = get(&client(), &format!("{}/metrics", server.metrics_address()));
             assert!(page.contains("\nunroof_check_faults 1\n"), "{page}");
             let last = page.lines().find_map(|line| {
                 line.strip_prefix("unroof_check_last_timestamp_seconds ")
