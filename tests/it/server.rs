@@ -159,8 +159,8 @@ impl Server {
         }
     }
 
-    /// Where the server answers for metrics. Its line is found by its words: that of the other
-    /// listener, which has an address too, is written before or after it.
+    /// Address of the listener for metrics, found by the words of its line in the log: the line of
+    /// the other listener has an address too, and comes before or after it.
     pub(crate) fn metrics_address(&self) -> String {
         let log = self.wait_for_log("serving metrics");
         let line = log.lines().find(|line| line.contains("serving metrics"));
