@@ -345,6 +345,10 @@ async fn list_history(store: &Store) -> Result<(), StoreError> {
             }
         }
     }
+    // After every write: prices that come into force or end next.
+    let then = "2020-01-01T00:00:00Z".parse().unwrap();
+    store.announce_due_prices(then).await?;
+    store.next_due().await?;
     Ok(())
 }
 
@@ -389,7 +393,9 @@ async fn explain_on_sqlite() {
 
 /// Whether a step of a plan reads a table without an index.
 fn reads_whole_table(step: &str) -> bool {
-    const ROWS: [&str; 12] = [
+    const ROWS: [&str; 14] = [
+        "SCAN due",
+        "SEARCH due",
         "SCAN priced",
         "SCAN pooled",
         "SCAN latest",
@@ -405,7 +411,8 @@ fn reads_whole_table(step: &str) -> bool {
     ];
     let is_index = step.contains(" USING ") && !step.contains("AUTOMATIC");
     let is_table = !ROWS.iter().any(|rows| step.contains(rows));
-    step.contains("AUTOMATIC") || step.starts_with("SCAN") && !is_index && is_table
+    let is_reading = step.starts_with("SCAN") || step.starts_with("SEARCH");
+    step.contains("AUTOMATIC") || is_reading && !is_index && is_table
 }
 
 /// Whether the rows of a name that is asked for are found by it, instead of among all rows.

@@ -1,0 +1,1 @@
+-- On SQLite this replaces two indexes that no query took. Here they are taken; both databases have the same migrations.
