@@ -121,9 +121,12 @@ def market():
     except subprocess.CalledProcessError as error:
         printed = error.stdout
     number = r"([\d.]+)(ms|µs|s)"
-    found = re.search(rf"after the start {number}, after a change {number} \(slowest {number}\)", printed)
-    first, change, slowest = (float(found[place]) * UNITS[found[place + 1]] for place in (1, 3, 5))
-    return {"after the start": figure([first]), "after a change": figure([change], f"slowest {slowest:.0f} ms")}
+    figures = {}
+    for part in ("after the start", "after a change"):
+        found = re.search(rf"{part} {number} \(slowest {number}\)", printed)
+        median, slowest = (float(found[place]) * UNITS[found[place + 1]] for place in (1, 3))
+        figures[part] = figure([median], f"slowest {slowest:.0f} ms")
+    return figures
 
 
 ENGINE = (

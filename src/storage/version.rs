@@ -63,11 +63,11 @@ impl Store {
             }
             Pool::Sqlite { .. } => "SELECT version, NULL FROM store_version WHERE id = 1",
         };
-        let asked_at = Instant::now();
         let (version, time): (i64, Option<DbTime>) = self.one(Query::new(sql)).await?;
         if let Some(time) = time {
+            // Taken after the answer: the time since then is no longer than that since the database read its clock.
             let mut clock = locked(&self.clock);
-            *clock = Some((asked_at, time));
+            *clock = Some((Instant::now(), time));
         }
         self.advance_version(version);
         Ok(version)
@@ -77,8 +77,8 @@ impl Store {
     /// the future.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
-        let time = locked(&self.clock).and_then(|(asked_at, time)| {
-            let time = Timestamp::from(time).checked_add(asked_at.elapsed());
+        let time = locked(&self.clock).and_then(|(answered_at, time)| {
+            let time = Timestamp::from(time).checked_add(answered_at.elapsed());
             time.ok()
         });
         time.map_or(now, |time| time.min(now))

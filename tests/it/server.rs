@@ -220,11 +220,29 @@ pub(crate) fn signal(process: u32, name: &str) {
     assert!(sent.unwrap().success(), "{name} to {process}");
 }
 
+/// Waits until something holds that soon does.
+pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < LONGEST_WAIT, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// A client that takes every status as an answer.
 pub(crate) fn client() -> ureq::Agent {
+    client_within(LONGEST_WAIT)
+}
+
+/// The same for work that takes long.
+pub(crate) fn patient_client() -> ureq::Agent {
+    client_within(4 * LONGEST_WAIT)
+}
+
+fn client_within(time: Duration) -> ureq::Agent {
     let config = ureq::Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(LONGEST_WAIT))
+        .timeout_global(Some(time))
         .build();
     config.into()
 }

@@ -46,23 +46,24 @@ fn assert_took(before: u32, reply: &Reply, points: u32) {
 #[tokio::test]
 async fn a_client_that_has_spent_its_budget_waits_and_no_other_does() {
     on_each_database(async |database| {
-        let (api, store) = service_within(database, None, budget(1_000)).await;
+        let (api, store) = service_within(database, None, budget(1_009)).await;
         let greedy = key(&store, "greedy", Scope::Ask).await;
         let modest = key(&store, "modest", Scope::Read).await;
         let first = get(&api, "/estimates", &greedy).await;
         assert_eq!(first.status, 200, "{}", first.text());
-        assert_eq!(rest(&first), 999);
+        assert_eq!(rest(&first), 1_008);
         assert_eq!(
             first.header("ratelimit-policy"),
-            Some("\"default\";q=1000;w=1000")
+            Some("\"default\";q=1009;w=1009")
         );
         let asked = post(&api, "/infer", &greedy, &sheet()).await;
         assert_eq!(asked.status, 201, "{}", asked.text());
-        assert_took(999, &asked, 20);
+        assert_took(1_008, &asked, 20);
         // A request that its scope refuses is charged too.
         let refused = post(&api, "/catalogs", &greedy, &json!({})).await;
         assert_eq!(refused.status, 403);
         assert_took(rest(&asked), &refused, 20);
+        // Eight points are left in the end: twenty take long enough to come back.
         let mut left = rest(&refused);
         let mut last = refused;
         while left >= 20 {
@@ -85,7 +86,7 @@ async fn a_client_that_has_spent_its_budget_waits_and_no_other_does() {
                 .unwrap()
                 .starts_with("text/html")
         );
-        assert_eq!(rest(&get(&api, "/estimates", &modest).await), 999);
+        assert_eq!(rest(&get(&api, "/estimates", &modest).await), 1_008);
         // Probes are free, and say nothing of a budget.
         for open in ["/healthz", "/readyz", "/openapi.json"] {
             let reply = get(&api, open, &greedy).await;

@@ -1,13 +1,13 @@
 //! A delivery that was received is not sent again because the database takes no note of it.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::changes::webhooks::{Hand, Receiver, Sender};
 use crate::changes::{Prepared, models};
-use crate::server::{LONGEST_WAIT, client, get, post};
+use crate::server::{client, get, post, wait_until};
 use crate::support::{TestDatabase, on_each_database};
 
 /// A disk that is full when a delivery is to be noted: SQLite ends the transaction by itself, as it does then.
@@ -70,7 +70,7 @@ async fn what_was_received_and_could_not_be_noted_is_not_sent_again_and_noted_la
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_lets_no_delivery_begin_and_one_that_was_received_is_noted_when_there_is_room()
 {
-    let receiver = Receiver::slow(Duration::from_secs(1));
+    let receiver = Receiver::slow(Duration::from_secs(4));
     let address = receiver.listen().await;
     let folder = tempfile::tempdir().unwrap();
     tokio::task::block_in_place(|| {
@@ -92,7 +92,7 @@ fn deliver_to(receiver: &Receiver, url: &str, folder: &Path) {
         listed["data"][0].clone()
     };
     assert_eq!(served.infer("first").0, 201);
-    // It is on its way, and takes a second.
+    // It is on its way, and takes some seconds.
     wait_until("it was begun", || last()["state"] == "pending");
     served.leave_room(0);
     wait_until("it was received", || receiver.count() == 1);
@@ -102,13 +102,4 @@ fn deliver_to(receiver: &Receiver, url: &str, folder: &Path) {
     assert_eq!(served.infer("second").0, 201);
     wait_until("the next is delivered", || receiver.count() == 2);
     assert_eq!(last()["attempts"], 1);
-}
-
-#[cfg(target_os = "linux")]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < LONGEST_WAIT, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use url::Url;
 
 use crate::database_faults::cluster::Cluster;
-use crate::server::{LONGEST_WAIT, Server, client, get, post, unroof};
+use crate::server::{LONGEST_WAIT, Server, client, get, post, unroof, wait_until};
 use crate::support::{TestDatabase, on_postgres, say, sheet_of, wait_for};
 
 /// A server of a file, for which a file that is too large is an error and not the end.
@@ -261,16 +261,14 @@ fn a_file_that_was_deleted_or_replaced_is_written_to_no_more_until_it_is_back() 
             std::fs::copy(&aside, &served.file).unwrap();
         }
         served.assert_no_writes();
-        let log = served.server.wait_for_log("was deleted or replaced");
+        let is_logged = |text: &str| served.server.log().matches(text).count() > round;
+        wait_until("it is logged", || is_logged("was deleted or replaced"));
+        let log = served.server.log();
         assert_eq!(log.matches("ERROR").count(), round + 1, "{log}");
         std::fs::rename(&aside, &served.file).unwrap();
         served.assert_heals(&format!("healed {round}"));
         // The next outage is another one.
-        let began = Instant::now();
-        while served.server.log().matches("database outage over").count() <= round {
-            assert!(began.elapsed() < LONGEST_WAIT, "{}", served.server.log());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("it is over", || is_logged("database outage over"));
     }
 }
 

@@ -16,7 +16,7 @@ use unroof::storage::{
 
 use crate::changes::Prepared;
 use crate::database_faults::proxy::{Link, Proxy};
-use crate::server::{LONGEST_WAIT, Server, client, get, post};
+use crate::server::{Server, client, get, post, wait_until};
 use crate::support::{NOW, TestDatabase, on_postgres, sheet_of, with};
 
 const WRITERS: usize = 8;
@@ -34,11 +34,8 @@ async fn far_server(database: &TestDatabase) -> (Proxy, Server) {
 }
 
 pub(super) fn wait_until_ready(server: &Server) {
-    let began = Instant::now();
-    while get(&client(), &format!("{}/readyz", server.address)).0 != 200 {
-        assert!(began.elapsed() < LONGEST_WAIT, "{}", server.log());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let url = format!("{}/readyz", server.address);
+    wait_until("the service is ready", || get(&client(), &url).0 == 200);
 }
 
 fn infer(server: &Server, sheet: &Value) -> u16 {
@@ -158,6 +155,11 @@ async fn eight_writers_twenty_five_milliseconds_away_are_all_served_and_share_th
             proxy.set(Link::Slow(DELAY));
             let (far, refused) = send_all(&server, "far", EACH);
             assert!(refused.is_empty(), "{refused:?}");
+            proxy.set(Link::Open);
+            // The machine may be busier now than it was before.
+            let (near_again, refused) = send_all(&server, "near again", EACH);
+            assert!(refused.is_empty(), "{refused:?}");
+            let near = near.max(near_again);
             // What the distance costs: one after another, writes take eleven and more round trips each.
             let writes = u32::try_from(WRITERS * EACH).unwrap();
             let distance = far.saturating_sub(near);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::server::{LONGEST_WAIT, Server, get, post, unroof};
+use crate::server::{LONGEST_WAIT, Server, get, patient_client, post, unroof};
 use crate::support::{TestDatabase, sheet_of};
 
 const MIB: u64 = 1024 * 1024;
@@ -70,15 +70,6 @@ fn resident(process: u32) -> u64 {
     kilobytes.parse::<u64>().unwrap() * 1024
 }
 
-/// A client that has time.
-fn patient() -> ureq::Agent {
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(4 * LONGEST_WAIT))
-        .build();
-    config.into()
-}
-
 /// Sends a request and leaves what comes unread.
 fn send(server: &Server, request: &str) -> TcpStream {
     let address = server.address.strip_prefix("http://").unwrap();
@@ -91,7 +82,7 @@ fn send(server: &Server, request: &str) -> TcpStream {
 fn answers_left_unread_stay_within_the_budget_and_others_are_served() {
     let database = TestDatabase::sqlite();
     let server = serve(&database);
-    let client = patient();
+    let client = patient_client();
     let infer = format!("{}/infer", server.address);
     let (status, stored) = post(&client, &infer, &pool(4)).unwrap();
     assert_eq!(status, 201, "{stored}");
@@ -146,7 +137,12 @@ fn answers_left_unread_stay_within_the_budget_and_others_are_served() {
 fn a_pool_whose_answer_would_be_too_large_is_refused_with_the_limit() {
     let database = TestDatabase::sqlite();
     let server = serve(&database);
-    let (status, text) = post(&patient(), &format!("{}/infer", server.address), &pool(5)).unwrap();
+    let (status, text) = post(
+        &patient_client(),
+        &format!("{}/infer", server.address),
+        &pool(5),
+    )
+    .unwrap();
     assert_eq!(status, 422, "{} bytes", text.len());
     let problem: Value = serde_json::from_str(&text).unwrap();
     let fault = &problem["errors"][0];
@@ -161,7 +157,7 @@ fn every_spelling_of_a_question_has_one_answer_in_the_cache() {
     let mut command = unroof(&["serve", "--log", "info,sqlx::query=debug"]);
     command.args(["--database-url", &database.url, "--listen", "127.0.0.1:0"]);
     let server = Server::spawn(command);
-    let client = patient();
+    let client = patient_client();
     let infer = format!("{}/infer", server.address);
     let (_, stored) = post(&client, &infer, &sheet_of("m-1")).unwrap();
     let stored: Value = serde_json::from_str(&stored).unwrap();

@@ -1,8 +1,8 @@
 //! Costly reads, and floods of requests that are refused: what they leave for the others.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -140,8 +140,12 @@ const LISTINGS: &str = "
         currency, valid_from, valid_to, observed_at, stated_assumptions
     FROM estimate_listings, numbers WHERE sequence < 1000000";
 
+/// Held by a test that compares one time with another: two such tests are not measured together.
+static MEASURING: Mutex<()> = Mutex::new(());
+
 #[test]
 fn large_pages_wait_their_turn_and_others_are_served_meanwhile() {
+    let _measuring = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     on_each_database_blocking(|database| {
         let server = serve(database, &[]);
         let client = client();
@@ -190,6 +194,7 @@ const MOST_ROUNDS: usize = 6;
 
 #[test]
 fn a_flood_of_refusals_leaves_the_admitted_requests_their_pace() {
+    let _measuring = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     on_each_database_blocking(|database| {
         let server = serve(database, &["--max-computing", "2", "--max-waiting", "14"]);
         let answer = post(&client(), &format!("{}/infer", server.address), &sheet());

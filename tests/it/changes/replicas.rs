@@ -147,7 +147,8 @@ async fn the_lists_of_a_replica_show_what_another_wrote_after_the_notification()
 #[test]
 fn a_replica_without_its_listener_logs_it_polls_and_reconnects() {
     const DEAFEN: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-        WHERE query LIKE '%unroof_version%' AND pid <> pg_backend_pid() AND datname = current_database()";
+        WHERE (query LIKE 'LISTEN %' OR query = 'SELECT 1')
+          AND pid <> pg_backend_pid() AND datname = current_database()";
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(on_postgres(async |database: &TestDatabase| {
         let server = Server::start(&database.url);

@@ -194,13 +194,16 @@ fn tags_are_the_same_in_every_process_and_after_a_restart() {
     });
 }
 
-/// Number of reads of a table since the database was created, once it is stable.
+/// Number of reads of a table since the database was created, once it is stable and has no other connection.
 fn reads_of(database: &TestDatabase, sql: &'static str) -> i64 {
+    const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
     let mut last = -1;
     // A connection reports its statistics when it ends.
     for _ in 0..50 {
+        let others = wait_for(database.number(OTHERS));
         let reads = wait_for(database.number(sql));
-        if reads == last {
+        if others == 0 && reads == last {
             return reads;
         }
         last = reads;

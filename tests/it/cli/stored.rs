@@ -114,10 +114,16 @@ fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
         ),
     ];
     for (arguments, path) in paths {
+        let ask = || get(&client(), &format!("{}{path}", server.address));
+        let before = ask();
         let json = output(place, &[arguments, &["--json"]].concat());
-        let (status, body) = get(&client(), &format!("{}{path}", server.address));
-        assert_eq!(status, 200, "{path}: {body}");
-        assert_eq!(json.trim_end(), body, "{path}");
+        // Where a window has begun a minute later meanwhile, the answer has changed.
+        let after = ask();
+        let same = [(200, json.trim_end().to_owned())];
+        assert!(
+            same.contains(&before) || same.contains(&after),
+            "{path}: {json}, and {after:?}"
+        );
     }
     let estimate: Value =
         serde_json::from_str(&output(place, &["show", "azure/gpt-5", "--json"])).unwrap();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use unroof::storage::{Effect, Order, Saved, Selection, Times};
+use unroof::access::Actor;
+use unroof::storage::{Effect, Order, Saved, Selection, SightedBy, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -78,13 +79,22 @@ async fn the_same_content_is_one_row_and_new_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_twenty_saves_at_the_same_moment_exactly_one_is_new() {
+async fn of_twenty_saves_at_nearly_the_same_moment_exactly_one_is_new_and_audited() {
     on_each_database(async |database: &TestDatabase| {
         let replicas = [database.store().await, database.store().await];
-        let saves: Vec<_> = (0..20)
+        let saves: Vec<_> = (0..20_u8)
             .map(|number| {
-                let store = replicas[number % 2].clone();
-                tokio::spawn(async move { Question::new(&sheet()).save(&store).await })
+                let store = replicas[usize::from(number % 2)].clone();
+                tokio::spawn(async move {
+                    let question = Question::new(&sheet());
+                    let mut estimate = question.estimate_at(NOW);
+                    estimate.observed_at += i64::from(number).milliseconds();
+                    estimate.recorded_at = estimate.observed_at;
+                    estimate.waits_for_others = number % 4 < 2;
+                    let post = SightedBy::post(true);
+                    estimate.sighted_by = Some(post.sent_by(Actor::COMMAND_LINE));
+                    store.save(estimate).await.unwrap()
+                })
             })
             .collect();
         let mut new = 0;
@@ -93,6 +103,7 @@ async fn of_twenty_saves_at_the_same_moment_exactly_one_is_new() {
         }
         assert_eq!(new, 1);
         assert_eq!(all_estimates(&replicas[1]).await.len(), 1);
+        assert_eq!(replicas[1].audit(None, 20).await.unwrap().len(), 1);
     })
     .await;
 }

@@ -218,8 +218,8 @@ fn a_receiver_that_is_unreachable_or_silent_delays_nothing_and_is_one_line_of_th
             assert_eq!(service.ask("/healthz", &[]).0, 200);
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Each alone would take longer if a request waited for the receiver.
-        assert!(began.elapsed() < Duration::from_secs(5));
+        // Were each to wait for the receiver, it would take minutes.
+        assert!(began.elapsed() < Duration::from_secs(20));
         service.server.wait_for_log("signal=\"traces\"");
         service.server.wait_for_log("signal=\"metrics\"");
         let began = Instant::now();

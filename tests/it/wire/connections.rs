@@ -1,9 +1,10 @@
 //! Connections up to the limit and beyond.
 
+use super::Service;
 use super::client::Client;
 #[cfg(target_os = "linux")]
 use super::process::open_files;
-use super::{Service, wait_until};
+use crate::server::wait_until;
 
 /// Files that the database may open meanwhile.
 #[cfg(target_os = "linux")]

@@ -7,7 +7,8 @@ use unroof_core::estimate::{CancelToken, Cancelled, Format, Request, infer_while
 use unroof_core::reference::calibration::Calibration;
 
 use super::client::{Client, post, post_lines};
-use super::{Service, pool, wait_until};
+use super::{Service, pool};
+use crate::server::wait_until;
 use crate::support::sheet_of;
 
 /// One that is computed and those that wait.

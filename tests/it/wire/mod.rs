@@ -14,11 +14,9 @@ mod slow;
 mod stopping;
 mod targets;
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use crate::server::{LONGEST_WAIT, Server};
+use crate::server::Server;
 use crate::support::{Reply, TestDatabase};
 use client::Client;
 
@@ -53,15 +51,6 @@ impl Service {
         let mut client = self.connect();
         client.send(client::post("/infer", &question.to_string()));
         client.answer()
-    }
-}
-
-/// Waits until something holds that soon does.
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < LONGEST_WAIT, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

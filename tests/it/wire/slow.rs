@@ -8,8 +8,9 @@ use super::client::post_lines;
 use super::{
     client::{Client, get},
     process::{open_sockets, resident_bytes},
-    wait_until,
 };
+#[cfg(target_os = "linux")]
+use crate::server::wait_until;
 use crate::support::Reply;
 
 /// The limit that these tests set.

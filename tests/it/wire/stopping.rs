@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::Service;
 use super::client::{Client, post_lines};
-use super::{Service, wait_until};
-use crate::server::{Server, signal, unroof};
+use crate::server::{Server, signal, unroof, wait_until};
 use crate::support::{TestDatabase, say, sheet};
 
 /// Longer than a second, shorter than all that these tests do not want to wait for.
