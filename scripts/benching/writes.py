@@ -197,9 +197,8 @@ ROWS = [
         f"durable recording of ready estimates on PostgreSQL, {BATCH} at once",
         {OF_PGBENCH: at_least(0.6), BARE: unbounded(), OF_POSTGRES: unbounded("ms")},
         recording_postgres,
-        "the processor time of PostgreSQL, which the row states, is nearly all of the time: without any of the service, the ratio would be "
-        "0.44. It gets each document from the client and copies it several times before it compresses it, while the rival's rows are in "
-        "the server already.",
+        "the processor time of PostgreSQL, which the row states, is nearly all of the time. It gets each document from the client and copies "
+        "it several times before it compresses it, while the rival's rows are in the server already.",
     ),
     Row(
         "recording-sqlite",
