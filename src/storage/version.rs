@@ -65,7 +65,7 @@ impl Store {
         };
         let (version, time): (i64, Option<DbTime>) = self.one(Query::new(sql)).await?;
         if let Some(time) = time {
-            // Taken after the answer: the time since then is no longer than that since the database read its clock.
+            // Taken after the answer: the database read its clock before, so that this time never runs ahead of it.
             let mut clock = locked(&self.clock);
             *clock = Some((Instant::now(), time));
         }
