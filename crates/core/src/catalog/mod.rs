@@ -2,10 +2,16 @@
 
 pub(crate) mod canonical;
 mod entry;
+mod genai_prices;
 mod hours;
+mod litellm;
+mod llm_prices;
 mod meter;
+mod models_dev;
 mod names;
+mod openrouter;
 mod output;
+mod portkey;
 mod rules;
 mod seller;
 #[cfg(test)]
@@ -132,16 +138,14 @@ impl<'a> CatalogEntry<'a> {
     }
 }
 
-macro_rules! declare_modules {
+macro_rules! declare_catalogs {
     ($( $module:ident $variant:ident $name:tt $meaning:tt )+) => {
-        $( mod $module; )+
-
         /// The catalogs that are read.
         pub static CATALOGS: [&Catalog; [$( $name ),+].len()] = [$( &$module::CATALOG ),+];
     };
 }
 
-catalog_table!(declare_modules);
+catalog_table!(declare_catalogs);
 
 /// The catalog that a document is from, as an entry or as a whole.
 #[must_use]

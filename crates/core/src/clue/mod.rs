@@ -2,7 +2,27 @@
 //!
 //! A reading is a closed form that a person can compute by hand. Each is complete in itself, with its equation, its
 //! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
-//! here and its row in `model/clue_table.rs`.
+//! here with its `mod` line, and its row in `model/clue_table.rs`.
+
+mod batch_discount;
+mod cache_read;
+mod cache_storage;
+mod cache_ttl;
+mod cache_write;
+mod capacity_offer;
+mod compute_margin;
+mod context_bands;
+mod context_maximum;
+mod context_tier;
+mod fast_mode;
+mod model_kind;
+mod output_ratio;
+mod output_speed;
+mod peak_schedule;
+mod price_level;
+mod reasoning_output;
+mod recompute_or_hold;
+mod token_prices;
 
 use crate::model::assumptions::Assumptions;
 use crate::model::builder::ReadingBuilder;
@@ -58,16 +78,14 @@ impl Clue {
     }
 }
 
-macro_rules! declare_modules {
+macro_rules! declare_clues {
     ($( $module:ident { $( $names:tt )+ } { $( $readings:tt )* } )+) => {
-        $( mod $module; )+
-
         /// Every clue, in the order in which answers list their readings.
         pub static CLUES: &[&Clue] = &[$( &$module::CLUE ),+];
     };
 }
 
-clue_table!(declare_modules);
+clue_table!(declare_clues);
 
 /// Every kind of reading.
 pub fn specifications() -> impl Iterator<Item = &'static Specification> {
