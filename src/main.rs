@@ -1,5 +1,12 @@
 //! Entry point: runs a command and exits with its code.
 
+mod calculators;
+mod cli;
+mod estimates;
+mod record;
+mod service;
+mod shell;
+
 use std::process::ExitCode;
 
 #[cfg(not(target_env = "msvc"))]
@@ -12,5 +19,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    unroof::cli::run()
+    cli::run()
 }

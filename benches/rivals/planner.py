@@ -1,6 +1,6 @@
 """Ten published measurements of serving: measured, by unroof, by aiconfigurator 0.12; and the ranking for one question.
 
-The cases are those of `data/peer_times.csv`. unroof is asked through its command: `UNROOF` names the program, else the
+The cases are those of `crates/roofline/data/peer_times.csv`. unroof is asked through its command: `UNROOF` names the program, else the
 one of the last build is taken. Skipped with one line where aiconfigurator is not installed.
 """
 

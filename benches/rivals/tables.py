@@ -1,4 +1,4 @@
-"""Tables that the density is made of, all from `data/`, the sheet and the stated machine: they depend on no unknown.
+"""Tables that the density is made of, all from `crates/roofline/data/`, the sheet and the stated machine: they depend on no unknown.
 
 The regressions of canonical models are found from models that the example `density_points` prints: fitting them reads the
 architecture of every open-weight model, which is not part of the density.

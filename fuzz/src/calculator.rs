@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use unroof_core::calculator::{layout::layout, simulate::simulate, training::training};
-use unroof_core::input::RequestError;
+use unroof_roofline::calculator::layout::layout;
+use unroof_roofline::calculator::simulate::simulate;
+use unroof_roofline::calculator::training::training;
+use unroof_base::input::RequestError;
 
 use crate::{finite, refusal};
 

@@ -1,7 +1,7 @@
 //! Invariants of refusals.
 
 use serde_json::Value;
-use unroof_core::input::RequestError;
+use unroof_base::input::RequestError;
 
 /// Panics where a refusal gives no reason, or points to a place that the text does not have.
 pub fn check(error: &RequestError, text: &[u8]) {

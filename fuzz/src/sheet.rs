@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
-use unroof_core::estimate::{Format, Request, read_file, read_request, textbook};
-use unroof_core::sheet::{PriceSheet, json_schema};
+use unroof_infer::estimate::{Format, Request, read_file, read_request, textbook};
+use unroof_price_sheet::sheet::{PriceSheet, json_schema};
 
 use crate::{finite, refusal};
 

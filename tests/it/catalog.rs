@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use unroof_core::estimate::{Format, read_request, textbook};
-use unroof_core::input::RequestError;
-use unroof_core::input::json::{self, Json};
+use unroof_infer::estimate::{Format, read_request, textbook};
+use unroof_base::input::RequestError;
+use unroof_base::input::json;
+use unroof_base::input::json::Json;
 
 use crate::support::{TestDatabase, on_each_database, say};
 
@@ -58,7 +59,7 @@ async fn every_text_entry_of_a_real_catalog_is_read_and_gives_a_stored_estimate_
         .map(|(name, entry)| (name.to_owned(), text(entry)))
         .collect();
     assert!(questions.len() >= 3_000, "{}", questions.len());
-    let catalog: &unroof_core::catalog::Catalog = "litellm".parse().unwrap();
+    let catalog: &unroof_price_sheet::catalog::Catalog = "litellm".parse().unwrap();
     let is_read = |(name, entry): &&(String, String)| {
         let format = Format::Entry {
             catalog,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use unroof_core::input::json as tree;
-use unroof_core::sheet::{PriceSheet, canonical, json_schema};
+use unroof_base::input::json as tree;
+use unroof_price_sheet::sheet::{PriceSheet, canonical, json_schema};
 
 use crate::support::{examples, json_files, read_json, repository, say, sheet, with, without};
 

@@ -15,8 +15,9 @@ use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use unroof::http::{App, Limits, Watchlist, metrics_router};
-use unroof::storage::Store;
+use unroof_server::{App, Watchlist, metrics_router};
+use unroof_edge::limit::limits::Limits;
+use unroof_store::Store;
 
 use crate::server::{self, Server, client, get, run};
 use crate::support::{

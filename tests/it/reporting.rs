@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
-use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::estimate::row_columns;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::row_columns;
 use uuid::Uuid;
 
 use crate::dashboards::dashboards;

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use tower::ServiceExt;
-use unroof::clock::Clock;
-use unroof::http::{App, Limits, router};
-use unroof::storage::{Store, StoreLimits};
+use unroof_store::clock::Clock;
+use unroof_server::{App, router};
+use unroof_edge::limit::limits::Limits;
+use unroof_store::{Store, StoreLimits};
 use url::Url;
 use uuid::Uuid;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
+use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 
 use crate::generated::{json, write};
 
@@ -28,7 +28,7 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
     /// Output file; `-` prints the calibration
-    #[arg(long, value_name = "FILE", default_value = "data/calibration.json")]
+    #[arg(long, value_name = "FILE", default_value = "crates/roofline/data/calibration.json")]
     output: PathBuf,
 }
 

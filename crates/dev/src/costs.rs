@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use unroof_core::calibration::costs::{Exceeding, ModelCosts, costs};
-use unroof_core::calibration::prices::built_in;
-use unroof_core::model::canonical_error::{LogErrors, Spreads, errors_of_open_models};
-use unroof_core::reference::calibration::Calibration;
-use unroof_core::reference::{AttentionKind, decode_context_rows, decode_contexts};
-use unroof_core::units::readable;
+use unroof_calibration::costs::{Exceeding, ModelCosts, costs};
+use unroof_calibration::prices::built_in;
+use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
+use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
+use unroof_base::units::readable;
 
 use crate::generated::write_section;
 
@@ -83,7 +83,7 @@ fn markdown() -> Result<String> {
          machine, unit, load and utilisation are those of the prior. Counted are the models whose median cost exceeds the \
          least price of any seller, and of the author where it sells the model. A cost has no public truth except \
          DeepSeek's day.\n\nThe learned context has a median of {} tokens and a spread of {:.2} in the logarithm over the \
-         providers of {} rows of [decode_contexts.csv](../data/decode_contexts.csv).\n\n\
+         providers of {} rows of [decode_contexts.csv](../crates/roofline/data/decode_contexts.csv).\n\n\
          | mean context | output, cheapest | output, author | input, cheapest | input, author |\n|---|---|---|---|---|\n",
         readable(learned.log_mean.exp().round()),
         learned.log_sd,

@@ -17,7 +17,7 @@ Examples:
   unroof-dev fit --json | jq .fitted
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and the section of
+    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and the section of
     /// docs/VALIDATION.md on aiconfigurator
     #[arg(long, conflicts_with = "json")]
     write: bool,
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
     } else if arguments.write {
         let picture = svg(&report).map_err(anyhow::Error::msg)?;
         let project = &arguments.project;
-        write(&project.join("data/efficiencies.json"), &efficiencies)?;
+        write(&project.join("crates/roofline/data/efficiencies.json"), &efficiencies)?;
         write(
             &project.join("docs/model/measurements.md"),
             &report.markdown(),
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
         )?;
         writeln!(
             out,
-            "wrote data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and a section of \
+            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and a section of \
              docs/VALIDATION.md"
         )?;
     } else {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use unroof_core::calibration::prices::{PricedModel, Settings, built_in};
-use unroof_core::calibration::validation::{By, Shown, board};
-use unroof_core::reference::held_out_csv;
+use unroof_calibration::prices::{PricedModel, Settings, built_in};
+use unroof_calibration::validation::{By, Shown, board};
+use unroof_roofline::reference::held_out_csv;
 
 use crate::generated::{json, write, write_section};
 use crate::joint::{experiments, experiments_markdown, markdown, svg};
@@ -33,15 +33,15 @@ pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result
     let board = board(&models, by, Shown::ALL);
     let project = &arguments.project;
     let records = json(&board.track_records())?;
-    write(&project.join("data/track_record.json"), &records)?;
+    write(&project.join("crates/roofline/data/track_record.json"), &records)?;
     let estimates = held_out_csv(&board.held_out());
-    write(&project.join("data/held_out.csv"), &estimates)?;
+    write(&project.join("crates/roofline/data/held_out.csv"), &estimates)?;
     write_section(&project.join(PAGE), &markdown(&board))?;
     let picture = svg(&board.pooled_hosts).map_err(anyhow::Error::msg)?;
     write(&project.join("docs/images/joint-estimate.svg"), &picture)?;
     writeln!(
         out,
-        "wrote data/track_record.json, data/held_out.csv, {PAGE} and docs/images/joint-estimate.svg"
+        "wrote crates/roofline/data/track_record.json, crates/roofline/data/held_out.csv, {PAGE} and docs/images/joint-estimate.svg"
     )?;
     if arguments.experiments {
         let tried = experiments(&models, |name| _ = writeln!(out, "{name} …"));

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use unroof::access::Scope;
+use unroof_store::access::Scope;
 
 use super::{get, key, post, send, service};
 use crate::support::{on_each_database, sheet};

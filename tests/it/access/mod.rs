@@ -15,9 +15,10 @@ mod timing;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::{Value, json};
-use unroof::access::{Access, Actor, NewKey, Scope};
-use unroof::http::{App, Limits};
-use unroof::storage::{NewKeyRow, Store};
+use unroof_store::access::{Access, Actor, NewKey, Scope};
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
+use unroof_store::{NewKeyRow, Store};
 use uuid::Uuid;
 
 use crate::support::{Api, Reply, TestDatabase, clock};

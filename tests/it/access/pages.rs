@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use unroof::access::Scope;
+use unroof_store::access::Scope;
 
 use super::{get, key, send, service};
 use crate::support::{Api, Reply, on_each_database};

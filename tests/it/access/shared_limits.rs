@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::http::Method;
 use jiff::SignedDuration;
-use unroof::access::Scope;
-use unroof::http::{ClientLimits, Limits};
-use unroof::storage::{ClientCharge, Store};
+use unroof_store::access::Scope;
+use unroof_edge::limit::limits::{ClientLimits, Limits};
+use unroof_store::{ClientCharge, Store};
 
 use super::{get, key, post, service_within};
 use crate::server::run;

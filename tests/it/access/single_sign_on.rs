@@ -1,7 +1,7 @@
 //! Users that a trusted proxy has signed in.
 
 use serde_json::Value;
-use unroof::access::Scope;
+use unroof_store::access::Scope;
 
 use super::key;
 use crate::server::{Server, client};

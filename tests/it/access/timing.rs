@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use jiff::Timestamp;
-use unroof::access::{Key, KeyHash, KeyRing, NewKey, RefusedKey, Scope};
+use unroof_store::access::{Key, KeyHash, KeyRing, NewKey, RefusedKey, Scope};
 use uuid::Uuid;
 
 const TRIES: usize = 10_000;

@@ -2,11 +2,12 @@
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use unroof_core::estimate::Estimator;
-use unroof_core::reference::calibration::Calibration;
+use unroof_infer::estimate::Estimator;
+use unroof_roofline::reference::calibration::Calibration;
 use uuid::Uuid;
 
-use unroof::http::{App, Limits};
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
 
 use crate::models::{estimate_models, hosted, observe};
 use crate::support::{Api, clock, on_each_database};

@@ -258,10 +258,10 @@ async fn health_says_ok_and_is_not_kept() {
 async fn an_unreachable_database_is_a_503_with_retry_after() {
     on_each_database(async |database: &TestDatabase| {
         let store = database.store().await;
-        let app = unroof::http::App::new(
+        let app = unroof_server::App::new(
             store.clone(),
             crate::support::clock(),
-            unroof::http::Limits::default(),
+            unroof_edge::limit::limits::Limits::default(),
         );
         let api = crate::support::Api::new(app);
         store.close().await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::storage::{ImportOrder, ImportOutcome, ImportRow, ImportSelection};
+use unroof_store::{ImportOrder, ImportOutcome, ImportRow, ImportSelection};
 use uuid::Uuid;
 
 use crate::support::{Api, TestDatabase, on_each_database, sheet, sheet_of, with};
@@ -231,7 +231,7 @@ async fn with_runs(database: &TestDatabase) -> Api {
             source,
             Some(catalog),
             started_at.into(),
-            &unroof::access::Actor::SERVICE,
+            &unroof_store::access::Actor::SERVICE,
         );
         running.push(begun.await.unwrap());
         let all = ImportSelection::default();

@@ -61,16 +61,16 @@ fn the_prices_that_the_schema_of_genai_prices_names_are_read_or_kept() {
         .as_object()
         .unwrap();
     assert!(prices.len() >= 50);
-    let catalog: &unroof_core::catalog::Catalog = "genai-prices".parse().unwrap();
+    let catalog: &unroof_price_sheet::catalog::Catalog = "genai-prices".parse().unwrap();
     for name in prices.keys() {
         let entry = format!(
             r#"{{"id": "m", "prices": {{"input_mtok": 7, "output_mtok": 8, "{name}": 3}}}}"#
         )
         .replace(&format!(r#""{name}": 7, "#), "")
         .replace(&format!(r#""{name}": 8, "#), "");
-        let tree = unroof_core::input::json::parse(entry.as_bytes()).unwrap();
-        let faults = unroof_core::input::cursor::Faults::default();
-        let cursor = unroof_core::input::cursor::Cursor::root(&tree, &faults);
+        let tree = unroof_base::input::json::parse(entry.as_bytes()).unwrap();
+        let faults = unroof_base::input::cursor::Faults::default();
+        let cursor = unroof_base::input::cursor::Cursor::root(&tree, &faults);
         let sheets = (catalog.read_entry)("x/m", &cursor).unwrap();
         let written = serde_json::to_value(&sheets[0]).unwrap();
         let has_three = ["/rates", "/other_meters"]

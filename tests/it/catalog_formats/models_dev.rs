@@ -1,6 +1,6 @@
 //! models.dev's `api.json`.
 
-use unroof_core::sheet::CacheWriteBilling;
+use unroof_price_sheet::sheet::CacheWriteBilling;
 
 use super::read_catalog;
 

@@ -1,7 +1,8 @@
 //! The models of `OpenRouter`.
 
-use unroof_core::input::cursor::{Cursor, Faults};
-use unroof_core::input::json::{self, Json};
+use unroof_base::input::cursor::{Cursor, Faults};
+use unroof_base::input::json;
+use unroof_base::input::json::Json;
 
 use super::survey::{folder, overlaps, survey};
 use crate::support::say;

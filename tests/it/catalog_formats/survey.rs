@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use unroof_core::catalog::{Catalog, recognize};
-use unroof_core::input::cursor::{Cursor, Faults};
-use unroof_core::input::json::{self, Json};
-use unroof_core::sheet::{PriceSheet, canonical, json_schema};
-use unroof_core::units::Decimal;
+use unroof_price_sheet::catalog::{Catalog, recognize};
+use unroof_base::input::cursor::{Cursor, Faults};
+use unroof_base::input::json;
+use unroof_base::input::json::Json;
+use unroof_price_sheet::sheet::{PriceSheet, canonical, json_schema};
+use unroof_base::units::Decimal;
 
 use crate::support::say;
 
@@ -162,7 +163,7 @@ fn every_catalog_is_recognised_as_one_format_only() {
             .is_some_and(|extension| extension == "json")
         {
             let tree: Json = json::parse(&std::fs::read(&path).unwrap()).unwrap();
-            let formats: Vec<_> = unroof_core::catalog::CATALOGS
+            let formats: Vec<_> = unroof_price_sheet::catalog::CATALOGS
                 .into_iter()
                 .filter(|catalog| (catalog.recognizes)(&tree))
                 .map(Catalog::name)

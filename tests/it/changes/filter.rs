@@ -3,7 +3,7 @@
 use atom_syndication::Feed;
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
-use unroof::storage::ChangeFilter;
+use unroof_store::ChangeFilter;
 
 use crate::support::{Api, TestDatabase, on_each_database, sheet_of, with};
 

@@ -1,6 +1,6 @@
 //! One process serves the file of an embedded database.
 
-use unroof::storage::{DatabaseUrl, ServingLock, StoreError};
+use unroof_store::{DatabaseUrl, ServingLock, StoreError};
 
 use crate::server::{Server, client, get, run};
 use crate::support::{TestDatabase, on_postgres};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use sqlx::{Connection, PgConnection};
-use unroof::storage::StoreLimits;
+use unroof_store::StoreLimits;
 
 use super::client::Stream;
 use super::{Prepared, models};

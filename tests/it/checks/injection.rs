@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
-use unroof::http::needed_scopes;
+use unroof_server::needed_scopes;
 
 use super::bodies::with_texts;
 use super::{stored_sheet, with_query};

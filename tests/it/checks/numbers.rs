@@ -7,7 +7,7 @@ use axum::http::{Method, StatusCode};
 use proptest::prelude::*;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
-use unroof_core::estimate::{Format, infer, read_request};
+use unroof_infer::estimate::{Format, infer, read_request};
 
 use super::bodies::{bodies, full_sheet, replaced, values};
 use super::{paths_taking, routes, stored_sheet};

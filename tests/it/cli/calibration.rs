@@ -1,7 +1,7 @@
 //! `--calibration FILE` on `infer`, `import` and `serve`.
 
 use serde_json::{Value, json};
-use unroof_core::reference::calibration::Calibration;
+use unroof_roofline::reference::calibration::Calibration;
 
 use super::infer;
 use crate::server::{Server, client, get, output_of, post, run};

@@ -123,7 +123,7 @@ fn the_fit_writes_the_files_that_are_shipped() {
     let project = folder.path().to_str().unwrap();
     let wrote = maintain(&["fit", "--write", "--project", project]).unwrap();
     for file in [
-        "data/efficiencies.json",
+        "crates/roofline/data/efficiencies.json",
         "docs/model/measurements.md",
         "docs/images/validation.svg",
     ] {

@@ -8,7 +8,7 @@ mod rules;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof_core::cost::{SheetInForce, cost, read_cost};
+use unroof_price_sheet::cost::{SheetInForce, cost, read_cost};
 
 /// The cost of a usage by a sheet at a time.
 fn priced(sheet: &Value, usage: &Value, at: &str) -> Value {

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use sqlx::{Connection, SqliteConnection};
-use unroof::storage::StoreLimits;
+use unroof_store::StoreLimits;
 
 use super::{replica, soon};
 use crate::support::{TestDatabase, sheet_of};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
-use unroof::storage::StoreLimits;
+use unroof_store::StoreLimits;
 
 use super::proxy::{Link, Proxy};
 use super::{

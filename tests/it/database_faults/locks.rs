@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use sqlx::{Connection, PgConnection};
-use unroof::storage::StoreLimits;
+use unroof_store::StoreLimits;
 
 use super::{ask_at_once, assert_recovers, replica, soon};
 use crate::support::{TestDatabase, on_postgres, sheet_of};

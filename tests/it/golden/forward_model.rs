@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use unroof_core::calculator::simulate::simulate;
-use unroof_core::estimate::{Format, Textbook, read_request, textbook};
-use unroof_core::reference::measurement::{Measure, MeasuredPhase, Purpose};
-use unroof_core::reference::{fitted_attainment, kernel_times, open_model, open_models};
-use unroof_core::roofline::{KvCache, PromptTokens, optimal_batch, throughput};
-use unroof_core::units::{Seconds, UsdPerHour};
+use unroof_roofline::calculator::simulate::simulate;
+use unroof_infer::estimate::{Format, Textbook, read_request, textbook};
+use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Purpose};
+use unroof_roofline::reference::{fitted_attainment, kernel_times, open_model, open_models};
+use unroof_roofline::forward::{KvCache, PromptTokens, optimal_batch, throughput};
+use unroof_base::units::{Seconds, UsdPerHour};
 use unroof_dev::efficiencies::{
     Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict, svg,
 };

@@ -1,9 +1,9 @@
 //! Golden numbers of `/layout` and `/training`, asked as a client asks.
 
 use serde_json::{Value as Json, json};
-use unroof_core::calculator::layout::layout;
-use unroof_core::calculator::simulate::simulate;
-use unroof_core::calculator::training::training;
+use unroof_roofline::calculator::layout::layout;
+use unroof_roofline::calculator::simulate::simulate;
+use unroof_roofline::calculator::training::training;
 
 use super::EXACT;
 

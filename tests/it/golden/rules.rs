@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::sheets::*;
 use super::{EXACT, GOLDEN_IDS};
 use serde_json::{Value as Json, json};
-use unroof_core::clue::specifications;
-use unroof_core::model::clue_table::ReadingId;
-use unroof_core::model::reading::{Detail, NotDefined, Reason, Value};
+use unroof_infer::clue::specifications;
+use unroof_infer::evidence::clue_table::ReadingId;
+use unroof_infer::evidence::reading::{Detail, NotDefined, Reason, Value};
 
 fn assert_exact(what: &str, computed: f64, expected: f64) {
     let agrees = (computed - expected).abs() <= EXACT * expected.abs();

@@ -1,8 +1,8 @@
 //! Sheets of the tests, and ways to look into an answer.
 
 use serde_json::{Value as Json, json};
-use unroof_core::estimate::{Format, Textbook, read_request, textbook};
-use unroof_core::model::reading::{NotDefined, Reading, Value};
+use unroof_infer::estimate::{Format, Textbook, read_request, textbook};
+use unroof_infer::evidence::reading::{NotDefined, Reading, Value};
 
 /// A sheet in US dollars with these fields.
 pub(super) fn sheet(fields: Json) -> Json {

@@ -2,8 +2,8 @@
 
 use super::sheets::*;
 use serde_json::{Value as Json, json};
-use unroof_core::estimate::{Answer, Conflict, Format, infer, read_request};
-use unroof_core::model::clue_table::ReadingId;
+use unroof_infer::estimate::{Answer, Conflict, Format, infer, read_request};
+use unroof_infer::evidence::clue_table::ReadingId;
 
 /// A sheet of one price for input and output, with a promised speed.
 fn sold(input: &str, output: &str, tokens_per_second: f64) -> Json {
@@ -50,7 +50,7 @@ fn no_listed_machine_sells_2500_tokens_per_second_of_70_billion_parameters_and_s
     );
 }
 
-fn off_the_curve(answer: &unroof_core::estimate::Textbook) -> Vec<&Conflict> {
+fn off_the_curve(answer: &unroof_infer::estimate::Textbook) -> Vec<&Conflict> {
     let conflicts = answer.conflicts.iter();
     let said = "other hardware, speculation or another model";
     conflicts

@@ -34,7 +34,7 @@ fn documents() -> Vec<PathBuf> {
             "README.md",
             "CHANGELOG.md",
             "CONTRIBUTING.md",
-            "data/README.md",
+            "crates/roofline/data/README.md",
         ]
         .map(|file| repository().join(file)),
     );

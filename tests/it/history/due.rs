@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::ChangeFilter;
+use unroof_store::ChangeFilter;
 
 use super::{from, priced, seen};
 use crate::support::{TestDatabase, on_each_database, with};

@@ -1,7 +1,7 @@
 //! One pricing decision is estimated once for all its sellers.
 
 use serde_json::{Value, json};
-use unroof::storage::{ChangeFilter, ChangeKind};
+use unroof_store::{ChangeFilter, ChangeKind};
 
 use super::{catalog, entry, import, outcomes, summary};
 use crate::support::{TestDatabase, on_each_database};

@@ -10,9 +10,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
-use unroof::http::{App, Limits};
-use unroof::jobs::Refresh;
-use unroof::storage::{ImportOrder, ImportRow, ImportSelection, Store};
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
+use unroof_jobs::Refresh;
+use unroof_store::{ImportOrder, ImportRow, ImportSelection, Store};
 
 use super::catalog;
 use crate::changes::webhooks::Hand;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use unroof::storage::{DatabaseUrl, ServingLock};
+use unroof_store::{DatabaseUrl, ServingLock};
 
 use super::catalog;
 use crate::server::{Ended, Server, client, get, run_with, unroof};

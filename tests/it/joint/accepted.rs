@@ -1,8 +1,8 @@
 //! Sheets whose answers are known, or known to be none.
 
 use serde_json::json;
-use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate};
-use unroof_core::estimate::{Answer, Format, infer_with, read_request};
+use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate};
+use unroof_infer::estimate::{Answer, Format, infer_with, read_request};
 
 use super::{ask, quantity, sheet, width};
 
@@ -235,7 +235,7 @@ fn stated_sizes_say_whether_a_model_is_dense() {
 
 #[test]
 fn a_chip_without_a_published_rent_gives_no_nan_and_says_what_to_state() {
-    let chips = unroof_core::reference::accelerators();
+    let chips = unroof_roofline::reference::accelerators();
     let unrented = chips
         .iter()
         .filter(|chip| chip.rental_usd_per_hour.typical.is_none());

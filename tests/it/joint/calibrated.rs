@@ -6,17 +6,17 @@ use jiff::civil::date;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unroof_core::estimate::posterior::{Prior, sample, summarize};
-use unroof_core::estimate::quantities::JointQuantity;
-use unroof_core::model::assumptions::Assumptions;
-use unroof_core::model::kv_reading::KvReading;
-use unroof_core::model::likelihood::student_t_scale_mixture;
-use unroof_core::model::machine::{Machine, machines};
-use unroof_core::model::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
-use unroof_core::model::unknowns::{Running, Unknowns};
-use unroof_core::reference::calibration::{Calibration, ModelClass, OverLines};
-use unroof_core::reference::{AttentionKind, decode_contexts};
-use unroof_core::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
+use unroof_infer::posterior::{Prior, sample, summarize};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::evidence::assumptions::Assumptions;
+use unroof_infer::evidence::kv_reading::KvReading;
+use unroof_infer::evidence::likelihood::student_t_scale_mixture;
+use unroof_infer::evidence::machine::{Machine, machines};
+use unroof_infer::evidence::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
+use unroof_infer::evidence::unknowns::{Running, Unknowns};
+use unroof_roofline::reference::calibration::{Calibration, ModelClass, OverLines};
+use unroof_roofline::reference::{AttentionKind, decode_contexts};
+use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
 /// Simulated sheets, and draws per posterior.
 const TRIALS: usize = 1_000;
@@ -411,7 +411,7 @@ impl Nature {
 }
 
 /// A price with twelve digits; none for an implausible one.
-fn written(value: f64) -> Option<unroof_core::units::Decimal> {
+fn written(value: f64) -> Option<unroof_base::units::Decimal> {
     let usable = (1e-9..1e9).contains(&value);
     usable
         .then(|| format!("{value:.12}").parse().ok())
@@ -442,7 +442,7 @@ impl Nature {
 fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) -> Vec<f64> {
     let prior = Prior::new(calibration, assumptions);
     let terms =
-        unroof_core::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
+        unroof_infer::clue::observed(&[trial.sheet.pricing_content()], assumptions, calibration);
     let posterior = sample(&prior, &terms, DRAWS);
     let spread = |quantity: JointQuantity| {
         let logs = posterior.draws.iter().map(|draw| quantity.log_value(&draw));
@@ -480,7 +480,7 @@ fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
                 1.1 * truth
             );
             let assumptions =
-                unroof_core::input::read(stated.as_bytes(), Assumptions::read).unwrap();
+                unroof_base::input::read(stated.as_bytes(), Assumptions::read).unwrap();
             let reported = spreads(trial, &assumptions, calibration);
             let own = JointQuantity::ALL
                 .iter()
@@ -529,7 +529,7 @@ fn the_truth_lies_at_every_place_of_its_posterior_alike() {
         };
         trials += 1;
         let content = [trial.sheet.pricing_content()];
-        let terms = unroof_core::clue::observed(&content, &assumptions, calibration);
+        let terms = unroof_infer::clue::observed(&content, &assumptions, calibration);
         let posterior = sample(&prior, &terms, DRAWS);
         let [active, total, read, stored, batch, decode_context] = trial.logs;
         let truth = Unknowns {

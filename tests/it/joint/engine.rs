@@ -1,7 +1,7 @@
 //! The joint estimate and `/simulate` cost a token by the same engine.
 
 use serde_json::{Value, json};
-use unroof_core::calculator::simulate::simulate;
+use unroof_roofline::calculator::simulate::simulate;
 
 use super::{ask, quantity, sheet, width};
 

@@ -1,8 +1,8 @@
 //! Properties that hold for any sheet.
 
 use serde_json::{Value, json};
-use unroof_core::estimate::{Format, infer, infer_with, read_request};
-use unroof_core::reference::calibration::Calibration;
+use unroof_infer::estimate::{Format, infer, infer_with, read_request};
+use unroof_roofline::reference::calibration::Calibration;
 
 use super::{ask, quantity, sheet, width};
 use crate::support::example;

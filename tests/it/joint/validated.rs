@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use unroof_core::calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
-use unroof_core::calibration::validation::{Board, By, Shown, board};
-use unroof_core::reference::calibration::Calibration;
-use unroof_core::reference::{RecordSetting, held_out_csv};
+use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
+use unroof_calibration::validation::{Board, By, Shown, board};
+use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::{RecordSetting, held_out_csv};
 use unroof_dev::joint::{markdown, svg};
 
 use crate::server::{maintain, output_of, run};
@@ -33,8 +33,8 @@ fn the_calibration_is_what_the_data_give() {
     let wrote = maintain(&["calibrate", "--output", file.to_str().unwrap()]).unwrap();
     assert!(wrote.contains(&Calibration::shipped().id()), "{wrote}");
     assert!(
-        std::fs::read_to_string(file).unwrap() == shipped("data/calibration.json"),
-        "data/calibration.json is out of date; run: just data"
+        std::fs::read_to_string(file).unwrap() == shipped("crates/roofline/data/calibration.json"),
+        "crates/roofline/data/calibration.json is out of date; run: just data"
     );
     let models = built_in();
     let priced = models
@@ -135,13 +135,13 @@ fn the_track_record_and_the_page_are_what_validation_gives() {
     let records = serde_json::to_string_pretty(&LEAVING_OUT.track_records()).unwrap() + "\n";
     let again = "run: just data";
     assert!(
-        records == shipped("data/track_record.json"),
-        "data/track_record.json is out of date; {again}"
+        records == shipped("crates/roofline/data/track_record.json"),
+        "crates/roofline/data/track_record.json is out of date; {again}"
     );
     let estimates = held_out_csv(&LEAVING_OUT.held_out());
     assert!(
-        estimates == shipped("data/held_out.csv"),
-        "data/held_out.csv is out of date; {again}"
+        estimates == shipped("crates/roofline/data/held_out.csv"),
+        "crates/roofline/data/held_out.csv is out of date; {again}"
     );
     let page = shipped("docs/VALIDATION.md");
     assert!(

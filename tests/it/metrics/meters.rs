@@ -12,8 +12,9 @@ use axum::http::Request;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof::http::{App, Limits};
-use unroof::storage::{ImportOrder, ImportOutcome, ImportRow, ImportSelection, Store};
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
+use unroof_store::{ImportOrder, ImportOutcome, ImportRow, ImportSelection, Store};
 use uuid::Uuid;
 
 use super::{Replica, Scrape, labelled, value};
@@ -77,7 +78,7 @@ async fn record(store: &Store, source: &str, outcome: ImportOutcome, at: &str) {
         source,
         Some("litellm"),
         at.into(),
-        &unroof::access::Actor::SERVICE,
+        &unroof_store::access::Actor::SERVICE,
     );
     let _running = begun.await.unwrap();
     store.end_import(&run).await.unwrap();

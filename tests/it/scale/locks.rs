@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use unroof::storage::{Databases, Store, StoreLimits};
+use unroof_store::{Databases, Store, StoreLimits};
 
 use super::{Pooler, until};
 use crate::support::{TestDatabase, on_postgres};

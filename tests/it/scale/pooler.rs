@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, Executor, PgConnection, Row};
-use unroof::storage::Databases;
+use unroof_store::Databases;
 
 use super::{LISTENING, Pooler, replica, until};
 use crate::changes::client::Stream;

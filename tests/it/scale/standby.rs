@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use sqlx::{Connection, Executor, PgConnection};
-use unroof::storage::{Databases, Store};
+use unroof_store::{Databases, Store};
 
 use super::{replica, until};
 use crate::database_faults::cluster::Cluster;

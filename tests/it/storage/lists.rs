@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::json;
-use unroof::storage::{LatestKey, Order, Place, Selection, Times};
+use unroof_store::{LatestKey, Order, Place, Selection, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates, latest_of};

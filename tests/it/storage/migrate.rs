@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use unroof::storage::{ChangeKind, DeliveryState, ImportOutcome, NameKind, Store, StoreLimits};
+use unroof_store::{ChangeKind, DeliveryState, ImportOutcome, NameKind, Store, StoreLimits};
 
 use crate::server::{run_with, unroof};
 use crate::support::{TestDatabase, on_each_database, on_each_database_blocking, on_postgres};

@@ -10,11 +10,8 @@ mod save;
 mod upgrade;
 
 use serde_json::Value;
-use unroof::storage::{
-    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store,
-    Times,
-};
-use unroof_core::estimate::{Answer, Format, Request, infer, read_request};
+use unroof_store::{AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store, Times};
+use unroof_infer::estimate::{Answer, Format, Request, infer, read_request};
 use uuid::Uuid;
 
 use crate::support::NOW;

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
-use unroof::access::{Actor, NewKey, Scope};
-use unroof::storage::{NewKeyRow, Refusal, StoreError};
+use unroof_store::access::{Actor, NewKey, Scope};
+use unroof_store::{NewKeyRow, Refusal, StoreError};
 use uuid::Uuid;
 
 use super::Question;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use unroof::access::Actor;
-use unroof::storage::{Effect, Order, Saved, Selection, SightedBy, Times};
+use unroof_store::access::Actor;
+use unroof_store::{Effect, Order, Saved, Selection, SightedBy, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};

@@ -7,8 +7,9 @@ use axum::http::StatusCode;
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use unroof::clock::Clock;
-use unroof::http::{App, Limits};
+use unroof_store::clock::Clock;
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
 
 use crate::server::output_of;
 use crate::support::{Api, TestDatabase, on_each_database, sheet_of, with};

@@ -1,7 +1,7 @@
 //! `/ui/compare`: models side by side.
 
 use axum::http::StatusCode;
-use unroof_core::units::compact;
+use unroof_base::units::compact;
 
 use super::page;
 use crate::models::estimate_models;

@@ -98,7 +98,7 @@ async fn the_rows_have_the_figures_of_the_api() {
             .remove(0);
         let median = own["active_parameters_median"].as_f64().unwrap();
         assert!(
-            text.contains(&unroof_core::units::compact(median)),
+            text.contains(&unroof_base::units::compact(median)),
             "{median}"
         );
         // The cheapest host, the one in the middle, and the fall of the lowest price within 90 days.

@@ -99,7 +99,7 @@ async fn the_page_shows_what_the_api_answers() {
         assert!(text.contains("2 prices of 1 offer have changed since the first look"));
         let estimate = api.get("/models/acme/m-1").await.json();
         for (name, own) in estimate["quantities"].as_object().unwrap() {
-            let median = unroof_core::units::compact(own["median"].as_f64().unwrap());
+            let median = unroof_base::units::compact(own["median"].as_f64().unwrap());
             assert!(text.contains(&median), "{name}: {median}");
         }
         for offer in estimate["offers"].as_array().unwrap() {

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use serde_json::json;
-use unroof_core::units::compact;
+use unroof_base::units::compact;
 
 use super::page;
 use crate::support::{TestDatabase, example};

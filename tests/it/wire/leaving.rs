@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use unroof_core::estimate::{CancelToken, Cancelled, Format, Request, infer_while, read_request};
-use unroof_core::reference::calibration::Calibration;
+use unroof_infer::estimate::{CancelToken, Cancelled, Format, Request, infer_while, read_request};
+use unroof_roofline::reference::calibration::Calibration;
 
 use super::client::{Client, post, post_lines};
 use super::{Service, pool};

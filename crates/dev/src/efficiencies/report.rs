@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::fit::{FitError, fit, fit_from};
 use super::predict::{predict, predict_at_peak};
-use unroof_core::reference::measurement::{MeasuredPhase, Measurement, Purpose, measurements};
-use unroof_core::reference::{Attainment, open_model};
-use unroof_core::units::Seconds;
+use unroof_roofline::reference::measurement::{MeasuredPhase, Measurement, Purpose, measurements};
+use unroof_roofline::reference::{Attainment, open_model};
+use unroof_base::units::Seconds;
 
 /// Significant digits that efficiencies are kept with: more would be noise.
 const DIGITS: i32 = 4;
@@ -138,11 +138,11 @@ impl Report {
         })
     }
 
-    /// Content of `data/efficiencies.json`.
+    /// Content of `crates/roofline/data/efficiencies.json`.
     #[must_use]
     pub fn file(&self) -> Value {
         json!({
-            "source": "unroof-dev fit --write, from data/serving_measurements.csv",
+            "source": "unroof-dev fit --write, from crates/roofline/data/serving_measurements.csv",
             "fitted": self.fitted,
             "left_out": self.left_out,
         })

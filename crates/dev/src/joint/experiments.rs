@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use unroof_core::calibration::prices::{PricedModel, Settings, count, models_by_decision};
-use unroof_core::calibration::validation::{By, Shown, Validation, validate};
+use unroof_calibration::prices::{PricedModel, Settings, count, models_by_decision};
+use unroof_calibration::validation::{By, Shown, Validation, validate};
 
 /// Degrees of freedom at which a Student-t is a normal distribution.
 const NORMAL: f64 = 1e6;

@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use unroof_core::calibration::validation::{ModelOutcome, Validation};
+use unroof_calibration::validation::{ModelOutcome, Validation};
 
 const SIZE: (u32, u32) = (960, 900);
 const GROUND: RGBColor = RGBColor(255, 255, 255);

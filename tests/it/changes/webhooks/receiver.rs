@@ -13,9 +13,10 @@ use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use unroof::clock::Clock;
-use unroof::http::{App, Limits};
-use unroof::storage::Store;
+use unroof_store::clock::Clock;
+use unroof_server::App;
+use unroof_edge::limit::limits::Limits;
+use unroof_store::Store;
 
 use crate::server::LONGEST_WAIT;
 use crate::support::{Api, NOW, TestDatabase};

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::json;
 use standardwebhooks::Webhook;
-use unroof::storage::{SecretError, SecretsKey, Store};
+use unroof_store::{SecretError, SecretsKey, Store};
 
 use crate::changes::Prepared;
 use crate::server::{Server, run_with, unroof};

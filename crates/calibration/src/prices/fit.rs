@@ -1,0 +1,221 @@
+//! The whole calibration, from models and their sheets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use nalgebra::{Matrix2, Vector2};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::data::PricedModel;
+use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
+use super::{Settings, context_tiers, count, population};
+use unroof_price_sheet::catalog::is_sold_by_author;
+use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
+use unroof_price_sheet::vendors::vendor;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_price_sheet::sheet::compare::decision::{Decision, decisions};
+use unroof_base::units::significant;
+
+const COMMAND: &str = "unroof-dev calibrate";
+
+/// Learns from models and the sheets of their hosts.
+#[must_use]
+pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
+    let priced: Vec<&PricedModel> = models
+        .iter()
+        .copied()
+        .filter(|model| !model.sheets.is_empty())
+        .collect();
+    let population = population::population(&priced, settings.size_degrees_of_freedom);
+    let sellers: Vec<Seller> = priced
+        .iter()
+        .flat_map(|model| model.sheets.iter().map(seller))
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let rows: Vec<Row> = priced
+        .iter()
+        .enumerate()
+        .flat_map(|(place, model)| rows_of(place, model, &sellers, settings))
+        .collect();
+    let sizes: Vec<Size> = priced
+        .iter()
+        .map(|model| Size {
+            log_active: model.truth.log_active,
+            log_total: model.truth.log_total,
+            years: model
+                .truth
+                .years()
+                .map_or(0.0, |years| years - population.dates.mean_years),
+        })
+        .collect();
+    let are_authors: Vec<bool> = sellers.iter().map(|seller| seller.is_author).collect();
+    let law = price_law::fit(&sizes, &are_authors, &rows, settings);
+    let [intercept, active, total, dense, author, author_per_year] = law.fixed.map(Into::into);
+    let markups = |wanted: bool| -> BTreeMap<String, HostMarkup> {
+        sellers
+            .iter()
+            .zip(&law.sellers)
+            .filter(|(seller, _)| seller.is_author == wanted)
+            .map(|(seller, (mean, covariance))| {
+                let markup = HostMarkup {
+                    mean: (*mean).into(),
+                    covariance: over_lines(covariance),
+                };
+                (seller.name.clone(), markup)
+            })
+            .collect()
+    };
+    rounded(&Calibration {
+        provenance: provenance(models, &priced, rows.len()),
+        price_law: PriceLaw {
+            intercept,
+            active,
+            total,
+            dense,
+            dense_centre: DENSE_CENTRE,
+            author,
+            author_per_year,
+            author_spread: over_lines(&law.unseen_author),
+            host: over_lines(&law.host),
+            deviation: over_lines(&law.deviation),
+            degrees_of_freedom: settings.deviation_degrees_of_freedom,
+            noise: over_lines(&law.noise),
+            copy_weight: settings.copy_weight.unwrap_or(0.0),
+            most_weight: MOST_WEIGHT,
+        },
+        context_tier: context_tiers::law(&priced),
+        hosts: markups(false),
+        authors: markups(true),
+        population,
+    })
+}
+
+/// Weight of a decision that very many sellers copy: invented sellers must not make an answer certain.
+const MOST_WEIGHT: f64 = 3.0;
+
+/// A seller, of models of others or of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Seller {
+    is_author: bool,
+    name: String,
+}
+
+fn seller(sheet: &PriceSheet) -> Seller {
+    let is_author = sells_own(sheet);
+    Seller {
+        is_author,
+        name: if is_author {
+            vendor(&sheet.provider)
+        } else {
+            sheet.provider.clone()
+        },
+    }
+}
+
+fn sells_own(sheet: &PriceSheet) -> bool {
+    is_sold_by_author(sheet) == Some(true)
+}
+
+/// Every number to nine significant digits, so that the file is the same wherever it is made.
+fn rounded(calibration: &Calibration) -> Calibration {
+    fn round(value: &mut Value) {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                *value = number
+                    .as_f64()
+                    .map_or(Value::Null, |number| Value::from(significant(number)));
+            }
+            Value::Array(values) => values.iter_mut().for_each(round),
+            Value::Object(fields) => fields.values_mut().for_each(round),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(calibration).expect("a calibration of numbers serialises");
+    round(&mut value);
+    serde_json::from_value(value).expect("rounding keeps the form")
+}
+
+fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
+    [
+        [matrix[(0, 0)], matrix[(0, 1)]],
+        [matrix[(1, 0)], matrix[(1, 1)]],
+    ]
+}
+
+/// The rows of one model: every decision once, with a weight for its copies, and of a reseller that copies its ratio the
+/// level alone.
+fn rows_of(
+    model: usize,
+    priced: &PricedModel,
+    sellers: &[Seller],
+    settings: &Settings,
+) -> Vec<Row> {
+    let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
+    let groups = match settings.copy_weight {
+        Some(_) => decisions(&sheets, sells_own),
+        None => every_sheet(sheets.len()),
+    };
+    let mut rows = Vec::new();
+    for group in groups {
+        for (place, decision) in group.iter().enumerate() {
+            let sheet = sheets[decision.sheet];
+            let Ok(seller) = sellers.binary_search(&seller(sheet)) else {
+                continue;
+            };
+            let further = settings.copy_weight.unwrap_or(0.0) * count(decision.copies);
+            rows.extend(shown(sheet, place > 0).map(|shown| Row {
+                model,
+                seller,
+                shown,
+                weight: (1.0 + further).min(MOST_WEIGHT),
+            }));
+        }
+    }
+    rows
+}
+
+/// Every sheet as a decision of its own.
+fn every_sheet(sheets: usize) -> Vec<Vec<Decision>> {
+    let alone = |sheet| vec![Decision { sheet, copies: 0 }];
+    (0..sheets).map(alone).collect()
+}
+
+fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {
+    let base = sheet.base_rate()?;
+    let log = |price: &unroof_base::units::Decimal| price.to_f64().ln();
+    match (base.input.as_ref().map(log), base.output.as_ref().map(log)) {
+        (Some(input), Some(output)) if copies_ratio => Some(Shown::One(
+            Vector2::new(0.5, 0.5),
+            f64::midpoint(input, output),
+        )),
+        (Some(input), Some(output)) => Some(Shown::Both(Vector2::new(input, output))),
+        (Some(input), None) => Some(Shown::One(Vector2::new(1.0, 0.0), input)),
+        (None, Some(output)) => Some(Shown::One(Vector2::new(0.0, 1.0), output)),
+        (None, None) => None,
+    }
+}
+
+fn provenance(models: &[&PricedModel], priced: &[&PricedModel], price_rows: usize) -> Provenance {
+    let mut digest = Sha256::new();
+    for model in models {
+        // Only the digits that change a fit: published files round the same figures differently.
+        digest.update(format!(
+            "{} {} {:.6?}\n",
+            model.name, model.family, model.truth
+        ));
+        for sheet in &model.sheets {
+            digest.update(format!("{}\n", sheet.id()));
+        }
+    }
+    let families: BTreeSet<&String> = priced.iter().map(|model| &model.family).collect();
+    let hex = |byte: &u8| format!("{byte:02x}");
+    Provenance {
+        command: COMMAND.to_owned(),
+        models: models.len(),
+        priced_models: priced.len(),
+        families: families.into_iter().cloned().collect(),
+        price_rows,
+        data_sha256: digest.finalize().iter().map(hex).collect(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Baseline: ridge regression on a model's median prices.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::score::{quantile, sorted};
+use crate::prices::{PricedModel, count};
+use unroof_price_sheet::sheet::RateCell;
+use unroof_base::units::Decimal;
+
+/// Weight of the penalty on standardised slopes, in models.
+const PENALTY: f64 = 1.0;
+
+/// A regression on the logarithms of median input and output price.
+pub(super) struct Ridge {
+    centre: [f64; 2],
+    spread: [f64; 2],
+    intercept: f64,
+    slopes: DVector<f64>,
+}
+
+impl Ridge {
+    /// Fits a quantity of models that have both prices.
+    pub(super) fn fit(models: &[(&PricedModel, f64)]) -> Option<Self> {
+        let rows: Vec<([f64; 2], f64)> = models
+            .iter()
+            .filter_map(|(model, value)| Some((median_prices(model)?, *value)))
+            .collect();
+        let number = count(rows.len());
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / number;
+        let line_mean = |line: usize| mean(&mut rows.iter().map(|row| row.0[line]));
+        let centre = [line_mean(0), line_mean(1)];
+        let variance =
+            |line: usize| mean(&mut rows.iter().map(|row| (row.0[line] - centre[line]).powi(2)));
+        let spread = [variance(0).sqrt(), variance(1).sqrt()];
+        let intercept = mean(&mut rows.iter().map(|row| row.1));
+        let design = DMatrix::from_fn(rows.len(), 2, |row, line| {
+            (rows[row].0[line] - centre[line]) / spread[line]
+        });
+        let values = DVector::from_iterator(rows.len(), rows.iter().map(|row| row.1 - intercept));
+        let normal = design.transpose() * &design + DMatrix::identity(2, 2) * PENALTY;
+        let slopes = normal.cholesky()?.solve(&(design.transpose() * values));
+        Some(Self {
+            centre,
+            spread,
+            intercept,
+            slopes,
+        })
+    }
+
+    /// The quantity of a model.
+    pub(super) fn predict(&self, model: &PricedModel) -> Option<f64> {
+        let prices = median_prices(model)?;
+        let standardised = |line: usize| (prices[line] - self.centre[line]) / self.spread[line];
+        Some(self.intercept + self.slopes[0] * standardised(0) + self.slopes[1] * standardised(1))
+    }
+}
+
+fn median_prices(model: &PricedModel) -> Option<[f64; 2]> {
+    let logs = |price: fn(&RateCell) -> Option<&Decimal>| {
+        let base = model.sheets.iter().filter_map(|sheet| sheet.base_rate());
+        let ascending = sorted(base.filter_map(price).map(|price| price.to_f64().ln()));
+        (!ascending.is_empty()).then(|| quantile(&ascending, 0.5))
+    };
+    Some([
+        logs(|rate| rate.input.as_ref())?,
+        logs(|rate| rate.output.as_ref())?,
+    ])
+}

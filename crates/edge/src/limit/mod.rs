@@ -1,0 +1,15 @@
+//! What one client and all clients together may use: queues, budgets, places.
+
+pub mod budget;
+pub mod client_limit;
+pub mod known_keys;
+pub mod limits;
+pub mod manners;
+pub mod per_address;
+pub mod places;
+pub mod queue;
+pub mod quota;
+pub mod refusals;
+pub mod rotation;
+pub mod shared_quota;
+pub mod workers;

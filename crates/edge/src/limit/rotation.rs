@@ -1,0 +1,110 @@
+//! A queue that takes turns between the keys of its items: a key with many items delays only itself.
+
+use std::collections::VecDeque;
+
+/// Items by their keys. The keys take turns; the items of one key keep their order.
+#[derive(Debug)]
+pub struct Rotation<K, T> {
+    /// The keys with items, the next one first; none without an item.
+    keys: VecDeque<(K, VecDeque<T>)>,
+}
+
+impl<K, T> Default for Rotation<K, T> {
+    fn default() -> Self {
+        Self {
+            keys: VecDeque::new(),
+        }
+    }
+}
+
+impl<K: PartialEq, T> Rotation<K, T> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.keys.iter().map(|(_, items)| items.len()).sum()
+    }
+
+    /// Whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The items of a key.
+    pub fn of(&self, key: &K) -> impl Iterator<Item = &T> {
+        let same = self.keys.iter().filter(move |(known, _)| known == key);
+        same.flat_map(|(_, items)| items)
+    }
+
+    /// Adds an item behind those of its key; a new key comes after all others.
+    pub fn push(&mut self, key: K, item: T) {
+        match self.keys.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, items)) => items.push_back(item),
+            None => self.keys.push_back((key, [item].into())),
+        }
+    }
+
+    /// Takes the first item of the next key, which then comes after all others.
+    pub fn pop(&mut self) -> Option<(K, T)>
+    where
+        K: Clone,
+    {
+        let (key, mut items) = self.keys.pop_front()?;
+        let item = items.pop_front()?;
+        if !items.is_empty() {
+            self.keys.push_back((key.clone(), items));
+        }
+        Some((key, item))
+    }
+
+    /// Takes the last item of the key with the most.
+    pub fn pop_of_longest(&mut self) -> Option<T> {
+        let longest = self.keys.iter_mut().max_by_key(|(_, items)| items.len());
+        let item = longest.and_then(|(_, items)| items.pop_back());
+        self.keys.retain(|(_, items)| !items.is_empty());
+        item
+    }
+
+    /// Keeps some items.
+    pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
+        for (_, items) in &mut self.keys {
+            items.retain(&is_kept);
+        }
+        self.keys.retain(|(_, items)| !items.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rotation(items: &[(char, u32)]) -> Rotation<char, u32> {
+        let mut rotation = Rotation::default();
+        for (key, item) in items {
+            rotation.push(*key, *item);
+        }
+        rotation
+    }
+
+    fn order(mut rotation: Rotation<char, u32>) -> Vec<u32> {
+        std::iter::from_fn(|| rotation.pop().map(|(_, item)| item)).collect()
+    }
+
+    #[test]
+    fn keys_take_turns_and_keep_the_order_of_their_items() {
+        let one = [('a', 1), ('a', 2), ('a', 3)];
+        assert_eq!(order(rotation(&one)), [1, 2, 3]);
+        let three = [('a', 1), ('a', 2), ('a', 3), ('b', 4), ('c', 5), ('b', 6)];
+        assert_eq!(order(rotation(&three)), [1, 4, 5, 2, 6, 3]);
+    }
+
+    #[test]
+    fn the_key_with_the_most_gives_its_last_item_up() {
+        let mut items = rotation(&[('a', 1), ('b', 2), ('b', 3), ('c', 4)]);
+        assert_eq!(items.pop_of_longest(), Some(3));
+        assert_eq!(items.of(&'b').collect::<Vec<_>>(), [&2]);
+        items.retain(|item| *item != 2);
+        assert_eq!(items.len(), 2);
+        assert_eq!(order(items), [1, 4]);
+        assert_eq!(rotation(&[]).pop_of_longest(), None);
+        assert!(rotation(&[]).is_empty());
+    }
+}

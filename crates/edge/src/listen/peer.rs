@@ -1,0 +1,133 @@
+//! The other end of a connection, and the client's address behind trusted proxies.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, HeaderName, header};
+use hyper::Request;
+use hyper::service::Service;
+
+use unroof_store::access::TrustedProxies;
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// A TCP connection.
+    Tcp(SocketAddr),
+    /// A connection of the Unix socket.
+    Unix,
+}
+
+impl Peer {
+    /// Its address; none on a Unix socket.
+    pub fn address(self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(address) => Some(address.ip().to_canonical()),
+            Self::Unix => None,
+        }
+    }
+
+    /// The address of the client: that of this end, or what trusted proxies have handed on in `Forwarded` or in
+    /// `X-Forwarded-For`.
+    pub fn client(self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
+        if proxies.is_empty() {
+            return self.address();
+        }
+        let hop_by_hop = |hops: &[&str]| proxies.client(self.address(), hops);
+        match (of_standard(headers), of_custom(headers)) {
+            (standard, custom) if custom.is_empty() => hop_by_hop(&standard),
+            (standard, custom) if standard.is_empty() => hop_by_hop(&custom),
+            // Which of them the proxy has set is not known: a client may have written the other.
+            (standard, custom) => {
+                let client = hop_by_hop(&standard);
+                if client == hop_by_hop(&custom) {
+                    client
+                } else {
+                    self.address()
+                }
+            }
+        }
+    }
+}
+
+fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
+/// The address of a hop as `Forwarded` has it.
+fn address_of(hop: &str) -> &str {
+    let pairs = hop.split(';').filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    named.next().map_or("", |(_, value)| value.trim())
+}
+
+/// The addresses in `Forwarded` (RFC 7239), the client's own first.
+fn of_standard(headers: &HeaderMap) -> Vec<&str> {
+    texts(headers, header::FORWARDED).map(address_of).collect()
+}
+
+/// Those in `X-Forwarded-For`.
+fn of_custom(headers: &HeaderMap) -> Vec<&str> {
+    texts(headers, HeaderName::from_static("x-forwarded-for")).collect()
+}
+
+/// A service that adds the connection to every request.
+#[derive(Debug, Clone)]
+pub struct FromPeer<S> {
+    pub inner: S,
+    pub peer: Peer,
+}
+
+impl<S: Service<Request<B>>, B> Service<Request<B>> for FromPeer<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn call(&self, mut request: Request<B>) -> Self::Future {
+        request.extensions_mut().insert(self.peer);
+        self.inner.call(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn a_trusted_proxy_hands_the_address_of_the_client_on() {
+        let proxies: TrustedProxies = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
+        let near = Peer::Tcp("10.0.0.1:5000".parse().unwrap());
+        let client = |pairs: &[_]| near.client(&proxies, &headers(pairs)).unwrap().to_string();
+        let standard = (
+            "forwarded",
+            "for=192.0.2.60;proto=https, FOR=\"[2001:db8::17]:4711\"",
+        );
+        assert_eq!(client(&[standard]), "2001:db8::17");
+        let common = ("x-forwarded-for", "192.0.2.60, 10.0.0.9");
+        assert_eq!(client(&[common]), "192.0.2.60");
+        assert_eq!(
+            client(&[("x-forwarded-for", "192.0.2.1"), common]),
+            "192.0.2.60"
+        );
+        // One is the proxy's and the other the client's, unless both name the same.
+        assert_eq!(client(&[standard, common]), "10.0.0.1");
+        assert_eq!(
+            client(&[("forwarded", "for=192.0.2.60"), common]),
+            "192.0.2.60"
+        );
+        assert_eq!(client(&[("forwarded", "for=unknown")]), "10.0.0.1");
+        let stranger = Peer::Tcp("203.0.113.5:80".parse().unwrap());
+        let address = stranger.client(&proxies, &headers(&[common]));
+        assert_eq!(address.unwrap().to_string(), "203.0.113.5");
+    }
+}

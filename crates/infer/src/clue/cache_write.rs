@@ -1,0 +1,95 @@
+//! Cache-write prices for two times to live: the price of holding a token.
+
+use super::{Clue, Readings, or_lacking};
+use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::cache_offers::held_for_longer;
+use crate::evidence::cache_placement::observe_hold_price;
+use crate::evidence::clue_table::ReadingId;
+use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::hold_cost::{HbmHolding, with_bounds_per_tier};
+use crate::evidence::quantity::Quantity as Q;
+use crate::evidence::reading::{NotDefined, Reading, Specification};
+use unroof_base::units::Decimal;
+
+pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read)
+    .observed_by(|sheets, _| observe_hold_price(sheets, HOLD_PRICE.clue, held_for_longer));
+
+static HOLD_PRICE: Specification = Specification {
+    quantity: "cache_holding_price",
+    equation: "s_1 = fx·(p_2 − p_1)·3600/(TTL_2 − TTL_1)",
+    unit: "USD/Mtok-hour",
+    needs: "prices for writing with two times to live; US dollars or an exchange rate",
+    not_defined_when: "there are fewer than two times to live, a price is 0, or the longer one costs no more",
+    assumes: &[
+        "the longer time to live costs more by the price of holding the token for the difference",
+    ],
+    source: "D",
+    ..Specification::of(ReadingId::CacheWriteHoldPrice)
+};
+
+fn read(evidence: &Evidence<'_>) -> Readings {
+    let mut readings = Vec::new();
+    for cell in evidence.cells() {
+        let timed: Vec<(f64, &Decimal)> = cell
+            .rate
+            .cache_write
+            .iter()
+            .filter_map(|write| Some((f64::from(write.ttl_seconds?), &write.price)))
+            .collect();
+        readings.extend(
+            timed
+                .windows(2)
+                .map(|pair| hold_price(evidence, &cell, pair[0], pair[1])),
+        );
+    }
+    or_lacking(
+        readings,
+        "no cell states write prices for two times to live",
+    )
+}
+
+fn hold_price(
+    evidence: &Evidence<'_>,
+    cell: &Cell<'_>,
+    short: (f64, &Decimal),
+    long: (f64, &Decimal),
+) -> Reading {
+    let ((short_ttl_s, short_price), (long_ttl_s, long_price)) = (short, long);
+    let builder = ReadingBuilder::new(&HOLD_PRICE, evidence)
+        .of_cell(cell)
+        .sheet("ttl_short_seconds", "TTL_1", short_ttl_s, "s")
+        .sheet("ttl_long_seconds", "TTL_2", long_ttl_s, "s");
+    let prices = (
+        Cell::price(Some(short_price), "cache-write"),
+        Cell::price(Some(long_price), "cache-write"),
+    );
+    let (short_price, long_price) = match prices {
+        (Ok(short_price), Ok(long_price)) => (short_price, long_price),
+        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
+    };
+    let slope = move |values: &Values| {
+        let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
+        let usd = values[Q::UsdPerCurrencyUnit] * slope;
+        (slope > 0.0)
+            .then_some(usd)
+            .ok_or_else(|| NotDefined::no_solution("the longer time to live costs no more"))
+    };
+    let builder = builder
+        .sheet(
+            "write_price_short",
+            "p_1",
+            short_price.to_f64(),
+            evidence.price_unit(),
+        )
+        .sheet(
+            "write_price_long",
+            "p_2",
+            long_price.to_f64(),
+            evidence.price_unit(),
+        )
+        .solve(&[Q::UsdPerCurrencyUnit], slope)
+        .caveat("a free refresh on every hit, and the margin, are part of this price");
+    let hbm = HbmHolding::new(evidence);
+    let builder = hbm.show(builder, evidence);
+    with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], slope).build()
+}

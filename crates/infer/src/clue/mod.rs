@@ -1,0 +1,147 @@
+//! One file per price-sheet feature: what it observes and the textbook readings drawn from it.
+//!
+//! A reading is a closed form that a person can compute by hand. Each is complete in itself, with its equation, its
+//! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
+//! here with its `mod` line, and its row in `model/clue_table.rs`.
+
+mod batch_discount;
+mod cache_read;
+mod cache_storage;
+mod cache_ttl;
+mod cache_write;
+mod capacity_offer;
+mod compute_margin;
+mod context_bands;
+mod context_maximum;
+mod context_tier;
+mod fast_mode;
+mod model_kind;
+mod output_ratio;
+mod output_speed;
+mod peak_schedule;
+mod price_level;
+mod reasoning_output;
+mod recompute_or_hold;
+mod token_prices;
+
+use crate::evidence::assumptions::Assumptions;
+use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::clue_table::clue_table;
+use crate::evidence::sheet::Evidence;
+use crate::evidence::likelihood::Observed;
+use crate::evidence::reading::{NotDefined, Reading, Specification};
+use unroof_roofline::reference::calibration::Calibration;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_price_sheet::sheet::compare::whole_sheets;
+
+/// A price-sheet feature: its readings, and the functions that draw them from a sheet.
+pub struct Clue {
+    /// The readings, in the order in which they are listed.
+    pub specifications: &'static [&'static Specification],
+    /// Whether it compares service tiers or schedules with the standard prices, or is promised for one of them.
+    pub about_modes: bool,
+    read: fn(&Evidence<'_>) -> Readings,
+    observe: fn(&[Evidence<'_>], &Calibration) -> Observed,
+}
+
+/// The readings of a clue, or why a sheet gives none.
+type Readings = Result<Vec<Reading>, NotDefined>;
+
+impl Clue {
+    /// A clue that gives readings, and no term of the joint estimate.
+    const fn new(
+        specifications: &'static [&'static Specification],
+        read: fn(&Evidence<'_>) -> Readings,
+    ) -> Self {
+        Self {
+            specifications,
+            about_modes: false,
+            read,
+            observe: |_, _| Observed::new(),
+        }
+    }
+
+    const fn about_modes(self) -> Self {
+        Self {
+            about_modes: true,
+            ..self
+        }
+    }
+
+    /// The clue gives terms of the joint estimate too.
+    const fn observed_by(self, observe: fn(&[Evidence<'_>], &Calibration) -> Observed) -> Self {
+        Self { observe, ..self }
+    }
+
+    fn readings(&self, evidence: &Evidence<'_>) -> Vec<Reading> {
+        (self.read)(evidence).unwrap_or_else(|reason| none_defined(self, evidence, &reason))
+    }
+}
+
+macro_rules! declare_clues {
+    ($( $module:ident { $( $names:tt )+ } { $( $readings:tt )* } )+) => {
+        /// Every clue, in the order in which answers list their readings.
+        pub static CLUES: &[&Clue] = &[$( &$module::CLUE ),+];
+    };
+}
+
+clue_table!(declare_clues);
+
+/// Every kind of reading.
+pub fn specifications() -> impl Iterator<Item = &'static Specification> {
+    CLUES
+        .iter()
+        .flat_map(|clue| clue.specifications.iter().copied())
+}
+
+/// All readings of a sheet, given as its pricing content, under the caller's assumptions.
+#[must_use]
+pub fn readings(content: &PriceSheet, assumptions: &Assumptions) -> Vec<Reading> {
+    let evidence = Evidence {
+        sheet: content,
+        assumptions,
+    };
+    CLUES
+        .iter()
+        .flat_map(|clue| clue.readings(&evidence))
+        .collect()
+}
+
+/// Likelihood terms of the unknowns from the sheets of one model, one per clue that they show; the clues that hardly
+/// any sheet lacks come first.
+#[must_use]
+pub fn observed(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+) -> Observed {
+    let whole = whole_sheets(contents);
+    let sheets: Vec<Evidence<'_>> = whole
+        .iter()
+        .map(|sheet| Evidence { sheet, assumptions })
+        .collect();
+    CLUES
+        .iter()
+        .flat_map(|clue| (clue.observe)(&sheets, calibration))
+        .collect()
+}
+
+/// The readings, or where there are none, that the sheet lacks what they are drawn from.
+fn or_lacking(readings: Vec<Reading>, lack: &str) -> Readings {
+    if readings.is_empty() {
+        return Err(NotDefined::sheet_lacks(lack));
+    }
+    Ok(readings)
+}
+
+/// Undefined entries for all readings of a clue that the sheet lacks.
+fn none_defined(clue: &Clue, evidence: &Evidence<'_>, reason: &NotDefined) -> Vec<Reading> {
+    let only_computed = evidence.cells().is_empty() && !evidence.sheet.rates.is_empty();
+    let computed =
+        NotDefined::sheet_lacks("all cells are computed, and only stated prices are evidence");
+    let reason = if only_computed { &computed } else { reason };
+    let empty = |specification: &&'static Specification| {
+        ReadingBuilder::new(specification, evidence).not_defined(reason.clone())
+    };
+    clue.specifications.iter().map(empty).collect()
+}

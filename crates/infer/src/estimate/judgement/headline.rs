@@ -1,0 +1,215 @@
+//! An estimate in one sentence: figures of what is identified, the names of the rest, and the margin of the output price.
+
+use crate::posterior::Interval;
+use crate::estimate::quantities::JointQuantity;
+use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate};
+use unroof_price_sheet::catalog::is_sold_by_author;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_base::units::compact;
+
+/// A space at which no line is broken.
+const NO_BREAK: char = '\u{a0}';
+
+/// A quantity with its estimate.
+type Figure<'a> = (JointQuantity, &'a EstimatedQuantity);
+
+/// The model, and its seller where that is another.
+#[must_use]
+pub fn subject(estimate: &StoredEstimate) -> String {
+    let sheets = &estimate.price_sheets;
+    let Some(first) = sheets.first() else {
+        return estimate.canonical_model.clone().unwrap_or_default();
+    };
+    let canonical_model = estimate.canonical_model.as_ref();
+    let stated = canonical_model.or(first.canonical_model.as_ref());
+    let model = stated.unwrap_or(&first.model);
+    let sheet = PriceSheet {
+        canonical_model: stated.cloned(),
+        ..PriceSheet::new(&first.provider, &first.model, Vec::new())
+    };
+    match sheets.len() {
+        1 if is_sold_by_author(&sheet) == Some(true) => model.clone(),
+        1 => format!("{model} at {}", first.provider),
+        number => format!("{model} from {number} sheets"),
+    }
+}
+
+/// The sentence without its subject: `probably 60B active parameters (14B to 320B); KV cache not identified from this sheet;
+/// output margin 94 % (76 to 99 %), without public truth`.
+#[must_use]
+pub fn finding(estimate: &StoredEstimate) -> String {
+    let from = match estimate.sheets_used().count() {
+        1 => "this sheet".to_owned(),
+        sheets => format!("these {sheets} sheets"),
+    };
+    let figures: Vec<Figure> = estimate.in_order().collect();
+    let margin = estimate.output_margin().map(|margin| {
+        format!(
+            "output margin {}, without public truth",
+            margin_in_words(margin.median, margin.interval_90)
+        )
+    });
+    let parts = known_and_unknown(&figures, &from).into_iter().chain(margin);
+    parts.collect::<Vec<String>>().join("; ")
+}
+
+/// The figures of what is identified, and the names of the rest.
+fn known_and_unknown(figures: &[Figure], from: &str) -> Vec<String> {
+    let is_shown = |(_, own): &&Figure| own.track_record.is_some() || own.identified;
+    let shown = figures.iter().filter(is_shown);
+    let (identified, others): (Vec<&Figure>, Vec<_>) = shown.partition(|(_, own)| own.identified);
+    let known: Vec<String> = identified.into_iter().map(in_words).collect();
+    let mut others: Vec<&str> = others
+        .into_iter()
+        .map(|(quantity, _)| quantity.definition().label)
+        .collect();
+    if !known.iter().any(|figures| is_of_cache(figures)) {
+        // Nothing is known of the cache, whichever way it is counted.
+        for label in &mut others {
+            *label = if is_of_cache(label) {
+                "KV cache"
+            } else {
+                label
+            };
+        }
+        others.dedup();
+    }
+    let mut parts = Vec::new();
+    if !known.is_empty() {
+        parts.push(format!("probably {}", listed(&known)));
+    }
+    if !others.is_empty() {
+        let others = listed(&others);
+        parts.push(if known.is_empty() {
+            format!("nothing identified from {from}: {others} are mostly the prior")
+        } else {
+            format!("{others} not identified from {from}")
+        });
+    }
+    parts
+}
+
+fn is_of_cache(label: &str) -> bool {
+    label.starts_with("KV ")
+}
+
+/// As `71B active parameters (17B to 285B)`; other quantities have their name in front.
+fn in_words((quantity, own): &Figure) -> String {
+    let definition = quantity.definition();
+    let (median, label) = (compact(own.median), definition.label);
+    let (low, high) = (compact(own.interval_90.low), compact(own.interval_90.high));
+    if definition.unit == "parameters" {
+        format!("{median} {label} ({low} to {high})")
+    } else {
+        format!("{label} {median} ({low} to {high})")
+    }
+}
+
+/// A margin with its interval, in percent.
+#[must_use]
+pub fn margin_in_words(median: f64, interval: Interval) -> String {
+    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    format!(
+        "{}{NO_BREAK}% ({} to {}{NO_BREAK}%)",
+        percent(median),
+        percent(interval.low),
+        percent(interval.high)
+    )
+}
+
+/// Errors of estimates on models whose values are public: the median, and that which nine of ten do not exceed, as factors.
+#[must_use]
+pub fn errors_in_words(median: f64, of_nine_in_ten: f64) -> String {
+    format!(
+        "off by a factor of {} in the median, by more than {} for one in ten",
+        fold(median),
+        fold(of_nine_in_ten)
+    )
+}
+
+/// An error as a factor: a record of some dozen models has two digits.
+fn fold(error: f64) -> String {
+    const THREE_DIGITS_FROM: f64 = 9.95;
+    if error < THREE_DIGITS_FROM {
+        format!("{error:.1}")
+    } else {
+        compact(error)
+    }
+}
+
+/// `a, b and c`.
+#[must_use]
+pub fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn quantity(identified: bool, is_scored: bool) -> Value {
+        let interval = json!({"low": 14e9, "high": 320e9});
+        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0});
+        json!({
+            "median": 60e9, "interval_50": interval, "interval_90": interval,
+            "prior": {"median": 16e9, "interval_90": interval}, "information_gained_bits": 0.5,
+            "identified": identified, "moved_by": [], "track_record": is_scored.then_some(record),
+        })
+    }
+
+    fn estimate(quantities: &Value, margins: &Value) -> StoredEstimate {
+        let sheet = json!({"id": "00000000-0000-0000-0000-000000000000", "provider": "acme", "model": "m-1"});
+        let estimate = json!({
+            "id": "00000000-0000-0000-0000-000000000000", "engine_version": "0.1.0", "price_sheets": [sheet],
+            "quantities": quantities, "margins": margins,
+            "misfit": {"threshold": 0.001, "checks": [], "contradictions": []},
+            "diagnostics": {"effective_sample_size": 900.0, "warnings": []},
+        });
+        serde_json::from_value(estimate).unwrap()
+    }
+
+    #[test]
+    fn errors_are_shown_as_factors() {
+        assert_eq!(
+            errors_in_words(1.512, 46.345),
+            "off by a factor of 1.5 in the median, by more than 46.3 for one in ten"
+        );
+    }
+
+    #[test]
+    fn figures_are_of_what_is_identified_and_the_rest_has_its_name() {
+        let mut quantities = json!({
+            "active_parameters": quantity(true, true),
+            "total_parameters": quantity(false, true),
+            "kv_bytes_per_token_read": quantity(false, true),
+            "kv_bytes_per_token_stored": quantity(false, true),
+            "cost_output_usd_per_mtok": quantity(false, false),
+        });
+        let margin = json!({
+            "line": "output", "price_usd_per_mtok": 10.0, "median": 0.7, "interval_90": {"low": 0.4, "high": 0.9},
+            "cost_exceeds_price_probability": 0.01,
+        });
+        assert_eq!(
+            finding(&estimate(&quantities, &json!([margin]))),
+            "probably 60.0B active parameters (14.0B to 320B); total parameters and KV cache not identified from this sheet; \
+             output margin 70\u{a0}% (40 to 90\u{a0}%), without public truth"
+        );
+        quantities
+            .as_object_mut()
+            .unwrap()
+            .remove("active_parameters");
+        let unknown = estimate(&quantities, &json!([]));
+        assert_eq!(
+            finding(&unknown),
+            "nothing identified from this sheet: total parameters and KV cache are mostly the prior"
+        );
+        assert_eq!(subject(&unknown), "m-1 at acme");
+    }
+}

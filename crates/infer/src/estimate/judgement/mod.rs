@@ -1,0 +1,8 @@
+//! What an answer says about itself: conflicts, warnings and the headline.
+
+pub(crate) mod conflict;
+pub mod headline;
+pub(crate) mod impossible_speed;
+pub(crate) mod model_check;
+pub mod published;
+pub mod warnings;

@@ -1,0 +1,95 @@
+//! Whether the sheets fit the model: the tail probability of each clue, and prices in an order that no cost explains.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::joint::steps::Step;
+use crate::evidence::clue_table::ClueKind;
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_base::units::{Decimal, significant};
+
+/// Whether the sheets fit the model.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Misfit {
+    /// Whether a clue below does not fit, or most of the sheets have prices that contradict each other.
+    pub flagged: bool,
+    /// A clue whose probability is below this is a misfit.
+    pub threshold: f64,
+    /// Posterior predictive checks of the clues, in order, each given the clues before it.
+    pub checks: Vec<Check>,
+    /// Prices in an order that no cost explains.
+    pub contradictions: Vec<String>,
+}
+
+/// Tail probability of a clue.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Check {
+    /// The clue.
+    pub clue: ClueKind,
+    /// Probability of a value at least as extreme.
+    pub probability: f64,
+}
+
+/// Threshold of a misfit: a clue of a fitting sheet is flagged once in a thousand sheets.
+const THRESHOLD: f64 = 0.001;
+
+pub(crate) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
+    let checks: Vec<Check> = steps
+        .iter()
+        .map(|step| Check {
+            clue: step.clue,
+            probability: significant(step.tail_probability.clamp(0.0, 1.0)),
+        })
+        .collect();
+    let by_sheet: Vec<Vec<String>> = contents.iter().map(contradictions).collect();
+    let contradictory = by_sheet.iter().filter(|found| !found.is_empty()).count();
+    Misfit {
+        // One seller's misprint does not spoil the evidence of many.
+        flagged: 2 * contradictory > contents.len()
+            || checks.iter().any(|check| check.probability < THRESHOLD),
+        threshold: THRESHOLD,
+        checks,
+        contradictions: by_sheet.into_iter().flatten().collect(),
+    }
+}
+
+/// Pairs of prices in an impossible order.
+fn contradictions(sheet: &PriceSheet) -> Vec<String> {
+    let mut found = Vec::new();
+    for cell in &sheet.rates {
+        let place = place(cell);
+        let mut is_dearer = |less: (&str, Option<&Decimal>), more: (&str, Option<&Decimal>)| {
+            if let (Some(less_price), Some(more_price)) = (less.1, more.1)
+                && !more_price.is_zero()
+                && less_price.to_f64() > more_price.to_f64()
+            {
+                found.push(format!("{}: {} costs more than {}", place, less.0, more.0));
+            }
+        };
+        let input = ("a fresh prompt token", cell.input.as_ref());
+        is_dearer(
+            (
+                "a prompt token found in the cache",
+                cell.cache_read.as_ref(),
+            ),
+            input,
+        );
+        is_dearer(
+            (
+                "a prompt token found in the explicit cache",
+                cell.cache_read_explicit.as_ref(),
+            ),
+            input,
+        );
+        is_dearer(input, ("a generated token", cell.output.as_ref()));
+    }
+    found.dedup();
+    found
+}
+
+fn place(cell: &RateCell) -> String {
+    match cell.context_tier.min_prompt_tokens {
+        0 => cell.service_tier.clone(),
+        tokens => format!("{} above {tokens} tokens", cell.service_tier),
+    }
+}

@@ -1,0 +1,238 @@
+//! One estimate per model: the sheets of all its hosts and periods, answered together, and the margin of
+//! each offer.
+
+mod decisions;
+mod difference;
+#[cfg(test)]
+mod tests;
+
+pub use difference::{Difference, differences};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use self::decisions::{MOST_SHEETS, distinct_decisions, own_decisions, spread_over_sellers};
+use crate::joint;
+use crate::joint::{ENGINE_VERSION, Joint};
+use crate::clue;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
+use crate::evidence::assumptions::Assumptions;
+use unroof_roofline::reference::calibration::Calibration;
+use unroof_price_sheet::sheet::compare::decision::Prices;
+use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+
+/// The estimate of a model from all its sheets.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ModelEstimate {
+    /// Made of the model, its sheets, the engine version and the calibration: the same sheets have the same id.
+    pub id: Uuid,
+    /// `model`: the estimate is not that of one sheet.
+    pub of: ModelMark,
+    /// author/model
+    #[schema(example = "openai/gpt-oss-120b")]
+    pub canonical_model: String,
+    /// Version of the estimation engine.
+    #[schema(example = "0.1.0")]
+    pub engine_version: &'static str,
+    /// The calibration behind the joint estimate.
+    pub calibration_id: String,
+    /// Every sheet of the model, the author's own first.
+    pub price_sheets: Vec<ModelSheet>,
+    /// Number of separate pricing decisions among them.
+    pub decisions: usize,
+    /// Joint estimate from these sheets, with intervals.
+    #[serde(flatten)]
+    pub joint: Box<Joint>,
+}
+
+/// Mark of an estimate of a model.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelMark {
+    /// All sheets of a model.
+    Model,
+}
+
+/// A sheet of a model, and its part in the estimate.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ModelSheet {
+    /// Id of the pricing content.
+    #[schema(value_type = Uuid)]
+    pub id: SheetId,
+    /// Billing provider.
+    pub provider: String,
+    /// Model name as the provider spells it.
+    pub model: String,
+    /// Region in which the model is served.
+    pub region: String,
+    /// Inclusive start of validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub valid_from: Option<jiff::Timestamp>,
+    /// Whether the estimate reads it. One that repeats a decision of its own seller is not read, nor are those beyond the
+    /// 64 most different ones.
+    pub used: bool,
+}
+
+/// The sheets of a model in the order in which they are answered, and which of them are read.
+#[derive(Debug, Clone)]
+pub struct ModelPool {
+    canonical_model: String,
+    contents: Vec<PriceSheet>,
+    is_used: Vec<bool>,
+    decisions: usize,
+}
+
+impl ModelPool {
+    /// The pool of a model's sheets, whatever their order: the author's own come first, so that a copy is a copy of
+    /// theirs, and of one seller's equal prices, in other regions or periods, one stands for all.
+    #[must_use]
+    pub fn new(canonical_model: &str, sheets: &[PriceSheet]) -> Self {
+        let author = author_of(canonical_model);
+        let mut contents: Vec<PriceSheet> =
+            sheets.iter().map(PriceSheet::pricing_content).collect();
+        contents.sort_by_cached_key(|sheet| {
+            (
+                sheet.provider != author,
+                sheet.provider.clone(),
+                sheet.region != PriceSheet::DEFAULT_REGION,
+                sheet.region.clone(),
+                sheet.valid_from,
+                sheet.id().0,
+            )
+        });
+        contents.dedup_by_key(|sheet| sheet.id());
+        let prices: Vec<Prices> = contents.iter().map(Prices::of).collect();
+        let own = own_decisions(&contents, &prices);
+        let distinct = distinct_decisions(&own, &prices);
+        let used = if own.len() <= MOST_SHEETS {
+            own
+        } else {
+            spread_over_sellers(&distinct, &contents)
+        };
+        Self {
+            canonical_model: canonical_model.to_owned(),
+            is_used: (0..contents.len())
+                .map(|place| used.binary_search(&place).is_ok())
+                .collect(),
+            decisions: distinct.len(),
+            contents,
+        }
+    }
+
+    /// The sheets that are read.
+    #[must_use]
+    pub fn used(&self) -> Vec<PriceSheet> {
+        let marked = self.contents.iter().zip(&self.is_used);
+        let used = marked.filter(|(_, is_used)| **is_used);
+        used.map(|(sheet, _)| sheet.clone()).collect()
+    }
+
+    /// Ids of all sheets.
+    pub fn sheet_ids(&self) -> impl Iterator<Item = SheetId> {
+        self.contents.iter().map(PriceSheet::id)
+    }
+
+    /// Number of separate pricing decisions.
+    #[must_use]
+    pub fn decisions(&self) -> usize {
+        self.decisions
+    }
+
+    /// Id of the estimate by a calibration.
+    #[must_use]
+    pub fn estimate_id(&self, calibration_id: &str) -> Uuid {
+        let mut sheets: Vec<String> = self.sheet_ids().map(|id| id.to_string()).collect();
+        sheets.sort_unstable();
+        let question = json!({
+            "of": "model",
+            "engine_version": ENGINE_VERSION,
+            "calibration_id": calibration_id,
+            "canonical_model": self.canonical_model,
+            "price_sheets": sheets,
+        });
+        SheetId::digest(question.to_string().as_bytes())
+    }
+
+    /// Estimates the model.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn estimate(
+        &self,
+        calibration: &Calibration,
+        wanted: &CancelToken,
+    ) -> Result<ModelEstimate, Cancelled> {
+        let assumptions = Assumptions::default();
+        let used = self.used();
+        let readings = used
+            .iter()
+            .flat_map(|sheet| clue::readings(sheet, &assumptions));
+        let readings: Vec<_> = readings.collect();
+        let joint = joint::estimate(&used, &readings, &assumptions, calibration, wanted)?;
+        let calibration_id = joint.diagnostics.calibration_id.clone();
+        Ok(ModelEstimate {
+            id: self.estimate_id(&calibration_id),
+            of: ModelMark::Model,
+            canonical_model: self.canonical_model.clone(),
+            engine_version: ENGINE_VERSION,
+            calibration_id,
+            price_sheets: self.sheets(),
+            decisions: self.decisions,
+            joint: Box::new(joint),
+        })
+    }
+
+    /// The estimate where one sheet alone is read, from the stored answer to it; none where that is not its answer.
+    #[must_use]
+    pub fn from_answer(&self, answer: &str, calibration_id: &str) -> Option<Value> {
+        const JOINT: [&str; 7] = [
+            "quantities",
+            "margins",
+            "storage_tiers",
+            "nearest_open_models",
+            "attention_layouts",
+            "misfit",
+            "diagnostics",
+        ];
+        let mut answer: Map<String, Value> = serde_json::from_str(answer).ok()?;
+        let head = json!({
+            "id": self.estimate_id(calibration_id),
+            "of": ModelMark::Model,
+            "canonical_model": self.canonical_model,
+            "engine_version": ENGINE_VERSION,
+            "calibration_id": calibration_id,
+            "price_sheets": self.sheets(),
+            "decisions": self.decisions,
+        });
+        let Value::Object(mut estimate) = head else {
+            return None;
+        };
+        for name in JOINT {
+            estimate.insert(name.to_owned(), answer.remove(name)?);
+        }
+        Some(Value::Object(estimate))
+    }
+
+    fn sheets(&self) -> Vec<ModelSheet> {
+        let marked = self.contents.iter().zip(&self.is_used);
+        let sheet = |(sheet, used): (&PriceSheet, &bool)| ModelSheet {
+            id: sheet.id(),
+            provider: sheet.provider.clone(),
+            model: sheet.model.clone(),
+            region: sheet.region.clone(),
+            valid_from: sheet.valid_from,
+            used: *used,
+        };
+        marked.map(sheet).collect()
+    }
+}
+
+/// The author in `author/model`.
+#[must_use]
+pub fn author_of(canonical_model: &str) -> &str {
+    canonical_model
+        .split_once('/')
+        .map_or(canonical_model, |(author, _)| author)
+}

@@ -1,0 +1,326 @@
+//! A stored estimate read back: the parts that pages, charts and the terminal show, of a model or of the answer to sheets.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::estimate::answer::Answer;
+use crate::posterior::Interval;
+use crate::estimate::quantities::JointQuantity;
+use crate::estimate::quantity_estimate::Regime;
+use unroof_roofline::reference::RecordSetting;
+
+/// An estimate.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredEstimate {
+    /// Its id.
+    pub id: Uuid,
+    /// Version of the engine that made it.
+    pub engine_version: String,
+    /// author/model, of the estimate of a model.
+    pub canonical_model: Option<String>,
+    /// Separate pricing decisions, of the estimate of a model.
+    pub decisions: Option<u32>,
+    /// The sheets behind it.
+    pub price_sheets: Vec<StoredSheet>,
+    quantities: BTreeMap<String, EstimatedQuantity>,
+    /// Margin of each price line.
+    #[serde(default)]
+    pub margins: Vec<StoredMargin>,
+    /// Storage tier of each cache offer.
+    #[serde(default)]
+    pub storage_tiers: Vec<StoredTiers>,
+    /// Open-weight models with the most similar figures.
+    #[serde(default)]
+    pub nearest_open_models: Vec<StoredNeighbour>,
+    /// Whether the sheets fit the model.
+    pub misfit: StoredMisfit,
+    /// Reliability of the draws.
+    pub diagnostics: StoredDiagnostics,
+    /// Pairs of readings that contradict each other, of an answer.
+    #[serde(default)]
+    pub conflicts: Vec<StoredConflict>,
+    /// Every reading, of an answer.
+    #[serde(default)]
+    pub readings: Vec<StoredReading>,
+}
+
+impl StoredEstimate {
+    /// An answer, as it will be read back.
+    ///
+    /// # Errors
+    /// The answer cannot be serialised.
+    pub fn of(answer: &Answer) -> serde_json::Result<Self> {
+        serde_json::from_value(serde_json::to_value(answer)?)
+    }
+
+    /// A quantity; an estimate by an older engine may lack it.
+    #[must_use]
+    pub fn quantity(&self, quantity: JointQuantity) -> Option<&EstimatedQuantity> {
+        self.quantities.get(quantity.name())
+    }
+
+    /// Every quantity that it has, in the order of answers.
+    pub fn in_order(&self) -> impl Iterator<Item = (JointQuantity, &EstimatedQuantity)> {
+        let all = JointQuantity::ALL.into_iter();
+        all.filter_map(|quantity| Some((quantity, self.quantity(quantity)?)))
+    }
+
+    /// The limit of decoding with its probability.
+    #[must_use]
+    pub fn regime(&self) -> Option<(Regime, f64)> {
+        let mut all = self.quantities.values();
+        all.find_map(|estimate| Some((estimate.regime?, estimate.regime_probability?)))
+    }
+
+    /// Margin of the output price.
+    #[must_use]
+    pub fn output_margin(&self) -> Option<&StoredMargin> {
+        self.margins.iter().find(|margin| margin.line == "output")
+    }
+
+    /// The sheets that it reads.
+    pub fn sheets_used(&self) -> impl Iterator<Item = &StoredSheet> {
+        self.price_sheets
+            .iter()
+            .filter(|sheet| sheet.used != Some(false))
+    }
+}
+
+/// A sheet of an estimate.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredSheet {
+    /// Id of its content.
+    pub id: Uuid,
+    /// Billing provider.
+    pub provider: String,
+    /// Model name as the provider spells it.
+    pub model: String,
+    /// author/model; the estimate of a model does not repeat it.
+    pub canonical_model: Option<String>,
+    /// Currency; the estimate of a model does not state it.
+    pub currency: Option<String>,
+    /// Whether the estimate of a model reads it.
+    pub used: Option<bool>,
+}
+
+/// A quantity: its posterior beside its prior.
+#[derive(Debug, Clone, Deserialize)]
+pub struct EstimatedQuantity {
+    /// Median.
+    pub median: f64,
+    /// 50 % interval.
+    pub interval_50: Interval,
+    /// 90 % interval.
+    pub interval_90: Interval,
+    /// The estimate before the sheets are read.
+    pub prior: StoredPrior,
+    /// Information that the sheets add.
+    pub information_gained_bits: f64,
+    /// Whether that is enough.
+    pub identified: bool,
+    /// Reason that it is not.
+    pub not_identified_because: Option<String>,
+    /// Errors of such estimates on open-weight models.
+    pub track_record: Option<StoredRecord>,
+    /// The clues that moved it.
+    pub moved_by: Vec<StoredMove>,
+    /// Limit of decoding, of the ratio of memory time to compute time.
+    pub regime: Option<Regime>,
+    /// Its probability.
+    pub regime_probability: Option<f64>,
+}
+
+/// The estimate before the sheets are read.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredPrior {
+    /// Median.
+    pub median: f64,
+    /// 90 % interval.
+    pub interval_90: Interval,
+}
+
+/// Errors of estimates on open-weight models.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredRecord {
+    /// Number of models.
+    pub models: u32,
+    /// Median error, as a factor.
+    pub median_fold_error: f64,
+    /// Error that nine of ten do not exceed.
+    pub fold_error_90: f64,
+    /// Share of the 90 % intervals that hold the truth; a reading has none.
+    pub coverage_90: Option<f64>,
+    /// Whether a reading is better than the prior.
+    pub beats_prior: Option<bool>,
+    /// The sheets that the scored estimates are from; a reading has none.
+    pub setting: Option<RecordSetting>,
+    /// Independent pricing decisions in each pool; none for all that a model has.
+    pub decisions: Option<usize>,
+}
+
+/// Change of a quantity by a clue.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredMove {
+    /// The clue.
+    pub clue: String,
+    /// Geometric mean after it over that before it.
+    pub factor: f64,
+}
+
+/// Margin of one price line.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredMargin {
+    /// The price line.
+    pub line: String,
+    /// USD per million tokens.
+    pub price_usd_per_mtok: f64,
+    /// Median.
+    pub median: f64,
+    /// 90 % interval.
+    pub interval_90: Interval,
+    /// Probability that the cost exceeds the price.
+    pub cost_exceeds_price_probability: f64,
+    /// A warning where that is at least a half.
+    pub warning: Option<String>,
+}
+
+/// A cache offer with the probability of each storage tier.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredTiers {
+    /// Provider of the offer.
+    pub provider: String,
+    /// Name of the offer.
+    pub name: String,
+    /// Time to live of a write; an implicit cache has none.
+    pub ttl_seconds: Option<f64>,
+    /// Probability of each tier, by its id.
+    pub probabilities: BTreeMap<String, f64>,
+    /// The same without the documented medium.
+    pub probability_without_document: Option<BTreeMap<String, f64>>,
+    /// The most probable one.
+    pub most_likely: String,
+    /// Evidence behind the probabilities.
+    pub rests_on: Vec<String>,
+    /// Document of the vendor.
+    pub document: Option<StoredDocument>,
+}
+
+/// Document of a vendor about a cache offer.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredDocument {
+    /// The medium as it is written.
+    pub medium: Option<String>,
+    /// The lifetime as it is written.
+    pub lifetime: String,
+    /// Its source.
+    pub source: String,
+}
+
+/// An open-weight model near the estimate.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredNeighbour {
+    /// Its name.
+    pub name: String,
+    /// Distance in standard deviations of the estimate.
+    pub distance: f64,
+    /// Active parameters.
+    pub active_parameters: f64,
+    /// Total parameters.
+    pub total_parameters: f64,
+    /// KV bytes read per token of a context of 8,192.
+    pub kv_bytes_per_token_read: f64,
+}
+
+/// Whether the sheets fit the model.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredMisfit {
+    /// A clue whose probability is below this is a misfit.
+    pub threshold: f64,
+    /// Probability of each clue.
+    pub checks: Vec<StoredCheck>,
+    /// Prices in an order that no cost explains.
+    pub contradictions: Vec<String>,
+}
+
+/// Tail probability of a clue.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredCheck {
+    /// The clue.
+    pub clue: String,
+    /// Probability of a value at least as extreme.
+    pub probability: f64,
+}
+
+/// Reliability of the draws.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredDiagnostics {
+    /// Number of independent draws with the same information.
+    pub effective_sample_size: f64,
+    /// Warnings about the intervals.
+    pub warnings: Vec<String>,
+}
+
+/// Readings that contradict each other.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredConflict {
+    /// Ids of the readings; one alone contradicts the joint estimate.
+    pub between: Vec<String>,
+    /// The quantity they disagree about.
+    pub quantity: String,
+    /// Value of each.
+    pub values: [f64; 2],
+    /// Reason that both cannot be right.
+    pub why: String,
+}
+
+impl StoredConflict {
+    /// The two sides in words: one reading alone contradicts the joint estimate.
+    #[must_use]
+    pub fn sides(&self) -> [&str; 2] {
+        let side = |place| {
+            let id = self.between.get(place);
+            id.map_or("the joint estimate", String::as_str)
+        };
+        [side(0), side(1)]
+    }
+}
+
+/// A reading.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredReading {
+    /// Its id.
+    pub id: String,
+    /// The feature of the sheet that it is drawn from.
+    pub clue: String,
+    /// The quantity.
+    pub quantity: String,
+    /// The closed form.
+    pub equation: String,
+    /// The closed form with its numbers.
+    pub working: Option<String>,
+    /// The values that it is computed from.
+    #[serde(default)]
+    pub inputs: Vec<StoredInput>,
+    /// `equal`, `upper` or `lower`.
+    pub kind: String,
+    /// A number or a name; null where it is not defined.
+    #[serde(default)]
+    pub value: Value,
+    /// Unit.
+    #[serde(default)]
+    pub unit: String,
+    /// Its errors on open-weight models.
+    pub track_record: Option<StoredRecord>,
+}
+
+/// An input of a reading.
+#[derive(Debug, Clone, Deserialize)]
+pub struct StoredInput {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+}

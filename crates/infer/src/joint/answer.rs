@@ -1,0 +1,49 @@
+//! The joint estimate as part of an answer.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::estimate::judgement::model_check::Misfit;
+use crate::estimate::quantities::Quantities;
+use crate::estimate::{margins, nearest, storage_tiers};
+
+/// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
+pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Joint estimate from all sheets, with intervals.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Joint {
+    /// Every quantity.
+    pub quantities: Quantities,
+    /// Margin of each price line: 1 − cost ÷ price.
+    pub margins: Vec<margins::LineMargin>,
+    /// Storage tier of each cache offer.
+    pub storage_tiers: Vec<storage_tiers::OfferTiers>,
+    /// Open-weight models with the most similar figures.
+    pub nearest_open_models: Vec<nearest::NearModel>,
+    /// Attention layouts with a KV cache of this size.
+    pub attention_layouts: Vec<nearest::AttentionLayout>,
+    /// Whether the sheets fit the model.
+    pub misfit: Misfit,
+    /// Reliability of the draws.
+    pub diagnostics: Diagnostics,
+}
+
+/// Reliability of the draws.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Diagnostics {
+    /// Number of independent draws with the same information.
+    pub effective_sample_size: f64,
+    /// Pareto k̂ of the weights; above 0.7 the intervals are unreliable.
+    pub pareto_k: f64,
+    /// Draws.
+    pub samples: usize,
+    /// Seed of the quasi-random points.
+    pub seed: u32,
+    /// Version of the estimation engine.
+    pub engine_version: &'static str,
+    /// The calibration behind the prior and the law of prices.
+    pub calibration_id: String,
+    /// Warnings about the intervals.
+    pub warnings: Vec<String>,
+}

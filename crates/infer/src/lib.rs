@@ -1,0 +1,7 @@
+//! What a price sheet says about the machine behind it: evidence, clues, posterior and the joint estimate.
+
+pub mod clue;
+pub mod estimate;
+pub mod evidence;
+pub mod joint;
+pub mod posterior;

@@ -1,0 +1,144 @@
+//! A list of usages: a line for each, its faults, and the sum.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::amount::Amount;
+use super::answer::Cost;
+use unroof_base::input::RequestError;
+use unroof_base::input::cursor::Fault;
+
+/// A line of the answer to a list of usages.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum CostEntry {
+    /// The cost of a usage.
+    Cost {
+        /// Line of the request, counted from 1.
+        line: u64,
+        /// The cost.
+        cost: Box<Cost>,
+    },
+    /// A line that cannot be priced.
+    Fault {
+        /// Line of the request, counted from 1.
+        line: u64,
+        /// The request's own name for the usage, where the line states one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(nullable = false)]
+        id: Option<String>,
+        /// The fault.
+        detail: String,
+        /// The correction; null if each of `errors` has its own.
+        hint: Option<String>,
+        /// Every fault of the line with its JSON pointer.
+        errors: Vec<Fault>,
+    },
+    /// The last line.
+    Done(CostSum),
+    /// The last line of a list that was not read to its end.
+    Failed {
+        /// The reason.
+        reason: String,
+    },
+}
+
+/// The sum of a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+pub struct CostSum {
+    /// Usages with a total.
+    pub priced: u64,
+    /// Usages without a total: a used meter has no price.
+    pub without_total: u64,
+    /// Lines with faults.
+    pub faults: u64,
+    /// Sum of the totals, by currency.
+    pub totals: Vec<CurrencyTotal>,
+}
+
+/// The sum in one currency.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct CurrencyTotal {
+    /// ISO 4217 code.
+    #[schema(example = "USD")]
+    pub currency: String,
+    /// Exact sum of the totals.
+    pub total: Amount,
+    /// Usages in the sum.
+    pub usages: u64,
+}
+
+impl CostEntry {
+    /// The line of a request that cannot be priced, with its own name for the usage.
+    #[must_use]
+    pub fn refused(line: u64, id: Option<String>, error: RequestError) -> Self {
+        let (detail, hint, errors) = match error {
+            RequestError::Unreadable(error) => {
+                (error.to_string(), Some(error.hint.to_owned()), Vec::new())
+            }
+            RequestError::Wrong(faults) => match faults.as_slice() {
+                [fault] => (
+                    format!("{}: {}", fault.pointer, fault.detail),
+                    Some(fault.hint.clone()),
+                    faults,
+                ),
+                several => (
+                    format!("{} faults; see `errors`", several.len()),
+                    None,
+                    faults,
+                ),
+            },
+        };
+        Self::Fault {
+            line,
+            id,
+            detail,
+            hint,
+            errors,
+        }
+    }
+}
+
+/// Sums up a list.
+#[derive(Debug, Default)]
+pub struct Tally {
+    counts: CostSum,
+    totals: BTreeMap<String, (Amount, u64)>,
+}
+
+impl Tally {
+    /// Adds a line.
+    pub fn add(&mut self, entry: &CostEntry) {
+        let CostEntry::Cost { cost, .. } = entry else {
+            self.counts.faults += u64::from(matches!(entry, CostEntry::Fault { .. }));
+            return;
+        };
+        let Some(total) = &cost.total else {
+            self.counts.without_total += 1;
+            return;
+        };
+        self.counts.priced += 1;
+        let none = || (Amount::zero(), 0);
+        let sum = self
+            .totals
+            .entry(cost.currency.clone())
+            .or_insert_with(none);
+        *sum = (sum.0.plus(total), sum.1 + 1);
+    }
+
+    /// The sum of the lines so far.
+    #[must_use]
+    pub fn sum(&self) -> CostSum {
+        let total = |(currency, (total, usages)): (&String, &(Amount, u64))| CurrencyTotal {
+            currency: currency.clone(),
+            total: total.clone(),
+            usages: *usages,
+        };
+        CostSum {
+            totals: self.totals.iter().map(total).collect(),
+            ..self.counts.clone()
+        }
+    }
+}

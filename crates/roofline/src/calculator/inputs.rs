@@ -1,0 +1,221 @@
+//! Inputs of a calculator's answer: every value used, its origin and the equations that use it.
+
+use std::cell::RefCell;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use unroof_base::input::body::Stated;
+use unroof_base::input::cursor::{Faults, Recorded};
+
+/// Largest number that a request may state where nothing else bounds it; products of several stay finite.
+pub const MOST: f64 = 1e18;
+
+/// Origin of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InputOrigin {
+    /// The request states it.
+    Stated,
+    /// A row of the reference data.
+    Reference,
+    /// Derived from other values of the request.
+    Derived,
+    /// Default of the calculator.
+    Default,
+}
+
+/// A number or a name.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum InputValue {
+    /// A number.
+    Number(f64),
+    /// A name.
+    Name(String),
+}
+
+impl From<f64> for InputValue {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for InputValue {
+    fn from(count: u32) -> Self {
+        Self::Number(f64::from(count))
+    }
+}
+
+impl From<bool> for InputValue {
+    fn from(truth: bool) -> Self {
+        Self::Name(truth.to_string())
+    }
+}
+
+impl From<&str> for InputValue {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
+/// A value that the answer uses.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct InputUsed {
+    /// The field of the request, with dots between levels.
+    #[schema(example = "model.experts")]
+    pub name: String,
+    /// The value.
+    pub value: InputValue,
+    /// Its unit; empty for a name or a ratio.
+    pub unit: &'static str,
+    /// Its origin.
+    pub from: InputOrigin,
+}
+
+/// An equation that the answer uses.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct EquationUsed {
+    /// Its number in the description of the model; empty where it has none.
+    #[schema(example = "E20")]
+    pub id: &'static str,
+    /// The equation.
+    pub equation: &'static str,
+    /// Tag of its source.
+    #[schema(example = "T")]
+    pub source: &'static str,
+    /// Values of the answer that it computes.
+    pub gives: &'static [&'static str],
+}
+
+/// Declares the equations of an answer, a row each: number, equation, source, the values that it gives.
+macro_rules! equations {
+    ($( $id:literal $equation:literal $source:literal => $( $gives:literal ),+; )+) => {
+        pub(super) const EQUATIONS: &[EquationUsed] = &[$(
+            EquationUsed {
+                id: $id,
+                equation: $equation,
+                source: $source,
+                gives: &[$( $gives ),+],
+            },
+        )+];
+    };
+}
+pub(crate) use equations;
+
+/// A value of the answer that is null, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct NoValue {
+    /// The value, with dots between levels.
+    pub value: &'static str,
+    /// Reason that the value is null.
+    pub reason: String,
+}
+
+/// Collects the values that an answer uses while a request's defaults are filled in, and the faults of fields that do
+/// not fit each other.
+pub struct Inputs<'a> {
+    used: RefCell<Vec<InputUsed>>,
+    faults: &'a Faults,
+}
+
+impl<'a> Inputs<'a> {
+    /// None yet.
+    #[must_use]
+    pub fn new(faults: &'a Faults) -> Self {
+        Self {
+            used: RefCell::default(),
+            faults,
+        }
+    }
+
+    fn note(&self, name: &str, value: InputValue, unit: &'static str, from: InputOrigin) {
+        self.used.borrow_mut().push(InputUsed {
+            name: name.to_owned(),
+            value,
+            unit,
+            from,
+        });
+    }
+
+    /// Records a used name.
+    pub fn name(&self, field: &str, value: &str, from: InputOrigin) {
+        self.note(field, value.into(), "", from);
+    }
+
+    /// Records a number that follows from others.
+    pub fn derived(&self, field: &str, value: f64, unit: &'static str) {
+        self.note(field, value.into(), unit, InputOrigin::Derived);
+    }
+
+    /// The stated value, else the given one; none if it is invalid, or neither exists.
+    pub fn or_else<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+        other: Option<(T, InputOrigin)>,
+    ) -> Option<T> {
+        let (value, from) = match field.value.clone() {
+            Ok(Some(stated)) => (stated, InputOrigin::Stated),
+            Ok(None) => other?,
+            Err(Recorded) => return None,
+        };
+        self.note(&field.name, value.clone().into(), field.unit, from);
+        Some(value)
+    }
+
+    /// The stated value, else the given one; none if it is invalid.
+    pub fn or<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+        other: T,
+        from: InputOrigin,
+    ) -> Option<T> {
+        self.or_else(field, Some((other, from)))
+    }
+
+    /// The stated value, else the default that the field declares; none if it is invalid.
+    pub fn or_default<T: Clone + Into<InputValue>>(&self, field: &Stated<T>) -> Option<T> {
+        let default = field.default.clone();
+        self.or_else(field, default.map(|value| (value, InputOrigin::Default)))
+    }
+
+    /// The stated choice, else the given one; none if it is invalid.
+    pub fn choice<T: Copy + PartialEq>(
+        &self,
+        field: &Stated<T>,
+        names: &[(&str, T)],
+        other: T,
+    ) -> Option<T> {
+        let (choice, from) = match field.value {
+            Ok(Some(stated)) => (stated, InputOrigin::Stated),
+            Ok(None) => (other, InputOrigin::Default),
+            Err(Recorded) => return None,
+        };
+        let name = names.iter().find(|(_, named)| *named == choice);
+        self.name(&field.name, name.map_or("", |(name, _)| name), from);
+        Some(choice)
+    }
+
+    /// Records that a field does not fit another one.
+    pub fn fault<T>(&self, field: &Stated<T>, detail: impl Into<String>, hint: impl Into<String>) {
+        self.faults.record(&field.pointer, detail, hint);
+    }
+
+    /// Records that an item of a list does not fit another field.
+    pub fn fault_of_item<T>(
+        &self,
+        list: &Stated<Vec<T>>,
+        index: usize,
+        detail: String,
+        hint: String,
+    ) {
+        let pointer = format!("{}/{index}", list.pointer);
+        self.faults.record(&pointer, detail, hint);
+    }
+
+    /// The values that were used.
+    #[must_use]
+    pub fn into_used(self) -> Vec<InputUsed> {
+        self.used.into_inner()
+    }
+}

@@ -1,0 +1,160 @@
+//! Efficiencies of a simulation: shares of the peaks.
+
+use std::ops::RangeInclusive;
+
+use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use unroof_base::input::body::body;
+use unroof_base::input::body::{OneOf, Stated, Truth, number, value};
+use crate::reference::fitted_attainment;
+use crate::forward::{Efficiencies, Overheads, Overlap};
+use unroof_base::units::Seconds;
+
+/// Shares of a peak.
+const SHARES: RangeInclusive<f64> = 1e-6..=1.0;
+
+/// Base efficiencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartingPoint {
+    /// Fitted to published measurements.
+    Fitted,
+    /// Peak values without losses.
+    Peak,
+}
+
+pub(super) const STARTING_POINTS: &[(&str, StartingPoint)] = &[
+    ("fitted", StartingPoint::Fitted),
+    ("peak", StartingPoint::Peak),
+];
+const OVERLAPS: &[(&str, Overlap)] = &[
+    ("full", Overlap::Full),
+    ("attention_apart", Overlap::AttentionApart),
+    ("E1", Overlap::Full),
+    ("E1'", Overlap::AttentionApart),
+];
+
+body! {
+    /// Shares of peak and overheads; those of the base efficiencies where left out.
+    pub struct StatedEfficiencies {
+        /// The point to start from: `fitted` to published measurements, where compute and memory overlap within attention
+        /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
+        /// if left out.
+        name: Stated<StartingPoint> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
+        /// `η_pre`
+        prefill: Stated<f64> = number(SHARES),
+        /// `η_m`
+        decode_bandwidth: Stated<f64> = number(SHARES),
+        /// `η_c`
+        decode_compute: Stated<f64> = number(SHARES),
+        /// Whether exchanges between chips are counted.
+        communication: Stated<bool> = value(Truth),
+        /// Share of link bandwidth.
+        network: Stated<f64> = number(SHARES),
+        /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
+        exposed_exchange: Stated<f64> = number(0.0..=1.0),
+        /// Hidden vectors per token and layer that pass through memory in addition to weights and cache.
+        vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
+        /// The same per copy of a token that goes to an expert.
+        vectors_per_expert_copy: Stated<f64> = number(0.0..=1e6),
+        /// Share of peak of multiplies with experts, over that with dense matrices.
+        expert_compute_ratio: Stated<f64> = number(SHARES),
+        /// Share of peak of attention's multiplies, over that with dense matrices.
+        attention_compute_ratio: Stated<f64> = number(SHARES),
+        /// Waiting per kernel.
+        seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Latency of an all-reduce, two of which every layer of cut matrices has.
+        seconds_per_exchange: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Further latency of an all-reduce that leaves the scale-up domain.
+        seconds_per_hop: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Load of the chip with the most popular experts over the mean, beyond what chance makes of a finite batch; not
+        /// counted at peak unless stated.
+        expert_imbalance: Stated<f64> = number(1.0..=1e6),
+        /// Whether chips that cut matrices keep a copy each of what the cache has too few heads for.
+        cache_copies: Stated<bool> = value(Truth),
+        /// Whether arithmetic is that of kernels: no multiplies with the input embedding, those with the output head for the last
+        /// token of a prompt, all selections of sparse attention and the whole indexer on every chip.
+        kernel_arithmetic: Stated<bool> = value(Truth),
+        /// Share of memory that the engine leaves free.
+        memory_headroom: Stated<f64> = number(0.0..=0.99),
+        /// Hidden vectors per token of a pass that need memory on every chip, for 8,192 tokens.
+        activation_vectors: Stated<f64> = number(0.0..=1e6),
+        /// Overlap of work: `full` (E1), all arithmetic and all reading; `attention_apart` (E1'), those of
+        /// attention, then those of the rest.
+        overlap: Stated<Overlap> = value(OneOf(OVERLAPS)),
+    }
+}
+
+/// Shares of the peaks, overheads and overlap.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Efficiency {
+    pub(super) efficiencies: Efficiencies,
+    pub(super) overheads: Overheads,
+    pub(super) overlap: Overlap,
+}
+
+pub(super) fn fill_efficiency(
+    stated: &StatedEfficiencies,
+    inputs: &Inputs<'_>,
+) -> Option<Efficiency> {
+    let point = inputs.choice(&stated.name, STARTING_POINTS, StartingPoint::Fitted)?;
+    let is_peak = point == StartingPoint::Peak;
+    let (shares, from) = starting_point(is_peak);
+    let or = |field, other: f64| inputs.or(field, other, Origin::Default);
+    let seconds = |field, other: Seconds| or(field, other.0).map(Seconds);
+    let efficiencies = Efficiencies {
+        prefill: or(&stated.prefill, shares.prefill)?,
+        decode_bandwidth: or(&stated.decode_bandwidth, shares.decode_bandwidth)?,
+        decode_compute: or(&stated.decode_compute, shares.decode_compute)?,
+    };
+    let counts_network = inputs.or(&stated.communication, !is_peak, Origin::Default)?;
+    let network = or(&stated.network, from.network.unwrap_or(1.0))?;
+    let counts_imbalance = !is_peak || stated.expert_imbalance.is_stated();
+    let imbalance = or(&stated.expert_imbalance, 1.0)?;
+    let cache_copies = inputs.or(&stated.cache_copies, from.cache_copies, Origin::Default)?;
+    let counts_kernels = inputs.or(
+        &stated.kernel_arithmetic,
+        from.counts_kernels,
+        Origin::Default,
+    )?;
+    let overlap = if is_peak {
+        Overlap::Full
+    } else {
+        Overlap::AttentionApart
+    };
+    Some(Efficiency {
+        efficiencies,
+        overheads: Overheads {
+            network: counts_network.then_some(network),
+            exposed_exchange: or(&stated.exposed_exchange, from.exposed_exchange)?,
+            vectors_per_token_and_layer: or(
+                &stated.vectors_per_token_and_layer,
+                from.vectors_per_token_and_layer,
+            )?,
+            vectors_per_expert_copy: or(
+                &stated.vectors_per_expert_copy,
+                from.vectors_per_expert_copy,
+            )?,
+            expert_compute_ratio: or(&stated.expert_compute_ratio, from.expert_compute_ratio)?,
+            attention_compute_ratio: or(
+                &stated.attention_compute_ratio,
+                from.attention_compute_ratio,
+            )?,
+            per_stage: seconds(&stated.seconds_per_stage, from.per_stage)?,
+            per_exchange: seconds(&stated.seconds_per_exchange, from.per_exchange)?,
+            per_hop: seconds(&stated.seconds_per_hop, from.per_hop)?,
+            expert_imbalance: counts_imbalance.then_some(imbalance),
+            cache_copies,
+            counts_kernels,
+            memory_headroom: or(&stated.memory_headroom, from.memory_headroom)?,
+            activation_vectors: or(&stated.activation_vectors, from.activation_vectors)?,
+        },
+        overlap: inputs.choice(&stated.overlap, OVERLAPS, overlap)?,
+    })
+}
+
+fn starting_point(is_peak: bool) -> (Efficiencies, Overheads) {
+    if is_peak {
+        return (Efficiencies::PEAK, Overheads::NONE);
+    }
+    let fitted = fitted_attainment();
+    (fitted.into(), fitted.into())
+}

@@ -1,0 +1,303 @@
+//! The one engine of times and costs: a pass over a model of given sizes on a machine, with its layers, kernels and
+//! network, in seconds. [`super::Serving`] calls it for an architecture, the joint estimate for each of its draws; it
+//! allocates nothing.
+
+use super::machine::{HIDDEN_BYTES_PER_ELEMENT, Machine};
+use super::memory::{MemoryByChips, MemoryUse};
+use super::network::{Traffic, UnitLogs, every_copy, merged};
+use super::overheads::Overheads;
+use super::shape::ModelShape;
+use super::spread::{Spread, places_over_experts};
+use super::step::share_touched;
+use super::{Efficiencies, Load, Overlap, StepTime};
+use crate::reference::WeightFormats;
+use unroof_base::units::number::Number;
+use unroof_base::units::{Bytes, Seconds};
+
+/// Sequential kernels in a dense layer: attention, MLP.
+const STAGES_PER_DENSE_LAYER: f64 = 2.0;
+/// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
+/// activation between them, scatter, combine.
+const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
+/// Prompt tokens of a pass whose size is not stated: per chip with expert parallelism, over all chips with tensor
+/// parallelism.
+const PASS_TOKENS: f64 = 16_384.0;
+
+/// Work of attention for one sequence in a pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AttentionWork<N = f64> {
+    /// Multiply-adds, per token in a decode step, of the whole prompt in prefill.
+    pub macs: N,
+    /// Cache and linear state that are read and written.
+    pub bytes: N,
+}
+
+/// Drafting several tokens and checking them in one step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speculation {
+    /// V: tokens accepted per step, including the one that is always correct.
+    pub accepted: f64,
+    /// γ: tokens drafted per step; the draft model's own time is left out.
+    pub drafted: f64,
+}
+
+impl Speculation {
+    /// One token per step.
+    pub const NONE: Self = Self {
+        accepted: 1.0,
+        drafted: 0.0,
+    };
+
+    /// Tokens per sequence that a step computes, γ + 1.
+    #[must_use]
+    pub fn computed(&self) -> f64 {
+        self.drafted + 1.0
+    }
+}
+
+/// The time of a pass, by component.
+#[derive(Debug, Clone, Copy)]
+pub struct PassTime<N = f64> {
+    /// The rooflines.
+    pub step: StepTime<N>,
+    /// Exchanges between chips.
+    pub communication: Seconds<N>,
+    /// Memory traffic in proportion to tokens that is neither weights nor cache.
+    pub token_overhead: Seconds<N>,
+    /// Latency between kernels.
+    pub stage_overhead: Seconds<N>,
+    /// The whole pass.
+    pub total: Seconds<N>,
+}
+
+/// A model on a machine, with its operating settings.
+#[derive(Debug, Clone, Copy)]
+pub struct Engine<'a, N = f64> {
+    /// The model.
+    pub shape: ModelShape<N>,
+    /// w: bytes per parameter, by component.
+    pub weights: WeightFormats<N>,
+    /// The chips.
+    pub machine: Machine<N>,
+    /// Logarithms of these.
+    pub logs: UnitLogs<N>,
+    /// Distribution of the model over the chips.
+    pub spread: Spread,
+    /// Shares of peak.
+    pub efficiencies: Efficiencies,
+    /// Costs that the rooflines leave out.
+    pub overheads: &'a Overheads,
+    /// Overlap of compute and memory.
+    pub overlap: Overlap,
+    /// Speculative decoding.
+    pub speculation: Speculation,
+}
+
+/// Phase of serving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Decode,
+    Prefill,
+}
+
+impl Engine<'_> {
+    /// Memory use with this many bytes of cache and state per sequence.
+    #[must_use]
+    pub fn memory(&self, per_sequence: Bytes) -> MemoryUse {
+        self.memory_by_chips().on(self.machine.chips, per_sequence)
+    }
+}
+
+impl<N: Number> Engine<'_, N> {
+    /// Replaces the chips, and with them their logarithms.
+    pub fn put_on(&mut self, machine: Machine<N>, logs: UnitLogs<N>) {
+        self.machine = machine;
+        self.logs = logs;
+    }
+
+    /// A decode step: E1 or E1' with what a batch reads, then the exchanges, which are not hidden.
+    ///
+    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
+    #[must_use]
+    pub fn decode(&self, batch: N, attention: AttentionWork<N>) -> PassTime<N> {
+        let tokens = batch * self.speculation.computed();
+        let load = Load {
+            weight_macs: self.weight_macs(tokens, tokens),
+            attention_macs: tokens * attention.macs / self.overheads.attention_compute_ratio,
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(batch * attention.bytes),
+        };
+        self.pass(Phase::Decode, &load, tokens)
+    }
+
+    /// A prefill pass of this many prompts of this many tokens to compute. Exchanges of distributed experts are hidden,
+    /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
+    #[must_use]
+    pub fn prefill(&self, prompts: N, fresh_tokens: N, attention: AttentionWork<N>) -> PassTime<N> {
+        let tokens = prompts * fresh_tokens;
+        let load = Load {
+            weight_macs: self.weight_macs(tokens, prompts),
+            attention_macs: prompts * attention.macs / self.overheads.attention_compute_ratio,
+            weight_bytes: self.weights_read(tokens),
+            kv_bytes: Bytes(prompts * attention.bytes),
+        };
+        self.pass(Phase::Prefill, &load, tokens)
+    }
+
+    /// The memory of units of any number of these chips.
+    #[must_use]
+    pub fn memory_by_chips(&self) -> MemoryByChips<N> {
+        let of_chip = self.machine.unit.capacity / self.machine.chips;
+        let headroom = of_chip.0 * self.overheads.memory_headroom;
+        let hidden = self.shape.hidden_dimension;
+        let activations = self.overheads.activation_bytes(hidden, of_chip);
+        MemoryByChips {
+            capacity: of_chip,
+            reserved: Bytes(headroom + activations.0),
+            experts: self.weights.experts * self.shape.expert_parameters,
+            others: self.shape.others_bytes(self.weights),
+            placed_experts: self.placed_experts(),
+            spread: self.spread,
+        }
+    }
+
+    fn pass(&self, phase: Phase, load: &Load<N>, tokens: N) -> PassTime<N> {
+        let efficiency = match phase {
+            Phase::Decode => self.efficiencies.decode(),
+            Phase::Prefill => self.efficiencies.prefill(),
+        };
+        let step = load.time(&self.machine.unit, efficiency, self.overlap);
+        let token_bytes = tokens
+            * self.shape.hidden_dimension
+            * HIDDEN_BYTES_PER_ELEMENT
+            * self.vectors_per_token();
+        let token_overhead =
+            Bytes(token_bytes) / self.machine.unit.bandwidth / N::splat(efficiency.bandwidth);
+        let stage_overhead = Seconds(self.stages() * self.overheads.per_stage.0);
+        let communication = self.communication(phase, tokens);
+        let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
+        let total = match phase {
+            _ if self.spread == Spread::Tensor => on_chip + communication.0,
+            Phase::Decode => {
+                let hidden = on_chip.min(communication.0);
+                on_chip.max(communication.0) + hidden * self.overheads.exposed_exchange
+            }
+            Phase::Prefill => on_chip.max(communication.0),
+        };
+        PassTime {
+            step,
+            communication,
+            token_overhead,
+            stage_overhead,
+            total: Seconds(total),
+        }
+    }
+
+    fn communication(&self, phase: Phase, tokens: N) -> Seconds<N> {
+        let Some(reached) = self.overheads.network else {
+            return Seconds(N::splat(0.0));
+        };
+        let (shape, machine) = (&self.shape, &self.machine);
+        let to_experts = |copies| Traffic::all_to_all(shape, machine, tokens, copies);
+        let traffic = match (self.spread, phase) {
+            (Spread::Tensor, _) => Traffic::all_reduce(shape, machine, tokens),
+            (Spread::Experts, Phase::Decode) => {
+                to_experts(every_copy(shape.active_experts, machine))
+            }
+            (Spread::Experts, Phase::Prefill) => {
+                to_experts(merged(shape.active_experts, machine, &self.logs))
+            }
+        };
+        Seconds(traffic.time(&self.machine).0 / reached + self.exchange_latency().0)
+    }
+
+    /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
+    fn exchange_latency(&self) -> Seconds<N> {
+        let (none, one) = (N::splat(0.0), N::splat(1.0));
+        if self.spread == Spread::Experts {
+            return Seconds(none);
+        }
+        let where_several =
+            |parts: N, seconds: Seconds| one.if_less(parts, N::splat(seconds.0), none);
+        let exchange = where_several(self.machine.chips, self.overheads.per_exchange);
+        let hop = where_several(self.machine.domains(), self.overheads.per_hop);
+        Seconds(self.shape.layers * 2.0 * (exchange + hop))
+    }
+
+    /// Hidden vectors of a token that pass through memory, over all layers: those of every layer, and those of every copy
+    /// that goes to an expert.
+    fn vectors_per_token(&self) -> N {
+        let copies = self.shape.active_experts * self.shape.expert_layers;
+        self.shape.layers * self.overheads.vectors_per_token_and_layer
+            + copies * self.overheads.vectors_per_expert_copy
+    }
+
+    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
+    /// next token is wanted for pass the output head.
+    fn weight_macs(&self, tokens: N, headed: N) -> N {
+        let experts = self.shape.active_expert_parameters;
+        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
+        let with_others = if self.overheads.counts_kernels {
+            let head = self.shape.output_head_parameters();
+            (self.shape.always_read_parameters - head) * tokens + head * headed.min(tokens)
+        } else {
+            (self.shape.active_parameters - experts) * tokens
+        };
+        with_others / self.machine.other_rate
+            + tokens * experts * slowness / self.machine.expert_rate
+    }
+
+    /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
+    /// with a spread of √n, and the largest of G such numbers is about √(2·ln G) spreads above the mean \[D\].
+    fn imbalance(&self, tokens: N) -> N {
+        let chips = self.machine.chips;
+        let one = N::splat(1.0);
+        let Some(popularity) = self.overheads.expert_imbalance else {
+            return one;
+        };
+        if !self.shape.has_experts || self.spread == Spread::Tensor {
+            return one;
+        }
+        let copies_per_chip = tokens * self.shape.active_experts / chips;
+        let by_chance = (self.logs.chips * 2.0 / copies_per_chip).sqrt() + 1.0;
+        one.if_less(chips, (by_chance * popularity).min(chips), one)
+    }
+
+    fn stages(&self) -> N {
+        let with_experts = self.shape.expert_layers;
+        let dense = (self.shape.layers - with_experts).max(N::splat(0.0));
+        dense * STAGES_PER_DENSE_LAYER + with_experts * STAGES_PER_EXPERT_LAYER
+    }
+
+    /// w·`N_read`, over all chips.
+    fn weights_read(&self, tokens: N) -> Bytes<N> {
+        let (shape, chips) = (&self.shape, self.machine.chips);
+        let always =
+            self.weights.others * (shape.always_read_parameters * self.spread.copies(chips));
+        if !shape.has_experts {
+            return Bytes(always);
+        }
+        let touched = share_touched(shape.routed_experts / shape.active_experts, tokens);
+        let places = places_over_experts(self.placed_experts(), chips);
+        let experts = touched * shape.expert_parameters * places;
+        Bytes(always + self.weights.experts * experts)
+    }
+
+    /// Routed experts, where every chip has a whole number of places for them; none where experts are cut, or kernels are
+    /// not counted.
+    fn placed_experts(&self) -> Option<N> {
+        let are_placed = self.shape.has_experts
+            && self.spread == Spread::Experts
+            && self.overheads.counts_kernels;
+        are_placed.then_some(self.shape.routed_experts)
+    }
+
+    /// Prompt tokens of a pass whose size is not stated.
+    #[must_use]
+    pub fn pass_tokens(spread: Spread, chips: N) -> N {
+        match spread {
+            Spread::Experts => chips * PASS_TOKENS,
+            Spread::Tensor => N::splat(PASS_TOKENS),
+        }
+    }
+}

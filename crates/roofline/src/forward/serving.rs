@@ -1,0 +1,129 @@
+//! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
+
+use super::engine::{AttentionWork, Engine, PassTime, Speculation};
+use super::machine::Machine;
+use super::memory::MemoryUse;
+use super::network::UnitLogs;
+use super::overheads::Overheads;
+use super::spread::Spread;
+use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
+use crate::reference::architecture::Architecture;
+use crate::reference::{Attainment, WeightFormats};
+use unroof_base::units::Bytes;
+
+impl From<Attainment> for Efficiencies {
+    fn from(attainment: Attainment) -> Self {
+        Self {
+            prefill: attainment.compute,
+            decode_bandwidth: attainment.bandwidth,
+            decode_compute: attainment.compute,
+        }
+    }
+}
+
+/// A model on a serving unit, with its operating settings.
+#[derive(Debug, Clone)]
+pub struct Serving<'a> {
+    /// The model.
+    pub architecture: &'a Architecture,
+    /// Its cache.
+    pub cache: KvCache,
+    /// w: bytes per parameter, by component.
+    pub weights: WeightFormats,
+    /// `b_kv`: bytes per element of the KV cache.
+    pub kv_bytes_per_element: f64,
+    /// The chips.
+    pub machine: Machine,
+    /// Distribution of the model over the chips.
+    pub spread: Spread,
+    /// Shares of peak.
+    pub efficiencies: Efficiencies,
+    /// Costs that the rooflines leave out.
+    pub overheads: Overheads,
+    /// Overlap of compute and memory.
+    pub overlap: Overlap,
+    /// Speculative decoding.
+    pub speculation: Speculation,
+}
+
+impl Serving<'_> {
+    /// A decode step: E1 or E1' with what a batch reads at a context, then the exchanges, which are not hidden.
+    ///
+    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
+    #[must_use]
+    pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
+        let cache = self.read_elements(context_tokens) * self.kv_bytes_per_element
+            + 2.0 * self.cache.state_per_sequence().0;
+        let work = AttentionWork {
+            macs: self.cache.decode_macs_of(context_tokens, self.kernels()),
+            bytes: cache,
+        };
+        self.engine().decode(batch, work)
+    }
+
+    /// A prefill pass of this many prompts, with the arithmetic of prompts. Exchanges of distributed experts are hidden,
+    /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
+    #[must_use]
+    pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
+        let cached = self.stored_elements(prompt.cached);
+        let written = self.stored_elements(prompt.cached + prompt.fresh) - cached;
+        let state = self.cache.state_per_sequence().0;
+        // State is written once per prompt, and read where a cached prefix has left one.
+        let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
+        let work = AttentionWork {
+            macs: self.cache.prefill_macs_of(prompt, self.kernels()),
+            bytes: (cached + written) * self.kv_bytes_per_element + states * state,
+        };
+        self.engine().prefill(prompts, prompt.fresh, work)
+    }
+
+    /// The engine behind its times.
+    #[must_use]
+    pub fn engine(&self) -> Engine<'_> {
+        Engine {
+            shape: self.architecture.into(),
+            weights: self.weights,
+            machine: self.machine,
+            logs: UnitLogs::of(&self.machine),
+            spread: self.spread,
+            efficiencies: self.efficiencies,
+            overheads: &self.overheads,
+            overlap: self.overlap,
+            speculation: self.speculation,
+        }
+    }
+
+    fn kernels(&self) -> AttentionKernels {
+        if !self.overheads.counts_kernels {
+            return AttentionKernels::IDEAL;
+        }
+        AttentionKernels {
+            chips: self.cache_cuts(),
+            fill_selections: true,
+        }
+    }
+
+    /// Chips over which a cache is cut by heads. With distributed experts, and at peak, it is distributed evenly.
+    fn cache_cuts(&self) -> f64 {
+        let is_cut = self.spread == Spread::Tensor && self.overheads.cache_copies;
+        if is_cut { self.machine.chips } else { 1.0 }
+    }
+
+    fn read_elements(&self, context_tokens: f64) -> f64 {
+        self.cache
+            .read_elements_cut(context_tokens, self.cache_cuts())
+    }
+
+    fn stored_elements(&self, context_tokens: f64) -> f64 {
+        self.cache
+            .stored_elements_cut(context_tokens, self.cache_cuts())
+    }
+
+    /// Memory use with caches of this many tokens per sequence.
+    #[must_use]
+    pub fn memory(&self, context_tokens: f64) -> MemoryUse {
+        let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
+        let per_sequence = Bytes(cache + self.cache.state_per_sequence().0);
+        self.engine().memory(per_sequence)
+    }
+}

@@ -1,0 +1,6 @@
+//! The serving roofline of language models: its reference data, the forward model, and the calculators on it.
+
+pub mod calculator;
+pub mod forward;
+pub mod plan;
+pub mod reference;

@@ -1,0 +1,341 @@
+//! The answer from the candidates of a search.
+
+use super::answer::{
+    DayItem, EQUATIONS, FirstTokenItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PoolItem,
+    PowerItem, SearchedItem, SplitItem, TrafficItem,
+};
+use super::binding::binds;
+use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::forward::{Engine, Parts};
+use crate::plan::question::goal::Goal;
+use crate::plan::serving::offload::offload;
+use crate::plan::question::request::Question;
+use super::search::Search;
+use crate::plan::question::traffic::DAY_S;
+use super::{front, sensitivity, series};
+use crate::calculator::inputs::NoValue;
+use unroof_base::units::{Bytes, Seconds};
+
+const MILLION: f64 = 1e6;
+/// Plans of an answer.
+const MOST_PLANS: usize = 10;
+/// Ratio of costs up to which two plans cost as much.
+const AS_CHEAP: f64 = 1.001;
+
+pub(super) fn answer(question: &Question, search: &Search<'_>, goal: &Goal) -> PlanAnswer {
+    let found = search.candidates(goal);
+    let found = distinct(question, found);
+    let plans: Vec<PlanItem> = found
+        .iter()
+        .take(MOST_PLANS)
+        .enumerate()
+        .map(|(index, candidate)| plan_item(question, goal, candidate, index + 1))
+        .collect();
+    let (not_defined, caveats) = remarks(question, search, &found);
+    PlanAnswer {
+        model: question.model.name.clone(),
+        accelerator: question.decode_chip.row.id.clone(),
+        prefill_accelerator: question.prefill_chip.row.id.clone(),
+        traffic: TrafficItem {
+            input_tokens: question.traffic.input.mean(),
+            output_tokens: question.traffic.output.mean(),
+            cache_hit_rate: question.traffic.hit_rate,
+            mean_context_tokens: question.mean_context(),
+            requests_per_second: question.traffic.rate,
+        },
+        searched: SearchedItem {
+            layouts: search.considered,
+            units: search.units(),
+        },
+        front: front::front(search, goal),
+        sensitivity: sensitivity::sensitivity(question, &found),
+        offload: offload(question, found.first()),
+        series: series::series(question, goal, found.first()),
+        plans,
+        not_defined,
+        caveats,
+        equations: EQUATIONS,
+        inputs: question.inputs.clone(),
+    }
+}
+
+/// The cheapest candidate of every decode layout and way of serving; among those that cost as much, one whose prefill
+/// layout divides experts and layers most evenly.
+fn distinct<'s>(question: &Question, found: Vec<Candidate<'s>>) -> Vec<Candidate<'s>> {
+    let kind = |candidate: &Candidate<'_>| (candidate.serving(), candidate.layouts().1);
+    let unevenness = |candidate: &Candidate<'_>| {
+        let prefill = candidate.layouts().0;
+        prefill.map_or(1.0, |layout| {
+            layout.unevenness(&question.model.architecture)
+        })
+    };
+    let mut kept: Vec<Candidate<'_>> = Vec::new();
+    for candidate in found {
+        let place = (kept.iter()).position(|other| kind(other) == kind(&candidate));
+        let Some(other) = place.map(|place| &mut kept[place]) else {
+            if kept.len() < MOST_PLANS {
+                kept.push(candidate);
+            }
+            continue;
+        };
+        let is_as_cheap = candidate.cost_per_request() <= other.cost_per_request() * AS_CHEAP;
+        if is_as_cheap && unevenness(&candidate) < unevenness(other) {
+            *other = candidate;
+        }
+    }
+    kept.sort_by(|left, right| left.cost_per_request().total_cmp(&right.cost_per_request()));
+    kept
+}
+
+fn remarks(
+    question: &Question,
+    search: &Search<'_>,
+    found: &[Candidate<'_>],
+) -> (Vec<NoValue>, Vec<String>) {
+    let mut not_defined = Vec::new();
+    let mut note = |value, reason: &str| {
+        not_defined.push(NoValue {
+            value,
+            reason: reason.to_owned(),
+        });
+    };
+    let chips = [&question.decode_chip, &question.prefill_chip];
+    if chips.iter().any(|chip| chip.usd_per_hour.is_none()) {
+        note(
+            "plans.cost",
+            "the rent is not known: state `machine.rental_usd_per_hour`",
+        );
+    }
+    if chips.iter().any(|chip| chip.row.tdp_watts.is_none()) {
+        note(
+            "plans.power",
+            "the thermal design power of the accelerator is not published",
+        );
+    }
+    let first = found.first();
+    if first.is_some_and(|first| first.first_token().is_none()) {
+        note(
+            "plans.time_to_first_token.p50_seconds",
+            "prefill units are always busy: state `limits.time_to_first_token_seconds`, or whole units",
+        );
+    }
+    let mut caveats = Vec::new();
+    if !search.holds_model() {
+        caveats.push(
+            "no layout of these chips holds the model and one sequence: state more `machine.chips`"
+                .to_owned(),
+        );
+    } else if found.is_empty() {
+        caveats.push(
+            "no layout keeps the limits with these chips: relax the limits, or state more `machine.chips`"
+                .to_owned(),
+        );
+    }
+    if question.is_peak {
+        caveats.push("peak rooflines are several times too fast".to_owned());
+    }
+    if chips.iter().any(|chip| chip.scale_out().is_none()) {
+        caveats.push(format!(
+            "the bandwidth of {} between scale-up domains is not published, so that transfers of caches and \
+             exchanges between domains are not counted",
+            question.prefill_chip.row.id
+        ));
+    }
+    (not_defined, caveats)
+}
+
+/// A plan as the answer shows it.
+pub(super) fn plan_item(
+    question: &Question,
+    goal: &Goal,
+    candidate: &Candidate<'_>,
+    rank: usize,
+) -> PlanItem {
+    let traffic = &question.traffic;
+    let rate = candidate.rate;
+    let (prefill, decode) = pools(question, candidate);
+    let output = rate * traffic.output.mean();
+    let first = candidate.first_token();
+    let (mean_s, at_percentile_s) = candidate.per_token_s(goal);
+    let watts = candidate.watts();
+    let ratio = prefill.as_ref().map(|prefill| prefill.units / decode.units);
+    PlanItem {
+        rank,
+        serving: candidate.serving(),
+        nodes: decode.nodes + prefill.as_ref().map_or(0.0, |prefill| prefill.nodes),
+        prefill_units_per_decode_unit: ratio,
+        chips: candidate.chips(),
+        requests_per_second: rate,
+        input_tokens_per_second: rate * traffic.input.mean(),
+        output_tokens_per_second: output,
+        output_tokens_per_second_per_chip: output / candidate.chips(),
+        time_to_first_token: FirstTokenItem {
+            p50_seconds: first.as_ref().map(|first| Seconds(first.quantile(0.5))),
+            p95_seconds: first.as_ref().map(|first| Seconds(first.quantile(0.95))),
+            waiting_seconds: first.as_ref().map(|first| Seconds(first.mean_wait_s())),
+            prefill_seconds: Seconds(candidate.mean_prefill_s()),
+            transfer_seconds: Seconds(candidate.transfer_s()),
+        },
+        time_per_output_token: PerTokenItem {
+            mean_seconds: Seconds(mean_s),
+            at_percentile_seconds: Seconds(at_percentile_s),
+            tokens_per_second_per_user: 1.0 / mean_s,
+        },
+        cost: money(question, candidate, prefill.as_ref(), &decode),
+        day: day(question, candidate),
+        power: PowerItem {
+            watts,
+            joules_per_output_token: watts.map(|watts| watts / output),
+            watt_hours_per_request: watts.map(|watts| watts / rate / 3_600.0),
+        },
+        binds: binds(question, goal, candidate),
+        prefill,
+        decode,
+    }
+}
+
+fn pools(question: &Question, candidate: &Candidate<'_>) -> (Option<PoolItem>, PoolItem) {
+    let context = question.mean_context();
+    match &candidate.way {
+        Way::Aggregated { unit, units, work } => {
+            let engine = &unit.decode.engine;
+            let pool = PoolItem {
+                batch: Some(work.batch),
+                prompts_per_pass: Some(unit.prefill.prompts),
+                prefill_utilisation: Some(work.prefill_share),
+                step: Some(split(&engine.step(work.batch.max(1.0), context))),
+                pass: Some(split(&unit.prefill.parts)),
+                ..pool(engine, *units, context, work.batch)
+            };
+            (None, pool)
+        }
+        Way::Disaggregated {
+            prefill,
+            decode,
+            pairing,
+            batch,
+        } => {
+            let input = question.traffic.input.mean();
+            let utilisation = candidate.rate / pairing.prefill_units / prefill.capacity();
+            let of_prefill = PoolItem {
+                prompts_per_pass: Some(prefill.prompts),
+                prefill_utilisation: Some(utilisation),
+                pass: Some(split(&prefill.parts)),
+                ..pool(
+                    &prefill.engine,
+                    pairing.prefill_units,
+                    input,
+                    prefill.servers(),
+                )
+            };
+            let of_decode = PoolItem {
+                batch: Some(*batch),
+                step: Some(split(&decode.engine.step(batch.max(1.0), context))),
+                ..pool(&decode.engine, pairing.decode_units, context, *batch)
+            };
+            (Some(of_prefill), of_decode)
+        }
+    }
+}
+
+fn pool(engine: &Engine<'_>, units: f64, context: f64, sequences: f64) -> PoolItem {
+    let memory = engine.memory(context);
+    let chips = engine.chips();
+    PoolItem {
+        accelerator: engine.chip.row.id.clone(),
+        layout: engine.layout,
+        chips_per_unit: engine.layout.chips(),
+        units,
+        chips: units * chips,
+        nodes: units * chips / f64::from(engine.chip.row.scale_up_domain),
+        batch: None,
+        most_sequences: memory.largest_batch(),
+        prompts_per_pass: None,
+        prefill_utilisation: None,
+        weights_bytes_per_chip: Bytes(memory.weights / chips),
+        kv_bytes_per_chip: Bytes(memory.per_sequence * sequences / chips),
+        capacity_bytes_per_chip: Bytes(memory.capacity / chips),
+        step: None,
+        pass: None,
+    }
+}
+
+fn split(parts: &Parts) -> SplitItem {
+    SplitItem {
+        weight_compute_seconds: Seconds(parts.weight_compute_s),
+        attention_compute_seconds: Seconds(parts.attention_compute_s),
+        weight_memory_seconds: Seconds(parts.weight_memory_s),
+        kv_memory_seconds: Seconds(parts.kv_memory_s),
+        communication_seconds: Seconds(parts.communication_s),
+        overhead_seconds: Seconds(parts.overhead_s),
+        total_seconds: Seconds(parts.total_s),
+        longest: parts.longest(),
+    }
+}
+
+fn money(
+    question: &Question,
+    candidate: &Candidate<'_>,
+    prefill: Option<&PoolItem>,
+    decode: &PoolItem,
+) -> MoneyItem {
+    let traffic = &question.traffic;
+    let usd_per_hour = candidate.usd_per_hour();
+    let hourly = candidate.rate * 3_600.0;
+    let tokens = (traffic.input.mean() + traffic.output.mean()) * hourly;
+    let of_pool = |pool: &PoolItem, usd: Option<f64>, tokens: f64| {
+        usd.map(|usd| pool.chips * usd / (hourly * tokens) * MILLION)
+    };
+    // Units that do both are charged by the time that each takes.
+    let share = match prefill {
+        Some(_) => 0.0,
+        None => decode.prefill_utilisation.unwrap_or(0.0),
+    };
+    let decode_usd = question.decode_chip.usd_per_hour;
+    let input = match prefill {
+        Some(prefill) => of_pool(
+            prefill,
+            question.prefill_chip.usd_per_hour,
+            traffic.input.mean(),
+        ),
+        None => of_pool(
+            decode,
+            decode_usd.map(|usd| usd * share),
+            traffic.input.mean(),
+        ),
+    };
+    MoneyItem {
+        usd_per_hour,
+        usd_per_day: usd_per_hour.map(|usd| usd * 24.0),
+        usd_per_request: candidate.usd_per_request(),
+        usd_per_mtok: usd_per_hour.map(|usd| usd / tokens * MILLION),
+        input_usd_per_mtok: input,
+        output_usd_per_mtok: of_pool(
+            decode,
+            decode_usd.map(|usd| usd * (1.0 - share)),
+            traffic.output.mean(),
+        ),
+    }
+}
+
+fn day(question: &Question, candidate: &Candidate<'_>) -> Option<DayItem> {
+    let prices = question.prices?;
+    let traffic = &question.traffic;
+    let requests = candidate.rate * DAY_S;
+    let input = requests * traffic.input.mean();
+    let cached = input * traffic.hit_rate;
+    let fresh = input - cached;
+    let output = requests * traffic.output.mean();
+    let revenue =
+        (fresh * prices.input + cached * prices.cached_input + output * prices.output) / MILLION;
+    let cost = candidate.usd_per_hour().map(|usd| usd * 24.0);
+    Some(DayItem {
+        fresh_input_tokens: fresh,
+        cached_input_tokens: cached,
+        output_tokens: output,
+        revenue_usd: revenue,
+        cost_usd: cost,
+        profit_usd: cost.map(|cost| revenue - cost),
+        profit_over_cost: cost.map(|cost| (revenue - cost) / cost),
+    })
+}

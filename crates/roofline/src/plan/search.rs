@@ -1,0 +1,262 @@
+//! The search: every layout as prefill unit, as decode unit and as a unit that does both.
+
+use crate::plan::serving::aggregated::SharedUnit;
+use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::question::chip::Chip;
+use crate::plan::serving::decode::DecodeUnit;
+use crate::plan::serving::disaggregated::{decode_choices, paired, prefill_choices};
+use crate::plan::serving::forward::Engine;
+use crate::plan::question::goal::Goal;
+use super::grid::{Layout, layouts};
+use crate::plan::serving::prefill::PrefillUnit;
+use crate::plan::question::request::{Question, ServingKinds};
+
+/// Prefill units, and decode units, of which every pair is tried.
+const PAIRED: usize = 12;
+
+/// Units of a search, with all times that do not depend on rate and limits.
+#[derive(Debug)]
+pub(super) struct Search<'a> {
+    question: &'a Question,
+    prefill: Vec<PrefillUnit<'a>>,
+    decode: Vec<DecodeUnit<'a>>,
+    shared: Vec<SharedUnit<'a>>,
+    /// Layouts that were considered, those that do not fit included.
+    pub(super) considered: usize,
+}
+
+impl Goal {
+    /// The goal that a request states.
+    pub(super) fn of(question: &Question) -> Self {
+        Self {
+            rate: question.traffic.rate,
+            budget: question.budget.map(f64::from),
+            limits: question.limits,
+            whole_units: question.whole_units,
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    /// Every layout of the grid.
+    pub(super) fn new(question: &'a Question) -> Self {
+        let of = |chip: &Chip| {
+            let domain = f64::from(chip.row.scale_up_domain);
+            layouts(
+                &question.model.architecture,
+                &question.degrees,
+                domain,
+                question.budget,
+            )
+        };
+        let decode = of(&question.decode_chip);
+        if question.has_two_chips() {
+            Self::among(question, &of(&question.prefill_chip), &decode)
+        } else {
+            Self::among(question, &decode, &decode)
+        }
+    }
+
+    /// These layouts alone.
+    pub(super) fn among(question: &'a Question, prefill: &[Layout], decode: &[Layout]) -> Self {
+        let engine = |chip, layout: &Layout| Engine::new(question, chip, *layout);
+        let prefill_units: Vec<PrefillUnit<'a>> = prefill
+            .iter()
+            .flat_map(|layout| PrefillUnit::all(question, &engine(&question.prefill_chip, layout)))
+            .collect();
+        let decode_units: Vec<DecodeUnit<'a>> = decode
+            .iter()
+            .filter_map(|layout| DecodeUnit::new(question, engine(&question.decode_chip, layout)))
+            .collect();
+        let shared = if question.has_two_chips() {
+            Vec::new()
+        } else {
+            shared_units(&prefill_units, &decode_units)
+        };
+        let considered = if question.has_two_chips() {
+            prefill.len() + decode.len()
+        } else {
+            decode.len()
+        };
+        Self {
+            question,
+            prefill: prefill_units,
+            decode: decode_units,
+            shared,
+            considered,
+        }
+    }
+
+    /// Units that are compared: layouts with each number of prompts per pass.
+    pub(super) fn units(&self) -> usize {
+        self.prefill.len() + self.decode.len() + self.shared.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn prefill_units(&self) -> &[PrefillUnit<'a>] {
+        &self.prefill
+    }
+
+    #[cfg(test)]
+    pub(super) fn shared_units(&self) -> &[SharedUnit<'a>] {
+        &self.shared
+    }
+
+    /// Whether any layout holds the model.
+    pub(super) fn holds_model(&self) -> bool {
+        !self.decode.is_empty()
+    }
+
+    /// Every candidate that reaches the goal, cheapest first.
+    pub(super) fn candidates(&self, goal: &Goal) -> Vec<Candidate<'_>> {
+        let mut found = Vec::new();
+        if self.question.kinds != ServingKinds::Disaggregated {
+            found.extend(
+                self.shared
+                    .iter()
+                    .filter_map(|unit| self.aggregated(unit, goal)),
+            );
+        }
+        if self.question.kinds != ServingKinds::Aggregated {
+            found.extend(self.pairs(goal));
+        }
+        found.sort_by(|left, right| {
+            let costs = left.cost_per_request().total_cmp(&right.cost_per_request());
+            let chips = left.chips().total_cmp(&right.chips());
+            let speeds = left
+                .per_token_s(goal)
+                .1
+                .total_cmp(&right.per_token_s(goal).1);
+            costs.then(chips).then(speeds)
+        });
+        found
+    }
+
+    /// The cheapest candidate that reaches the goal. Units are solved from the least bound of their cost on, until no
+    /// bound is below the cheapest cost.
+    pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
+        let cost = |candidate: &Candidate<'_>| candidate.cost_per_request();
+        let mut best = (self.question.kinds != ServingKinds::Aggregated)
+            .then(|| self.pairs(goal))
+            .and_then(|found| {
+                found
+                    .into_iter()
+                    .min_by(|left, right| cost(left).total_cmp(&cost(right)))
+            });
+        if self.question.kinds == ServingKinds::Disaggregated {
+            return best;
+        }
+        let mut bounds: Vec<(f64, &SharedUnit<'a>)> = self
+            .shared
+            .iter()
+            .filter_map(|unit| {
+                let chip = unit.decode.engine.chip;
+                let price = if self.has_rent() {
+                    chip.usd_per_hour.unwrap_or(0.0)
+                } else {
+                    1.0
+                };
+                let rate = unit.most_rate(goal)?;
+                Some((price * unit.chips() / rate / 3_600.0, unit))
+            })
+            .collect();
+        bounds.sort_by(|left, right| left.0.total_cmp(&right.0));
+        for (bound, unit) in bounds {
+            if best.as_ref().is_some_and(|best| cost(best) <= bound) {
+                break;
+            }
+            let Some(candidate) = self.aggregated(unit, goal) else {
+                continue;
+            };
+            if best
+                .as_ref()
+                .is_none_or(|best| cost(&candidate) < cost(best))
+            {
+                best = Some(candidate);
+            }
+        }
+        best
+    }
+
+    fn aggregated<'s>(&'s self, unit: &'s SharedUnit<'a>, goal: &Goal) -> Option<Candidate<'s>> {
+        let (units, rate) = unit.solved(goal)?;
+        let work = unit.work(units, rate, goal)?;
+        Some(Candidate {
+            rate,
+            has_rent: self.has_rent(),
+            way: Way::Aggregated { unit, units, work },
+        })
+    }
+
+    fn pairs(&self, goal: &Goal) -> Vec<Candidate<'_>> {
+        let price = |chip: &Chip, chips: f64| {
+            chips
+                * if self.has_rent() {
+                    chip.usd_per_hour.unwrap_or(0.0)
+                } else {
+                    1.0
+                }
+        };
+        let of_prefill = |unit: &PrefillUnit<'_>| price(unit.engine.chip, unit.engine.chips());
+        let of_decode = |unit: &DecodeUnit<'_>| price(unit.engine.chip, unit.engine.chips());
+        let prefill = prefill_choices(&self.prefill, goal, of_prefill, PAIRED);
+        let decode = decode_choices(&self.decode, goal, of_decode, PAIRED);
+        let mut found = Vec::new();
+        for of_prefill in &prefill {
+            for of_decode in &decode {
+                let (prefill, decode) = (
+                    &self.prefill[of_prefill.index],
+                    &self.decode[of_decode.index],
+                );
+                let Some(pairing) = paired(goal, (of_prefill, prefill), (of_decode, decode)) else {
+                    continue;
+                };
+                let most = decode.most_that_fits();
+                let batch = decode.batch_for(pairing.rate / pairing.decode_units, most);
+                let way = Way::Disaggregated {
+                    prefill,
+                    decode,
+                    pairing,
+                    batch,
+                };
+                found.push(Candidate {
+                    rate: pairing.rate,
+                    has_rent: self.has_rent(),
+                    way,
+                });
+            }
+        }
+        found
+    }
+
+    /// Cost of a candidate per million tokens, prompt and generated ones.
+    pub(super) fn usd_per_mtok(&self, candidate: &Candidate<'_>) -> Option<f64> {
+        let traffic = &self.question.traffic;
+        let tokens = traffic.input.mean() + traffic.output.mean();
+        candidate.usd_per_request().map(|usd| usd / tokens * 1e6)
+    }
+
+    fn has_rent(&self) -> bool {
+        let chips = [&self.question.decode_chip, &self.question.prefill_chip];
+        chips.into_iter().all(|chip| chip.usd_per_hour.is_some())
+    }
+}
+
+/// Units of the same layout that prefill and decode.
+fn shared_units<'a>(prefill: &[PrefillUnit<'a>], decode: &[DecodeUnit<'a>]) -> Vec<SharedUnit<'a>> {
+    let mut shared = Vec::new();
+    for decode in decode {
+        let same = prefill
+            .iter()
+            .filter(|unit| unit.engine.layout == decode.engine.layout);
+        shared.extend(same.map(|prefill| {
+            let mut prefill = prefill.clone();
+            prefill.transfer_s = 0.0;
+            SharedUnit {
+                decode: decode.clone(),
+                prefill,
+            }
+        }));
+    }
+    shared
+}

@@ -1,0 +1,96 @@
+//! The grid: passes from decoding to prefill, cache hit rates, numbers of chips.
+
+use super::answer::PlanPoint;
+use super::binding::binds;
+use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::question::goal::Goal;
+use crate::plan::question::request::Question;
+use super::search::Search;
+
+const MILLION: f64 = 1e6;
+
+/// Rows of every axis; each axis alone, the other inputs as stated.
+pub(super) fn series(
+    question: &Question,
+    goal: &Goal,
+    best: Option<&Candidate<'_>>,
+) -> Vec<PlanPoint> {
+    let mut rows = Vec::new();
+    let axes = &question.axes;
+    if let Some(best) = best {
+        rows.extend(
+            axes.pass_tokens
+                .iter()
+                .map(|tokens| of_pass(question, best, *tokens)),
+        );
+    }
+    for hit_rate in &axes.hit_rates {
+        let mut changed = question.clone();
+        changed.traffic.set_hit_rate(*hit_rate);
+        rows.push(of_plan(&changed, &Goal::of(&changed)));
+    }
+    for chips in &axes.chips {
+        let mut changed = question.clone();
+        changed.budget = Some(*chips);
+        let goal = Goal {
+            budget: Some(f64::from(*chips)),
+            ..*goal
+        };
+        rows.push(of_plan(&changed, &goal));
+    }
+    rows
+}
+
+/// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.
+fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint {
+    let (decode, batch) = match &best.way {
+        Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
+        Way::Disaggregated { decode, batch, .. } => (*decode, *batch),
+    };
+    let batch = batch.max(1.0);
+    let context = decode.context_tokens();
+    let parts = if tokens <= 1.0 {
+        decode.engine.step(batch, context)
+    } else {
+        decode.engine.long_pass(batch, tokens, context)
+    };
+    let per_s = decode
+        .engine
+        .chip
+        .usd_per_hour
+        .map(|usd| usd * decode.engine.chips() / 3_600.0);
+    PlanPoint {
+        pass_tokens: Some(tokens),
+        cache_hit_rate: question.traffic.hit_rate,
+        chips_limit: None,
+        is_feasible: true,
+        chips: Some(decode.engine.chips()),
+        requests_per_second: None,
+        pass_seconds: Some(parts.total_s),
+        usd_per_mtok: per_s.map(|usd| usd * parts.total_s / (batch * tokens) * MILLION),
+        bound: Some(parts.longest()),
+        time_per_output_token_seconds: None,
+        time_to_first_token_seconds: None,
+    }
+}
+
+fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
+    let search = Search::new(question);
+    let found = search.cheapest(goal);
+    let best = found.as_ref();
+    let share = goal.limits.percentile.share();
+    let first = best.and_then(Candidate::first_token);
+    PlanPoint {
+        pass_tokens: None,
+        cache_hit_rate: question.traffic.hit_rate,
+        chips_limit: goal.budget,
+        is_feasible: best.is_some(),
+        chips: best.map(Candidate::chips),
+        requests_per_second: best.map(|best| best.rate),
+        pass_seconds: None,
+        usd_per_mtok: best.and_then(|best| search.usd_per_mtok(best)),
+        bound: best.and_then(|best| binds(question, goal, best).first().copied()),
+        time_per_output_token_seconds: best.map(|best| best.per_token_s(goal).1),
+        time_to_first_token_seconds: first.map(|first| first.quantile(share)),
+    }
+}

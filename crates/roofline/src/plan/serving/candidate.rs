@@ -1,0 +1,163 @@
+//! A plan: units with their layouts, their number and the rate of requests that they serve; its cost, latencies and
+//! power.
+
+use super::aggregated::{SharedUnit, SharedWork};
+use crate::plan::answer::ServingKind;
+use crate::plan::question::chip::Chip;
+use super::decode::DecodeUnit;
+use super::disaggregated::Pairing;
+use super::forward::Engine;
+use crate::plan::question::goal::Goal;
+use crate::plan::grid::Layout;
+use super::latency::FirstToken;
+use super::prefill::PrefillUnit;
+
+/// A plan that reaches a goal.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate<'s> {
+    /// Requests per second.
+    pub(crate) rate: f64,
+    pub(crate) way: Way<'s>,
+    /// Whether the rent of every chip is known.
+    pub(crate) has_rent: bool,
+}
+
+/// Distribution of prompts and answers over units.
+#[derive(Debug, Clone)]
+pub(crate) enum Way<'s> {
+    Aggregated {
+        unit: &'s SharedUnit<'s>,
+        units: f64,
+        work: SharedWork,
+    },
+    Disaggregated {
+        prefill: &'s PrefillUnit<'s>,
+        decode: &'s DecodeUnit<'s>,
+        pairing: Pairing,
+        /// Mean sequences of a decode unit.
+        batch: f64,
+    },
+}
+
+impl<'s> Candidate<'s> {
+    /// Engines with the number of units of each.
+    fn pools(&self) -> Vec<(&'s Engine<'s>, f64)> {
+        match &self.way {
+            Way::Aggregated { unit, units, .. } => vec![(&unit.decode.engine, *units)],
+            Way::Disaggregated {
+                prefill,
+                decode,
+                pairing,
+                ..
+            } => vec![
+                (&prefill.engine, pairing.prefill_units),
+                (&decode.engine, pairing.decode_units),
+            ],
+        }
+    }
+
+    fn over_chips(&self, of_chip: impl Fn(&Chip) -> Option<f64>) -> Option<f64> {
+        let of_pool = |(engine, units): (&Engine<'_>, f64)| {
+            of_chip(engine.chip).map(|amount| amount * engine.chips() * units)
+        };
+        self.pools().into_iter().map(of_pool).sum()
+    }
+
+    /// All chips.
+    pub(crate) fn chips(&self) -> f64 {
+        self.over_chips(|_| Some(1.0)).unwrap_or(0.0)
+    }
+
+    /// Rent of all chips.
+    pub(crate) fn usd_per_hour(&self) -> Option<f64> {
+        self.over_chips(|chip| chip.usd_per_hour)
+    }
+
+    /// Power of all chips at their thermal design power, in watts.
+    pub(crate) fn watts(&self) -> Option<f64> {
+        self.over_chips(|chip| chip.row.tdp_watts)
+    }
+
+    /// Cost that the ranking compares: USD per request, or chip-hours where a rent is not known.
+    pub(crate) fn cost_per_request(&self) -> f64 {
+        let per_hour = if self.has_rent {
+            self.usd_per_hour()
+        } else {
+            None
+        };
+        per_hour.unwrap_or_else(|| self.chips()) / self.rate / 3_600.0
+    }
+
+    /// USD per request.
+    pub(crate) fn usd_per_request(&self) -> Option<f64> {
+        self.usd_per_hour().map(|usd| usd / self.rate / 3_600.0)
+    }
+
+    /// The time to the first token; none where units are always busy.
+    pub(crate) fn first_token(&self) -> Option<FirstToken> {
+        match &self.way {
+            Way::Aggregated { work, .. } => Some(work.first.clone()),
+            Way::Disaggregated {
+                prefill, pairing, ..
+            } => prefill.first_token(pairing.prefill_units, self.rate),
+        }
+    }
+
+    /// Mean time per generated token, and that at the limit's percentile.
+    pub(crate) fn per_token_s(&self, goal: &Goal) -> (f64, f64) {
+        match &self.way {
+            Way::Aggregated { work, .. } => (work.per_token_s, work.per_token_at_limit_s),
+            Way::Disaggregated { decode, batch, .. } => {
+                let deviations = goal.limits.percentile.deviations();
+                let at_limit = decode.batch_at(*batch, deviations);
+                let per_token = |batch: f64| decode.step_s(batch) / decode.accepted();
+                (per_token(*batch), per_token(at_limit))
+            }
+        }
+    }
+}
+
+impl Candidate<'_> {
+    pub(crate) fn serving(&self) -> ServingKind {
+        match self.way {
+            Way::Aggregated { .. } => ServingKind::Aggregated,
+            Way::Disaggregated { .. } => ServingKind::Disaggregated,
+        }
+    }
+
+    /// Layouts of prefill units, if there are some, and of decode units.
+    pub(crate) fn layouts(&self) -> (Option<Layout>, Layout) {
+        match &self.way {
+            Way::Aggregated { unit, .. } => (None, unit.decode.engine.layout),
+            Way::Disaggregated {
+                prefill, decode, ..
+            } => (Some(prefill.engine.layout), decode.engine.layout),
+        }
+    }
+
+    /// Mean time of prefill.
+    pub(crate) fn mean_prefill_s(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { unit, .. } => unit.prefill.alone().mean_service_s(),
+            Way::Disaggregated { prefill, .. } => prefill.alone().mean_service_s(),
+        }
+    }
+
+    /// Transfer of the cache, or the rest of a step that is running.
+    pub(crate) fn transfer_s(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { work, .. } => work.first.added_s,
+            Way::Disaggregated { prefill, .. } => prefill.transfer_s,
+        }
+    }
+
+    /// Share of the time of the units that compute prompts.
+    pub(crate) fn prefill_utilisation(&self) -> f64 {
+        match &self.way {
+            Way::Aggregated { work, .. } => work.prefill_share,
+            Way::Disaggregated {
+                prefill, pairing, ..
+            } => self.rate / pairing.prefill_units / prefill.capacity(),
+        }
+    }
+}

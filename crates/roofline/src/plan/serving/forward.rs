@@ -1,0 +1,381 @@
+//! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
+//! memory.
+
+use crate::plan::question::chip::Chip;
+use crate::plan::grid::Layout;
+use crate::plan::question::request::Question;
+use crate::reference::architecture::{Architecture, AttentionGroup};
+use crate::reference::fitted_attainment;
+use crate::forward::{Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic};
+use unroof_base::units::BytesPerSecond;
+
+/// Bytes of an element of a hidden state between stages.
+const HIDDEN_BYTES: f64 = 2.0;
+
+/// Times of a pass by part, in seconds.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_field_names, reason = "the unit")]
+pub(crate) struct Parts {
+    pub(crate) weight_compute_s: f64,
+    pub(crate) attention_compute_s: f64,
+    pub(crate) weight_memory_s: f64,
+    pub(crate) kv_memory_s: f64,
+    pub(crate) communication_s: f64,
+    pub(crate) overhead_s: f64,
+    /// The whole pass, with overlaps.
+    pub(crate) total_s: f64,
+}
+
+impl Parts {
+    fn of(pass: &PassTime) -> Self {
+        Self {
+            weight_compute_s: pass.step.weight_compute.0,
+            attention_compute_s: pass.step.attention_compute.0,
+            weight_memory_s: pass.step.weight_memory.0,
+            kv_memory_s: pass.step.kv_memory.0,
+            communication_s: pass.communication.0,
+            overhead_s: pass.token_overhead.0 + pass.stage_overhead.0,
+            total_s: pass.total.0,
+        }
+    }
+
+    /// The mean of passes with shares.
+    pub(crate) fn mean(passes: &[(Self, f64)]) -> Self {
+        let sum =
+            |part: fn(&Self) -> f64| passes.iter().map(|(pass, share)| part(pass) * share).sum();
+        Self {
+            weight_compute_s: sum(|pass| pass.weight_compute_s),
+            attention_compute_s: sum(|pass| pass.attention_compute_s),
+            weight_memory_s: sum(|pass| pass.weight_memory_s),
+            kv_memory_s: sum(|pass| pass.kv_memory_s),
+            communication_s: sum(|pass| pass.communication_s),
+            overhead_s: sum(|pass| pass.overhead_s),
+            total_s: sum(|pass| pass.total_s),
+        }
+    }
+
+    fn times(&self, factor: f64) -> Self {
+        Self {
+            weight_compute_s: self.weight_compute_s * factor,
+            attention_compute_s: self.attention_compute_s * factor,
+            weight_memory_s: self.weight_memory_s * factor,
+            kv_memory_s: self.kv_memory_s * factor,
+            communication_s: self.communication_s * factor,
+            overhead_s: self.overhead_s * factor,
+            total_s: self.total_s * factor,
+        }
+    }
+
+    /// The longest part.
+    pub(crate) fn longest(&self) -> &'static str {
+        let parts = [
+            ("weight_arithmetic", self.weight_compute_s),
+            ("attention_arithmetic", self.attention_compute_s),
+            ("weight_reads", self.weight_memory_s),
+            ("kv_cache_reads", self.kv_memory_s),
+            ("exchanges", self.communication_s),
+            ("overheads", self.overhead_s),
+        ];
+        let longest = parts
+            .into_iter()
+            .max_by(|left, right| left.1.total_cmp(&right.1));
+        longest.map_or("", |(name, _)| name)
+    }
+}
+
+/// Memory of one unit, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnitMemory {
+    pub(crate) capacity: f64,
+    /// Without what engines leave free and passes need.
+    pub(crate) usable: f64,
+    pub(crate) weights: f64,
+    /// Cache and state of one sequence.
+    pub(crate) per_sequence: f64,
+}
+
+impl UnitMemory {
+    /// Sequences whose caches fit beside the weights.
+    pub(crate) fn largest_batch(&self) -> f64 {
+        let free = self.usable - self.weights;
+        if free < 0.0 {
+            0.0
+        } else if self.per_sequence > 0.0 {
+            (free / self.per_sequence).floor()
+        } else {
+            1e9
+        }
+    }
+}
+
+/// A model in a layout on one unit.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine<'a> {
+    pub(crate) layout: Layout,
+    pub(crate) chip: &'a Chip,
+    serving: Serving<'a>,
+    /// The chips of one attention group, for its all-reduce; none where there is none of its own.
+    group: Option<Machine>,
+    /// Copies of the cache within a tensor group.
+    copies: f64,
+    /// Multiply-adds that expand one cached token.
+    expansion_macs: f64,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(question: &'a Question, chip: &'a Chip, layout: Layout) -> Self {
+        let precision = question.precision;
+        let stage_chips = f64::from(layout.tensor * layout.data);
+        let tensor = f64::from(layout.tensor);
+        let whole = machine_of(chip, question, stage_chips);
+        let (machine, spread) = if layout.distributes_experts() {
+            (of_groups(&whole, tensor), Spread::Experts)
+        } else {
+            (whole, Spread::Tensor)
+        };
+        // Where every matrix is cut, the forward model counts the copies.
+        let copies = if question.is_peak || !layout.distributes_experts() {
+            1.0
+        } else {
+            cache_copies(&question.model.architecture, tensor)
+        };
+        let (efficiencies, overheads, overlap) = attained(question.is_peak);
+        Self {
+            layout,
+            chip,
+            serving: Serving {
+                architecture: &question.model.architecture,
+                cache: KvCache::new(&question.model.architecture),
+                weights: precision.formats,
+                kv_bytes_per_element: precision.cache * copies,
+                machine,
+                spread,
+                efficiencies,
+                overheads,
+                overlap,
+                speculation: question.speculation,
+            },
+            group: (layout.distributes_experts() && layout.tensor > 1)
+                .then(|| machine_of(chip, question, tensor)),
+            copies,
+            expansion_macs: if question.is_peak {
+                0.0
+            } else {
+                expansion_macs(&question.model.architecture)
+            },
+        }
+    }
+
+    fn stages(&self) -> f64 {
+        f64::from(self.layout.pipeline)
+    }
+
+    /// Time of the stage with most layers over the mean: layers are not cut, and the others wait for it.
+    fn slowest_stage(&self) -> f64 {
+        if !self.serving.overheads.counts_kernels {
+            return 1.0;
+        }
+        let layers = f64::from(self.serving.architecture.layers);
+        (layers / self.stages()).ceil() * self.stages() / layers
+    }
+
+    /// A decode step of a unit that holds this many sequences; with pipeline stages, each stage works on its share of
+    /// them and a token passes through all stages.
+    pub(crate) fn step(&self, batch: f64, context_tokens: f64) -> Parts {
+        let in_stage = batch / self.stages();
+        let step = Parts::of(&self.serving.decode(in_stage, context_tokens));
+        let mut parts = step.times(self.slowest_stage());
+        let tokens = in_stage * self.serving.speculation.computed();
+        let added = self.group_exchange_s(tokens) + self.hops_s(tokens, self.stages());
+        parts.communication_s += added;
+        parts.total_s += added;
+        parts
+    }
+
+    /// A prefill pass of these prompts. Stages work on different passes at once.
+    pub(crate) fn pass(&self, prompts: f64, fresh: f64, cached: f64) -> Parts {
+        let prompt = PromptTokens { fresh, cached };
+        let pass = Parts::of(&self.serving.prefill(prompts, prompt));
+        let mut parts = pass.times(self.slowest_stage());
+        let expansion = prompts * self.expansion_s(cached);
+        parts.weight_compute_s += expansion;
+        parts.total_s += expansion;
+        let tokens = prompts * fresh;
+        parts.communication_s += self.group_exchange_s(tokens);
+        let hops = self.hops_s(tokens, self.stages() - 1.0);
+        parts.total_s = parts.total_s.max(parts.communication_s) + hops;
+        parts.communication_s += hops;
+        parts
+    }
+
+    /// A pass in which each sequence of a batch computes some tokens: as a step does, which multiplies with the latents
+    /// of latent attention, or as prefill, which expands them, whichever is faster.
+    pub(crate) fn long_pass(&self, batch: f64, tokens: f64, context_tokens: f64) -> Parts {
+        let speculation = Speculation {
+            accepted: tokens,
+            drafted: tokens - 1.0,
+        };
+        let engine = Self {
+            serving: Serving {
+                speculation,
+                ..self.serving.clone()
+            },
+            ..self.clone()
+        };
+        let step = engine.step(batch, context_tokens + tokens / 2.0);
+        let pass = self.pass(batch, tokens, context_tokens);
+        if step.total_s <= pass.total_s {
+            step
+        } else {
+            pass
+        }
+    }
+
+    /// Time of expanding a cached prefix: prompts of latent attention multiply with whole keys and values, which are computed
+    /// again from the latents of the cache (`kv_b_proj` of `_compute_prefill_context` in vLLM's MLA backend).
+    fn expansion_s(&self, cached: f64) -> f64 {
+        let machine = &self.serving.machine;
+        let rate = machine.unit.multiply_rate.0 * machine.other_rate;
+        cached * self.expansion_macs / (rate * self.serving.efficiencies.prefill)
+    }
+
+    /// Time of the all-reduce after attention among the chips of a group; experts have exchanges of their own.
+    fn group_exchange_s(&self, tokens: f64) -> f64 {
+        let (Some(group), Some(share)) = (&self.group, self.serving.overheads.network) else {
+            return 0.0;
+        };
+        let of_group = tokens / f64::from(self.layout.data);
+        let sizes = self.serving.architecture.into();
+        let both = Traffic::all_reduce(&sizes, group, of_group);
+        let latency =
+            f64::from(self.serving.architecture.layers) * self.serving.overheads.per_exchange.0;
+        both.time(group).0 / share / 2.0 + latency
+    }
+
+    /// Time of handing hidden states from stage to stage.
+    fn hops_s(&self, tokens: f64, hops: f64) -> f64 {
+        let Some(share) = self.serving.overheads.network else {
+            return 0.0;
+        };
+        if self.layout.pipeline == 1 {
+            return 0.0;
+        }
+        let machine = &self.serving.machine;
+        let bytes = tokens * f64::from(self.serving.architecture.hidden_dimension) * HIDDEN_BYTES;
+        let link = machine
+            .scale_out
+            .or(machine.scale_up)
+            .map_or(f64::INFINITY, |link| link.0);
+        let transfer = bytes / (link * machine.chips * share);
+        hops * (transfer + self.serving.overheads.per_hop.0)
+    }
+
+    /// Memory of the unit with caches of this many tokens per sequence.
+    pub(crate) fn memory(&self, context_tokens: f64) -> UnitMemory {
+        let held = self.serving.memory(context_tokens);
+        UnitMemory {
+            capacity: held.capacity.0 * self.stages(),
+            usable: held.usable().0 * self.stages(),
+            weights: held.weights.0,
+            per_sequence: held.per_sequence.0,
+        }
+    }
+
+    /// Bytes of the cache of a context, once.
+    pub(crate) fn cache_bytes(&self, context_tokens: f64) -> f64 {
+        let elements = self.serving.cache.stored_elements(context_tokens);
+        elements * self.serving.kv_bytes_per_element / self.copies
+            + self.serving.cache.state_per_sequence().0
+    }
+
+    /// Chips of a unit.
+    pub(crate) fn chips(&self) -> f64 {
+        f64::from(self.layout.chips())
+    }
+}
+
+/// The groups of a unit as if each were one chip, so that every group holds one copy of attention's weights.
+fn of_groups(machine: &Machine, tensor: f64) -> Machine {
+    let times = |link: Option<BytesPerSecond>| link.map(|link| link * tensor);
+    Machine {
+        chips: machine.chips / tensor,
+        domain_chips: (machine.domain_chips / tensor).max(1.0),
+        scale_up: times(machine.scale_up),
+        scale_out: times(machine.scale_out),
+        ..*machine
+    }
+}
+
+/// Multiply-adds that compute keys and values of one token from its latents, over all layers; none where a prompt multiplies
+/// with the latents themselves.
+fn expansion_macs(architecture: &Architecture) -> f64 {
+    let of_group = |group: &AttentionGroup| match group {
+        AttentionGroup::Latent(group) if group.sparse.is_none() => {
+            let expanded = f64::from(group.nope_dimension) + f64::from(group.value_dimension);
+            let heads = f64::from(group.layers) * f64::from(group.query_heads);
+            heads * f64::from(group.kv_lora_rank) * expanded
+        }
+        _ => 0.0,
+    };
+    architecture.attention.iter().map(of_group).sum()
+}
+
+/// Copies of the cache among chips that share attention's heads: each chip needs the KV heads of its query heads, and
+/// a latent is needed by every head.
+fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
+    let (mut once, mut copied) = (0.0, 0.0);
+    for group in &architecture.attention {
+        let (layers, elements, heads) = match group {
+            AttentionGroup::GroupedQuery(group) => {
+                let entry = f64::from(group.key_dimension) + f64::from(group.value_dimension);
+                let heads = f64::from(group.kv_heads);
+                (group.layers, heads * entry, heads)
+            }
+            AttentionGroup::Latent(group) => {
+                let entry = f64::from(group.kv_lora_rank) + f64::from(group.rope_dimension);
+                (group.layers, entry, 1.0)
+            }
+            AttentionGroup::Compressed(group) => {
+                (group.layers, f64::from(group.head_dimension), 1.0)
+            }
+            AttentionGroup::Linear(_) => continue,
+        };
+        let elements = f64::from(layers) * elements;
+        once += elements;
+        copied += elements * (tensor / heads).max(1.0);
+    }
+    if once > 0.0 { copied / once } else { 1.0 }
+}
+
+fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {
+    if is_peak {
+        return (Efficiencies::PEAK, Overheads::NONE, Overlap::Full);
+    }
+    let fitted = fitted_attainment();
+    (fitted.into(), fitted.into(), Overlap::AttentionApart)
+}
+
+/// The chips of a stage or a group.
+fn machine_of(chip: &Chip, question: &Question, chips: f64) -> Machine {
+    let (precision, scale) = (question.precision, chip.scale);
+    let formats = Formats {
+        weight_bytes: precision.formats.others,
+        attention_bytes: precision.attention,
+    };
+    let rate = |width: f64| chip.row.peak_of_multiplies(width).multiply_adds() * scale.arithmetic;
+    let attention = chip.row.peak_for_weights(precision.attention).1;
+    let rates = MultiplyRates {
+        experts: rate(precision.formats.experts),
+        others: rate(precision.formats.others),
+        attention: attention.multiply_adds() * scale.arithmetic,
+    };
+    let machine = Machine::of(chip.row, formats, chips);
+    let mut machine = machine.with_rates(&rates, &question.model.architecture);
+    let unit = &mut machine.unit;
+    unit.bandwidth = unit.bandwidth * scale.bandwidth;
+    unit.capacity = unit.capacity * scale.capacity;
+    let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
+    machine.scale_up = link(machine.scale_up);
+    machine.scale_out = link(machine.scale_out);
+    machine
+}

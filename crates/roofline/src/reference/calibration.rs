@@ -1,0 +1,259 @@
+//! The calibration: the population of open-weight models and the pricing of their hosts.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::AttentionKind;
+
+static SHIPPED: LazyLock<Calibration> = LazyLock::new(|| {
+    Calibration::read(include_str!("../../data/calibration.json"))
+        .unwrap_or_else(|error| panic!("data/calibration.json: {error}"))
+});
+
+/// A symmetric matrix over the input and the output line.
+pub type OverLines = [[f64; 2]; 2];
+
+/// Calibration fitted to open-weight models: the population of models, and the price law of their hosts.
+///
+/// Logarithms are natural; parameters are counted one by one, KV bytes at one byte per element, prices in USD per Mtok.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// Data of the fit.
+    pub provenance: Provenance,
+    /// Prior of models.
+    pub population: Population,
+    /// Price law: prices as a function of parameters.
+    pub price_law: PriceLaw,
+    /// Relation of long-context thresholds to the KV cache.
+    pub context_tier: ContextTierLaw,
+    /// Markups of known hosts on models of others, relative to the law.
+    pub hosts: BTreeMap<String, HostMarkup>,
+    /// Markups of vendors on models of their own, relative to the law; by the vendor's name.
+    pub authors: BTreeMap<String, HostMarkup>,
+}
+
+/// Data of a calibration's fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The command that writes the file.
+    pub command: String,
+    /// Models with a published architecture.
+    pub models: usize,
+    /// Models among them with a price.
+    pub priced_models: usize,
+    /// Their families.
+    pub families: Vec<String>,
+    /// Model × host rows, without duplicates of one decision.
+    pub price_rows: usize,
+    /// SHA-256 over the rows that were read.
+    pub data_sha256: String,
+}
+
+/// Models: dense ones, whose every parameter is active, and mixtures of experts, each with a kind of attention.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Population {
+    /// Sizes of dense models: `N_t` = `N_a`.
+    pub dense: Sizes,
+    /// Sizes of mixtures of experts: `N_t` > `N_a`.
+    pub mixture_of_experts: Sizes,
+    /// Degrees of freedom of the Student-t distribution of log `N_a` and log `N_t`.
+    pub size_degrees_of_freedom: f64,
+    /// Every class.
+    pub classes: Vec<ModelClass>,
+    /// Bytes of cache that are stored.
+    pub stored: StoredLaw,
+    /// Bytes of cache that are read beside those stored, by kind of attention.
+    pub attention: Vec<AttentionLaw>,
+    /// Longest contexts.
+    pub context: ContextLaw,
+    /// Mean facts of the models.
+    pub dates: Dates,
+}
+
+/// A normal distribution of log `N_a` and log `N_t`, spread by the scale of a Student-t.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Means.
+    pub mean: [f64; 2],
+    /// Their covariance.
+    pub covariance: [[f64; 2]; 2],
+}
+
+/// A class of models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelClass {
+    /// Whether every parameter is active.
+    pub is_dense: bool,
+    /// Kind of attention.
+    pub attention: AttentionKind,
+    /// Share of all models.
+    pub share: f64,
+    /// Mean log `N_a` and log `N_t` less those of all dense models or of all mixtures: sparse attention is for large models.
+    pub size: [f64; 2],
+    /// log odds at the mean facts, per year of release, and for sold cache reads.
+    pub log_odds: [f64; 3],
+}
+
+/// log `k_st` = `by_kind` + active·(log `N_a` − centre) + total·(log `N_t` − centre) + noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoredLaw {
+    /// Mean log `N_a` and log `N_t`.
+    pub centre: [f64; 2],
+    /// Exponent of the active parameters.
+    pub active: f64,
+    /// Exponent of the total parameters.
+    pub total: f64,
+    /// Standard deviation of the noise.
+    pub sd: f64,
+    /// log `k_st` at the centre, in the order of [`AttentionKind::ALL`].
+    pub by_kind: [f64; AttentionKind::COUNT],
+}
+
+/// Bytes that a step reads per token at 8,192 tokens over bytes stored per token, of a kind of attention.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AttentionLaw {
+    /// The kind.
+    pub kind: AttentionKind,
+    /// Mean of the logarithm.
+    pub log_read_over_stored: f64,
+    /// Its standard deviation; 0 where both are the same.
+    pub sd: f64,
+}
+
+/// Mean facts of the models behind a calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dates {
+    /// Years from the start of 2025 to the mean release.
+    pub mean_years: f64,
+    /// Standard deviation of releases, years.
+    pub sd_years: f64,
+    /// Mean share of sellers that sell cache reads.
+    pub mean_cache_share: f64,
+}
+
+/// log price = intercept + active·log `N_a` + total·log `N_t` + seller + deviation of the model + noise, per
+/// line; dense models have an exponent of their own, and vendors that sell models of their own a markup of their own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceLaw {
+    /// Input and output intercept.
+    pub intercept: [f64; 2],
+    /// Exponents of the active parameters.
+    pub active: [f64; 2],
+    /// Exponents of the total parameters.
+    pub total: [f64; 2],
+    /// Added to the exponents of the active parameters of dense models, above `dense_centre`.
+    pub dense: [f64; 2],
+    /// Log `N_a` above which `dense` applies.
+    pub dense_centre: f64,
+    /// Mean markup of vendors on models of their own.
+    pub author: [f64; 2],
+    /// Added to it per year of the model's release from the mean: their tariffs of old models are older.
+    pub author_per_year: [f64; 2],
+    /// Spread of what an unseen vendor asks for models of its own, and of what these have in common.
+    pub author_spread: OverLines,
+    /// Spread of hosts.
+    pub host: OverLines,
+    /// Spread of models with equal parameters; Student-t.
+    pub deviation: OverLines,
+    /// Degrees of freedom of the deviation.
+    pub degrees_of_freedom: f64,
+    /// Spread of single decisions.
+    pub noise: OverLines,
+    /// Further weight of a decision per seller that copies it.
+    pub copy_weight: f64,
+    /// Greatest weight of a decision.
+    pub most_weight: f64,
+}
+
+/// Markup of a known host relative to the law.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostMarkup {
+    /// On the input and on the output line.
+    pub mean: [f64; 2],
+    /// Covariance of the uncertainty of the mean.
+    pub covariance: OverLines,
+}
+
+/// Mixture for context thresholds: those that reflect the cost of reading the cache, by log(`k_bw`·`L_1`/`N_a`), and
+/// conventional ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextTierLaw {
+    /// Number of independent decisions.
+    pub decisions: usize,
+    /// Number of author families; the law is fitted to the means of families.
+    pub families: usize,
+    /// Mean of log(`k_bw`·`L_1`/`N_a`).
+    pub mean: f64,
+    /// Scale of the Student-t predictive, the uncertainty of the mean included.
+    pub scale: f64,
+    /// Degrees of freedom of the predictive.
+    pub degrees_of_freedom: f64,
+    /// Share of thresholds that are copied from others.
+    pub convention_share: f64,
+    /// Mean log threshold of copied thresholds.
+    pub convention_mean: f64,
+    /// Standard deviation of copied log thresholds.
+    pub convention_sd: f64,
+}
+
+/// log of the maximum context = intercept + `by_kind` + `per_year`·years + active·log `N_a` + total·log `N_t` +
+/// stored·log `k_st` + Student-t error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContextLaw {
+    /// Value at the mean release for logarithms of 0.
+    pub intercept: f64,
+    /// Rise per year of release.
+    pub per_year: f64,
+    /// Exponent of the active parameters.
+    pub active: f64,
+    /// Exponent of the total parameters.
+    pub total: f64,
+    /// Exponent of the bytes stored per token.
+    pub stored: f64,
+    /// Added for each kind of attention, in the order of [`AttentionKind::ALL`].
+    pub by_kind: [f64; AttentionKind::COUNT],
+    /// Scale of the error.
+    pub scale: f64,
+    /// Degrees of freedom of the error.
+    pub degrees_of_freedom: f64,
+}
+
+impl Calibration {
+    /// The built-in calibration.
+    #[must_use]
+    pub fn shipped() -> &'static Self {
+        &SHIPPED
+    }
+
+    /// Parses a calibration file.
+    ///
+    /// # Errors
+    /// The text is not a calibration.
+    pub fn read(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// Id of the calibration: the first digits of the SHA-256 of the file.
+    #[must_use]
+    pub fn id(&self) -> String {
+        const BYTES: usize = 6;
+        let text = serde_json::to_vec(self).expect("a calibration of numbers serialises");
+        let hex = |byte: &u8| format!("{byte:02x}");
+        Sha256::digest(text)[..BYTES].iter().map(hex).collect()
+    }
+}

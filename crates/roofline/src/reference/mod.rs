@@ -1,0 +1,81 @@
+//! Typed access to the files under `data/`, every number with its source.
+
+/// Declares the functions that give the rows of embedded tables.
+macro_rules! embedded_tables {
+    ($( $(#[doc = $doc:literal])+ $name:ident: $Row:ty = $file:literal; )+) => {$(
+        $(#[doc = $doc])+
+        #[must_use]
+        pub fn $name() -> &'static [$Row] {
+            static ROWS: std::sync::LazyLock<Vec<$Row>> = std::sync::LazyLock::new(|| {
+                super::embedded_rows($file, include_str!(concat!("../../data/", $file)))
+            });
+            &ROWS
+        }
+    )+};
+}
+
+mod accelerator;
+pub mod architecture;
+mod attainment;
+mod attention_kind;
+mod cache_document;
+/// The calibration fitted to open-weight models.
+pub mod calibration;
+mod compute_margin;
+mod decode_context;
+mod held_out;
+mod kernel_time;
+/// Published measurements of serving.
+pub mod measurement;
+mod moe_quality;
+pub mod names;
+mod open_model;
+mod peer_time;
+mod storage_tier;
+mod track_record;
+mod weight_formats;
+
+pub use accelerator::{
+    Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
+};
+pub use attainment::{Attainment, fitted_attainment};
+pub use attention_kind::AttentionKind;
+pub use cache_document::{CacheDocument, OfferedAs, address_of_document, cache_documents};
+pub use compute_margin::{
+    ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
+};
+pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
+pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
+pub use kernel_time::{KernelTime, kernel_times};
+pub use moe_quality::{
+    PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
+};
+pub use open_model::{OpenModel, open_model, open_models};
+pub use peer_time::{PeerTime, peer_times};
+pub use storage_tier::{
+    CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
+};
+pub use track_record::{
+    LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
+    RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
+    track_records_of_quantity,
+};
+pub use unroof_price_sheet::vendors::{is_known_vendor, vendor};
+pub use weight_formats::WeightFormats;
+
+use serde::de::DeserializeOwned;
+
+/// Reads one embedded table. The files are part of the program and a test reads them all, so a bad row is a defect of
+/// the build, not of the input.
+fn embedded_rows<Row: DeserializeOwned>(file: &str, text: &str) -> Vec<Row> {
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .map(|row| row.unwrap_or_else(|error| panic!("data/{file}: {error}")))
+        .collect()
+}
+
+/// Column names under `estimates`, separated by blanks.
+fn words<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let text: String = serde::Deserialize::deserialize(deserializer)?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}

@@ -1,0 +1,80 @@
+//! The models of a comparison: as they are stored, and with their draws.
+
+use crate::app::App;
+use crate::api::answers::density::{documents, not_repeatable};
+use crate::api::answers::models::{no_model, own_sheets};
+use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_store::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
+use unroof_infer::estimate::model::author_of;
+use unroof_infer::estimate::samples::Samples;
+use unroof_infer::estimate::{CancelToken, Estimator, Question};
+use unroof_price_sheet::sheet::PriceSheet;
+
+/// A model as it is stored.
+pub(super) struct Stored {
+    row: ModelRow,
+    document: String,
+    sheets: Vec<ModelSheetRow>,
+    offers: Vec<ModelOfferRow>,
+    /// The sheets in force by which its author sells it.
+    own: Vec<PriceSheet>,
+}
+
+impl Stored {
+    /// The model by its canonical name; the sheets of its author only where another model of this author is compared.
+    pub(super) async fn read(app: &App, name: &str, has_peer: bool) -> Result<Self, Problem> {
+        let at = AsOf::Now(app.now().into());
+        let row = app.store.model(name, None).await?;
+        let row = row.ok_or_else(|| no_model(name, None))?;
+        let document = app.store.estimate(row.id, None).await?;
+        let own = if has_peer {
+            own_sheets(app, name, author_of(name), at).await?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            document: document.ok_or(StoreError::Damaged(row.id))?,
+            sheets: app.store.sheets_of_estimate(row.id).await?,
+            offers: app.store.offers_of_model(name, at).await?,
+            own,
+            row,
+        })
+    }
+}
+
+/// A model with its draws.
+pub(super) struct Drawn {
+    /// Its newest estimate.
+    pub(super) row: ModelRow,
+    /// The prices in force.
+    pub(super) offers: Vec<ModelOfferRow>,
+    /// The sheets in force by which its author sells it.
+    pub(super) own: Vec<PriceSheet>,
+    /// The longest context that a sheet states.
+    pub(super) context: Option<u32>,
+    /// Draws from the posterior.
+    pub(super) samples: Samples,
+}
+
+impl Drawn {
+    /// Draws the estimate again.
+    pub(super) fn new(
+        stored: Stored,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<Self, Problem> {
+        let sheets = documents(stored.sheets)?;
+        let question = Question::of_stored(&stored.document, &sheets, estimator)
+            .map_err(|reason| not_repeatable(&stored.document, &reason))?;
+        let samples = question
+            .samples(estimator, wanted)
+            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        Ok(Self {
+            row: stored.row,
+            offers: stored.offers,
+            own: stored.own,
+            context: question.longest_context(),
+            samples: samples.posterior,
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! `/compare`: two to six models side by side.
+
+mod drawn;
+mod pairs;
+pub(crate) mod terms;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::app::App;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::answer::response_cache::CachedBody;
+use drawn::{Drawn, Stored};
+pub(crate) use pairs::ComparedDraws;
+use pairs::ComparedPair;
+use terms::Terms;
+use unroof_infer::estimate::StoredRow;
+use unroof_infer::estimate::model::author_of;
+use unroof_infer::posterior::Interval;
+pub use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::quantities::JointQuantity;
+
+/// Numbers of models that are compared.
+const COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
+
+/// Models side by side
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Comparison {
+    /// The models, in the order of the request.
+    pub(crate) models: Vec<ComparedModel>,
+    /// Every quantity, with a value per model in the same order.
+    pub(crate) quantities: Vec<ComparedQuantity>,
+    /// Every ordered pair of models.
+    pub(crate) pairs: Vec<ComparedPair>,
+}
+
+/// One of the models
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ComparedModel {
+    /// author/model
+    #[schema(example = "google/gemini-2.5-pro")]
+    pub(crate) canonical_model: String,
+    /// Author of the model.
+    pub(crate) author: String,
+    /// Id of its estimate.
+    pub(crate) estimate_id: Uuid,
+    /// Sheets of the model: all hosts and all periods.
+    pub(crate) sheets: i64,
+    /// Name of the open-weight model that it is; null where its architecture is not public.
+    pub(crate) open_model: Option<&'static str>,
+    /// Prices, costs and margins.
+    pub(crate) terms: Terms,
+}
+
+/// A quantity of all models
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ComparedQuantity {
+    /// Name of the quantity.
+    #[schema(example = "active_parameters")]
+    pub(crate) quantity: &'static str,
+    /// Its name in reports.
+    pub(crate) label: &'static str,
+    /// Its unit, empty for a plain ratio.
+    pub(crate) unit: &'static str,
+    /// A value per model.
+    pub(crate) values: Vec<ComparedValue>,
+}
+
+/// A quantity of one model
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ComparedValue {
+    /// Median.
+    pub(crate) median: f64,
+    /// Interval that contains the value with a probability of 90 %.
+    pub(crate) interval_90: Interval,
+    /// Whether it is identified.
+    pub(crate) identified: bool,
+    /// The published value; null where it is not public.
+    pub(crate) truth: Option<f64>,
+}
+
+/// Compare models
+///
+/// Two to six models by their canonical names: every quantity next to the others, the probability that one model has more of
+/// it than another, and what they cost. Models of different authors are independent. Of two models that their common author
+/// sells itself, active and total parameters are compared by joint draws with one markup and one accelerator, so that what
+/// is common to both cancels. `draws` says which.
+#[utoipa::path(
+    get,
+    path = "/compare",
+    tag = "estimates",
+    params(
+        ("model" = String, Query, description = "2 to 6 canonical names, `author/model`, separated by commas; the parameter may also be repeated",
+            example = "google/gemini-2.5-pro,google/gemini-2.5-flash"),
+        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+    ),
+    responses(
+        (status = 200, description = "The comparison", body = Comparison, headers(("etag" = String))),
+        Unchanged, StoreRefusals,
+        (status = 404, description = "No such model", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "An estimate is by another engine or calibration", body = Problem,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn compare_models(
+    State(app): State<App>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let names = names(uri.query().unwrap_or_default())?;
+    let body = async || {
+        let comparison = read_comparison(&app, &names).await?;
+        CachedBody::json(&app.budget, &comparison)
+    };
+    app.polled(format!("compare {names:?}"), &headers, body)
+        .await
+}
+
+/// The names in a query string.
+pub(crate) fn names(query: &str) -> Result<Vec<String>, Problem> {
+    let refuse = |detail: String| {
+        Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(
+            "write 2 to 6 different canonical names: `/compare?model=author/name,author/name`; GET /models lists them",
+        ))
+    };
+    let mut names: Vec<String> = Vec::new();
+    for (parameter, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        if parameter != "model" {
+            let unknown: String = parameter.chars().take(100).collect();
+            return refuse(format!("unknown field `{unknown}`, expected `model`"));
+        }
+        if value.contains('\0') {
+            return refuse("a value contains the NUL character".to_owned());
+        }
+        names.extend(value.split(',').map(|name| name.trim().to_owned()));
+    }
+    if let Some(name) = names.iter().find(|name| !name.contains('/')) {
+        let name: String = name.chars().take(100).collect();
+        return refuse(format!("`{name}` is not a canonical name"));
+    }
+    let mut different = names.clone();
+    different.sort_unstable();
+    different.dedup();
+    if different.len() < names.len() {
+        return refuse("a model is named twice".to_owned());
+    }
+    if !COUNTS.contains(&names.len()) {
+        return refuse(format!("{} models", names.len()));
+    }
+    Ok(names)
+}
+
+/// A quantity of a model.
+fn value(model: &Drawn, quantity: JointQuantity) -> ComparedValue {
+    let summary = model.samples.summary(quantity);
+    let stored = StoredRow::read(&model.row.row_values).quantity(quantity);
+    let open = open_model_of(&model.row.canonical_model);
+    ComparedValue {
+        median: summary.median(),
+        interval_90: summary.interval_90(),
+        identified: stored.identified == Some(true),
+        truth: open.and_then(|open| published_value(open, quantity)),
+    }
+}
+
+/// A model with its terms.
+fn model(drawn: &Drawn) -> ComparedModel {
+    let row = &drawn.row;
+    let open = open_model_of(&row.canonical_model);
+    ComparedModel {
+        canonical_model: row.canonical_model.clone(),
+        author: row.author.clone(),
+        estimate_id: row.id,
+        sheets: row.sheets,
+        open_model: open.map(|open| open.name.as_str()),
+        terms: Terms::new(&drawn.offers, drawn.context, &drawn.samples),
+    }
+}
+
+/// Two to six models side by side, by their canonical names.
+///
+/// # Errors
+/// A model is not there, was estimated by another engine or calibration, or the service is busy.
+pub(crate) async fn read_comparison(
+    app: &App,
+    names: &[String],
+) -> Result<Comparison, Problem> {
+    let mut stored = Vec::with_capacity(names.len());
+    for name in names {
+        let is_peer = |other: &&String| *other != name && author_of(other) == author_of(name);
+        let has_peer = names.iter().any(|other| is_peer(&other));
+        stored.push(Stored::read(app, name, has_peer).await?);
+    }
+    let estimator = app.jobs.estimator.clone();
+    app.compute(move |wanted| {
+        let drawn = stored
+            .into_iter()
+            .map(|stored| Drawn::new(stored, &estimator, wanted));
+        let drawn: Vec<Drawn> = drawn.collect::<Result<_, _>>()?;
+        let quantity = |quantity: JointQuantity| ComparedQuantity {
+            quantity: quantity.name(),
+            label: quantity.definition().label,
+            unit: quantity.definition().unit,
+            values: drawn.iter().map(|model| value(model, quantity)).collect(),
+        };
+        Ok(Comparison {
+            models: drawn.iter().map(model).collect(),
+            quantities: JointQuantity::ALL.into_iter().map(quantity).collect(),
+            pairs: pairs::of(&drawn, &estimator, wanted)?,
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_repeated_or_separated_by_commas() {
+        let three = ["a/x-1.5", "b/y", "c/lab/z"];
+        assert_eq!(names("model=a/x-1.5,b/y&model=c%2Flab%2Fz").unwrap(), three);
+        for wrong in [
+            "",
+            "model=a/x",
+            "model=a/x,a/x",
+            "model=a/x,b",
+            "model=a/x,b/y&limit=2",
+            "model=a/x,b/%00",
+            "model=a/1,a/2,a/3,a/4,a/5,a/6,a/7",
+        ] {
+            let problem = names(wrong).unwrap_err();
+            assert_eq!(problem.status, 400, "{wrong}");
+            assert!(problem.hint.is_some_and(|hint| hint.contains("/compare?")));
+        }
+    }
+}

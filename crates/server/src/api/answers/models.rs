@@ -1,0 +1,468 @@
+//! `/models` and `/vendors`: one estimate per model, and a vendor's models together.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use serde::{Deserialize, Serialize, Serializer};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use crate::app::App;
+use unroof_edge::limit::budget::Text;
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
+use crate::service::extract::{Path, Query};
+use crate::list::list_text::stored_in_order;
+use unroof_edge::answer::names::Names;
+use crate::list::page::{AsOfQuery, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, fields, prefix};
+use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
+use unroof_edge::answer::response_cache::CachedBody;
+use unroof_store::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
+use unroof_infer::estimate::margins::ImpliedMargin;
+use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
+use unroof_infer::estimate::{Column, StoredRow, columns};
+use unroof_base::input::json;
+use unroof_price_sheet::vendors::vendor;
+use unroof_price_sheet::sheet::{PriceSheet, canonical};
+
+/// The estimate of a model as a flat row: median, 90 % interval and whether it is identified per quantity.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelItem {
+    /// Canonical name, `author/model`.
+    canonical_model: String,
+    /// The author of the model.
+    author: String,
+    /// Id of the estimate.
+    id: Uuid,
+    /// Sheets of the model: all hosts and all periods.
+    sheets: i64,
+    /// Separate pricing decisions among them.
+    decisions: i64,
+    /// Time at which the newest of its sheets was first seen.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// Version of the estimation engine.
+    engine_version: String,
+    /// The calibration behind the estimate.
+    calibration_id: String,
+    /// Four values per quantity.
+    #[serde(flatten, serialize_with = "in_order")]
+    #[schema(ignore)]
+    row_values: String,
+}
+
+fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    stored_in_order(row_values, quantity_columns(), serializer)
+}
+
+/// The columns of quantities.
+fn quantity_columns() -> impl Iterator<Item = &'static str> {
+    let names = |quantity: JointQuantity| {
+        let of = &quantity.definition().columns;
+        [of.median, of.low_90, of.high_90, of.identified]
+    };
+    JointQuantity::ALL.into_iter().flat_map(names)
+}
+
+/// The columns of quantities, described.
+pub(crate) fn described_columns() -> impl Iterator<Item = &'static Column> {
+    let names: Vec<&str> = quantity_columns().collect();
+    columns()
+        .iter()
+        .filter(move |column| names.contains(&column.name))
+}
+
+impl ListItem for ModelItem {
+    fn columns() -> Vec<String> {
+        let values = quantity_columns().map(str::to_owned);
+        fields::<Self>().into_iter().chain(values).collect()
+    }
+}
+
+impl From<ModelRow> for ModelItem {
+    fn from(row: ModelRow) -> Self {
+        Self {
+            canonical_model: row.canonical_model,
+            author: row.author,
+            id: row.id,
+            sheets: row.sheets,
+            decisions: row.decisions,
+            observed_at: row.observed_at,
+            engine_version: row.engine_version,
+            calibration_id: row.calibration_id,
+            row_values: row.row_values,
+        }
+    }
+}
+
+/// Filter of the estimates of models.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ModelsQuery {
+    /// Author of the model; several separated by commas.
+    #[param(nullable = false, inline)]
+    author: Option<Names>,
+    /// Canonical name, `author/model`; several separated by commas.
+    #[param(nullable = false, inline)]
+    canonical_model: Option<Names>,
+    /// Beginning of the canonical name, with or without what is before the last `/`, in any case.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    q: Option<String>,
+    /// Only from sheets that were seen up to this time: RFC 3339, milliseconds since 1970, or `now`.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// List the estimate of every model
+///
+/// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
+#[utoipa::path(
+    get,
+    path = "/models",
+    tag = "estimates",
+    params(ModelsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of models", content((Page<ModelItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        Unchanged, StoreRefusals,
+    )
+)]
+pub(crate) async fn list_models(
+    State(app): State<App>,
+    Query(query): Query<ModelsQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "models";
+    let question = format!("{LIST} {query:?}");
+    let selection = ModelSelection {
+        author: Names::list(query.author),
+        canonical_model: Names::list(query.canonical_model),
+        prefix: prefix(query.q.as_deref())?,
+        as_of: query.as_of.map(|moment| moment.0.into()),
+    };
+    let of_list = ListQuery {
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let after = of_list.after::<String>(LIST)?;
+    // A forged cursor may contain NUL, which PostgreSQL rejects.
+    if after.as_ref().is_some_and(|name| name.contains('\0')) {
+        return Err(bad_cursor());
+    }
+    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let (store, selection) = (&app.store, &selection);
+    let rows = |after: Option<String>, limit| async move {
+        store.models(selection, after.as_deref(), limit).await
+    };
+    let key = |row: &ModelRow| row.canonical_model.clone();
+    let body = || page.write::<_, ModelItem, _, _>(after, key, rows);
+    app.polled(question, &headers, body).await
+}
+
+/// The estimate of a model with the offers in force.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ModelDocument {
+    /// The stored estimate.
+    #[serde(flatten)]
+    estimate: ModelEstimate,
+    /// Every offer of the model in force, by provider, model and region.
+    offers: Vec<ModelOffer>,
+}
+
+/// An offer of a model, with its margins over the model's pooled cost.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ModelOffer {
+    /// The offer.
+    #[serde(flatten)]
+    pub(crate) offer: ModelOfferRow,
+    /// Implied margin of input tokens, 1 − cost ÷ price; null without a price in US dollars.
+    #[schema(required)]
+    pub(crate) input_margin: Option<ImpliedMargin>,
+    /// Implied margin of output tokens.
+    #[schema(required)]
+    pub(crate) output_margin: Option<ImpliedMargin>,
+}
+
+impl ModelOffer {
+    fn new(offer: ModelOfferRow, costs: &StoredRow) -> Self {
+        let is_usd = offer.currency == "USD";
+        let margin = |price: Option<f64>, quantity| {
+            let (cost, cost_90) = costs.quantity(quantity).span()?;
+            ImpliedMargin::new(price.filter(|_| is_usd)?, cost, cost_90)
+        };
+        Self {
+            input_margin: margin(offer.input_per_mtok, JointQuantity::CostInput),
+            output_margin: margin(offer.output_per_mtok, JointQuantity::CostOutput),
+            offer,
+        }
+    }
+}
+
+/// Show the estimate of a model
+///
+/// The joint estimate from all sheets of a canonical model: every host and every period. What differs between them is
+/// markup, hardware and copying, not the model, so that a new price changes a margin more than the size. Each offer in
+/// force is listed with its implied margin over the pooled cost. `as_of` answers from the sheets that were seen by then.
+#[utoipa::path(
+    get,
+    path = "/models/{author}/{model}",
+    tag = "estimates",
+    params(
+        ModelPath,
+        AsOfQuery,
+        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+    ),
+    responses(
+        (status = 200, description = "The estimate with the offers in force", body = ModelDocument, headers(("etag" = String))),
+        Unchanged, StoreRefusals, NoModel,
+    )
+)]
+pub(crate) async fn show_model(
+    State(app): State<App>,
+    Path(path): Path<ModelPath>,
+    Query(query): Query<AsOfQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let name = path.name();
+    let as_of = query.as_of();
+    let body = || write_model(&app, &name, as_of);
+    app.polled(format!("model {name} {as_of:?}"), &headers, body)
+        .await
+}
+
+async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
+    let _place = app.turn_to_write().await?;
+    let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
+    let shown = shown.ok_or_else(|| no_model(name, as_of))?;
+    let budget = app.budget.clone();
+    let write = move || {
+        let mut text = Text::new(&budget)?;
+        text.write_with(|text| std::io::Write::write_all(text, shown.document.as_bytes()))?;
+        text.add_member("offers", &shown.offers)?;
+        Ok(CachedBody::new(text.finish()?, "application/json", None))
+    };
+    app.writing.run(write).await?
+}
+
+/// A model in a path.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct ModelPath {
+    /// Author of the model, the first part of the canonical name.
+    #[param(example = "google")]
+    author: String,
+    /// The second part of the canonical name.
+    #[param(example = "gemini-2.5-pro")]
+    model: String,
+}
+
+impl ModelPath {
+    /// Its canonical name.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.author, self.model)
+    }
+}
+
+/// A stored estimate of a model, with the offers in force.
+pub(crate) struct ModelShown {
+    /// The stored estimate.
+    document: String,
+    /// The offers, by provider, model and region.
+    pub(crate) offers: Vec<ModelOffer>,
+}
+
+impl ModelShown {
+    /// The estimate of a model, from the sheets that were seen up to a time, where one is given.
+    ///
+    /// # Errors
+    /// The query fails, or the document is damaged.
+    pub(crate) async fn read(
+        store: &Store,
+        name: &str,
+        as_of: Option<DbTime>,
+        now: DbTime,
+    ) -> Result<Option<Self>, StoreError> {
+        if name.contains('\0') {
+            return Ok(None);
+        }
+        let Some(row) = store.model(name, as_of).await? else {
+            return Ok(None);
+        };
+        let document = store.estimate(row.id, None).await?;
+        let document = document.ok_or(StoreError::Damaged(row.id))?;
+        let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
+        let offers = store.offers_of_model(name, at).await?;
+        let costs = StoredRow::read(&row.row_values);
+        let offers = offers
+            .into_iter()
+            .map(|offer| ModelOffer::new(offer, &costs));
+        Ok(Some(Self {
+            offers: offers.collect(),
+            document,
+        }))
+    }
+
+    /// The stored estimate.
+    pub(crate) fn document(&self) -> &str {
+        &self.document
+    }
+}
+
+/// The problem of a name without an estimate.
+pub(crate) fn no_model(name: &str, as_of: Option<DbTime>) -> Problem {
+    let by_then = as_of.map_or("", |_| " at that time");
+    let problem = Problem::new(
+        NOT_FOUND,
+        format!("there is no estimate of a model `{name}`{by_then}"),
+    );
+    problem.hint(
+        "GET /models lists the models by their canonical names; a sheet that was just stored is part of its model's estimate \
+         within seconds",
+    )
+}
+
+/// A vendor's models together
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct VendorDocument {
+    /// The author of the models.
+    #[schema(example = "anthropic")]
+    vendor: String,
+    /// The calibration behind the estimate.
+    calibration_id: String,
+    /// Models of the author that the vendor does not sell itself now, or beyond the first 16 by name.
+    left_out: Vec<String>,
+    /// The models with a common markup and a common accelerator; null where the vendor sells none of its models itself.
+    #[schema(required)]
+    together: Option<VendorEstimate>,
+}
+
+/// Show a vendor's models together
+///
+/// The models of an author as the author itself sells them, drawn with one markup and one accelerator in common: the ratio
+/// of two of them is known better than the size of either. Of each model the sheet in force counts.
+#[utoipa::path(
+    get,
+    path = "/vendors/{name}",
+    tag = "estimates",
+    params(
+        ("name" = String, Path, description = "Author of the models, as in canonical names", example = "google"),
+        AsOfQuery,
+        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+    ),
+    responses(
+        (status = 200, description = "The vendor's models together", body = VendorDocument, headers(("etag" = String))),
+        Unchanged, StoreRefusals,
+        (status = 404, description = "No such vendor", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn show_vendor(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Query(query): Query<AsOfQuery>,
+    headers: HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let as_of = query.as_of();
+    let body = || write_vendor(&app, &name, as_of);
+    app.polled(format!("vendor {name} {as_of:?}"), &headers, body)
+        .await
+}
+
+/// Models of a vendor that are looked at.
+const MOST_LISTED: u32 = 500;
+
+async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
+    let models = if name.contains('\0') {
+        Vec::new()
+    } else {
+        let selection = ModelSelection {
+            author: vec![name.to_owned()],
+            as_of,
+            ..ModelSelection::default()
+        };
+        app.store.models(&selection, None, MOST_LISTED).await?
+    };
+    if models.is_empty() {
+        let problem = Problem::new(
+            NOT_FOUND,
+            format!("there is no model by the author `{name}`"),
+        );
+        return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
+    }
+    let at = as_of.map_or_else(|| AsOf::Now(app.now().into()), AsOf::Time);
+    let (mut sold, mut left_out) = (Vec::new(), Vec::new());
+    for model in models {
+        let model = model.canonical_model;
+        let sheets = if sold.len() < MOST_MODELS {
+            own_sheets(app, &model, name, at).await?
+        } else {
+            Vec::new()
+        };
+        if sheets.is_empty() {
+            left_out.push(model);
+        } else {
+            sold.push((model, sheets));
+        }
+    }
+    let estimator = app.jobs.estimator.clone();
+    let seller = name.to_owned();
+    let document = app.compute(move |wanted| {
+        let models = sold
+            .into_iter()
+            .map(|(canonical_model, sheets)| VendorModel {
+                sheets: ModelPool::new(&canonical_model, &sheets).used(),
+                canonical_model,
+            });
+        let models: Vec<VendorModel> = models.collect();
+        let together = estimate(&seller, &models, estimator.calibration(), wanted)
+            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        let document = VendorDocument {
+            vendor: seller,
+            calibration_id: estimator.calibration_id().to_owned(),
+            left_out,
+            together,
+        };
+        serde_json::to_vec(&document).map_err(Problem::not_serialised)
+    });
+    let document = document.await?;
+    let held = app.budget.take(document.len())?;
+    Ok(CachedBody::new(
+        held.keep(document),
+        "application/json",
+        None,
+    ))
+}
+
+/// The sheets in force by which a vendor sells a model itself.
+pub(crate) async fn own_sheets(
+    app: &App,
+    model: &str,
+    seller: &str,
+    at: AsOf,
+) -> Result<Vec<PriceSheet>, Problem> {
+    let offers = app.store.offers_of_model(model, at).await?;
+    let own = offers
+        .into_iter()
+        .filter(|offer| vendor(&offer.provider) == vendor(seller));
+    let mut sheets = Vec::new();
+    for offer in own {
+        let id = offer.price_sheet_id;
+        let document = app.store.price_sheet(id, None).await?;
+        let tree = document.and_then(|document| json::parse(document.as_bytes()).ok());
+        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+        sheets.push(sheet.ok_or(StoreError::Damaged(id))?);
+    }
+    Ok(sheets)
+}

@@ -1,0 +1,280 @@
+//! The parameters of the calculators: the name of each in an address, and its place in the body of the request.
+
+/// The calculator that is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calculator {
+    /// `/simulate`: one machine at one operating point.
+    Machine,
+    /// `/plan`: as many machines as a load needs.
+    Fleet,
+    /// `/layout`: a mixture of experts on racks.
+    Layout,
+    /// `/training`: the compute of training and serving.
+    Training,
+    /// `/cost`: the exact price of one request.
+    Cost,
+}
+
+impl Calculator {
+    /// All of them, in the order of the navigation.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Machine,
+        Self::Fleet,
+        Self::Layout,
+        Self::Training,
+        Self::Cost,
+    ];
+
+    /// Name in addresses.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Machine => "machine",
+            Self::Fleet => "fleet",
+            Self::Layout => "layout",
+            Self::Training => "training",
+            Self::Cost => "cost",
+        }
+    }
+
+    /// Path of its route.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Machine => "/simulate",
+            Self::Fleet => "/plan",
+            Self::Layout => "/layout",
+            Self::Training => "/training",
+            Self::Cost => "/cost",
+        }
+    }
+
+    /// Its parameters, in the order of the form.
+    pub(crate) fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
+        let all = [SERVING, LAYOUT, TRAINING, COST].into_iter().flatten();
+        all.filter(move |parameter| parameter.of.contains(&self))
+    }
+}
+
+/// Kind of a field.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// A number; a slider has these ends.
+    Number(f64, f64),
+    /// A whole number; a slider has these ends.
+    Count(f64, f64),
+    /// A price, which is sent as a decimal; a slider has these ends.
+    Price(f64, f64),
+    /// A name of one's own.
+    Text,
+    /// One of some names.
+    Choice(Choices),
+}
+
+/// Names to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choices {
+    /// Open-weight models, and sizes of one's own.
+    Models,
+    /// Open-weight mixtures of experts.
+    Mixtures,
+    /// Accelerators.
+    Accelerators,
+    /// Racks, and accelerators.
+    Racks,
+    /// Ways of routing tokens to experts.
+    Routings,
+}
+
+/// A part of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// Shown unfolded.
+    Main,
+    /// All others but sizes.
+    More,
+    /// The sizes of a model, or prices of one's own.
+    Own,
+}
+
+/// A parameter: a place in the body of each calculator that reads it.
+pub(crate) struct Parameter {
+    /// Name in addresses.
+    pub(crate) name: &'static str,
+    /// Name for a reader.
+    pub(crate) label: &'static str,
+    /// Unit, empty for a name or a ratio.
+    pub(crate) unit: &'static str,
+    /// Kind of its field.
+    pub(crate) kind: Kind,
+    /// The part of the form that it is in.
+    pub(crate) group: Group,
+    /// Meaning of an empty field where the answer does not name the value used.
+    pub(crate) unstated: &'static str,
+    /// JSON pointer in the body.
+    pub(crate) pointer: &'static str,
+    /// The calculators that read it.
+    of: &'static [Calculator],
+}
+
+impl Parameter {
+    /// A parameter of a group and of some calculators that takes a text.
+    const fn new(
+        of: &'static [Calculator],
+        group: Group,
+        name: &'static str,
+        label: &'static str,
+        pointer: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            label,
+            unit: "",
+            kind: Kind::Text,
+            group,
+            unstated: "not stated",
+            pointer,
+            of,
+        }
+    }
+
+    const fn number(self, unit: &'static str, least: f64, most: f64) -> Self {
+        let kind = Kind::Number(least, most);
+        Self { unit, kind, ..self }
+    }
+
+    const fn count(self, unit: &'static str, least: f64, most: f64) -> Self {
+        let kind = Kind::Count(least, most);
+        Self { unit, kind, ..self }
+    }
+
+    const fn price(self, unit: &'static str, least: f64, most: f64) -> Self {
+        let kind = Kind::Price(least, most);
+        Self { unit, kind, ..self }
+    }
+
+    const fn one_of(self, choices: Choices) -> Self {
+        let kind = Kind::Choice(choices);
+        Self { kind, ..self }
+    }
+
+    const fn unstated(self, unstated: &'static str) -> Self {
+        Self { unstated, ..self }
+    }
+}
+
+const BOTH: &[Calculator] = &[Calculator::Machine, Calculator::Fleet];
+const MACHINE: &[Calculator] = &[Calculator::Machine];
+const FLEET: &[Calculator] = &[Calculator::Fleet];
+const RACKS: &[Calculator] = &[Calculator::Layout];
+const PHASES: &[Calculator] = &[Calculator::Training];
+const USAGE: &[Calculator] = &[Calculator::Cost];
+
+/// Declares tables of parameters, a row each: calculators, part of the form, name, label and place, then the kind.
+macro_rules! tables {
+    ($(#[$about:meta] $table:ident {
+        $($of:ident $group:ident $name:literal $label:literal $pointer:literal $(.$method:ident($($argument:expr),*))*;)*
+    })*) => {$(
+        #[$about]
+        const $table: &[Parameter] = &[
+            $(Parameter::new($of, Group::$group, $name, $label, $pointer)$(.$method($($argument),*))*,)*
+        ];
+    )*};
+}
+
+tables! {
+    /// Of `/simulate` and `/plan`.
+    SERVING {
+        BOTH Main "model" "model" "/model".one_of(Choices::Models);
+        BOTH Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
+        BOTH More "chips" "chips" "/machine/chips".count("", 1.0, 1024.0);
+        BOTH More "rent" "rent of a chip" "/machine/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
+        BOTH More "weight_bytes" "bytes per weight" "/precision/weight_bytes_per_parameter".number("B", 0.5, 2.0);
+        BOTH More "kv_bytes" "bytes per cache element" "/precision/kv_bytes_per_element".number("B", 0.5, 2.0);
+        MACHINE Main "batch" "batch over all chips" "/operating_point/batch".number("", 1.0, 2e4);
+        MACHINE Main "context" "tokens in the cache" "/operating_point/context_tokens".number("", 128.0, 1e6);
+        MACHINE More "prompt" "tokens of a prompt" "/operating_point/prompt_tokens".number("", 128.0, 1e6);
+        MACHINE More "input_margin" "margin of the input price" "/price_sheet/input_margin".number("", 0.0, 0.95);
+        MACHINE More "output_margin" "margin of the output price" "/price_sheet/output_margin".number("", 0.0, 0.95);
+        FLEET Main "input" "tokens of a prompt" "/traffic/input_tokens".number("", 128.0, 1e5);
+        FLEET Main "output" "tokens of an answer" "/traffic/output_tokens".number("", 16.0, 1e4);
+        FLEET Main "requests" "requests per second" "/traffic/requests_per_second".number("", 0.1, 1e3);
+        FLEET More "hits" "share of the prompt in a cache" "/traffic/cache_hit_rate".number("", 0.0, 0.99);
+        FLEET More "first_token" "most time to the first token" "/limits/time_to_first_token_seconds".number("s", 0.1, 30.0);
+        FLEET More "per_token" "most time per token" "/limits/time_per_output_token_seconds".number("s", 0.005, 0.2);
+        BOTH Own "total_parameters" "total parameters" "/model/total_parameters".number("", 1e9, 3e12);
+        BOTH Own "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 3e12);
+        BOTH Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
+        BOTH Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
+        BOTH Own "kv_heads" "KV heads per layer, of 128 elements" "/model/attention/0/kv_heads".count("", 1.0, 64.0);
+    }
+
+    /// Of `/layout`.
+    LAYOUT {
+        RACKS Main "model" "model" "/model/name".one_of(Choices::Mixtures).unstated("the sizes below");
+        RACKS Main "hardware" "rack" "/hardware/name".one_of(Choices::Racks).unstated("blackwell-72");
+        RACKS Main "expert_gpus" "chips that hold the experts of a layer" "/layout/expert_parallel_gpus".count("", 1.0, 576.0);
+        RACKS Main "stages" "pipeline stages" "/layout/pipeline_stages".count("", 1.0, 32.0);
+        RACKS Main "sequences" "sequences of a micro-batch" "/layout/sequences_per_micro_batch".number("", 1.0, 65_536.0);
+        RACKS Main "context" "tokens in the cache of a sequence" "/model/context_tokens".number("", 128.0, 1e6);
+        RACKS More "stage_gpus" "chips of a stage" "/layout/gpus_per_stage".count("", 1.0, 576.0);
+        RACKS More "micro_batches" "micro-batches of a training step" "/layout/micro_batches".count("", 1.0, 512.0);
+        RACKS More "hop" "time of a transfer between stages" "/layout/hop_seconds".number("s", 1e-6, 1e-3);
+        RACKS More "dispatch" "bytes per element to the experts" "/layout/dispatch_bytes_per_element".number("B", 0.5, 4.0);
+        RACKS More "combine" "bytes per element back" "/layout/combine_bytes_per_element".number("B", 0.5, 4.0);
+        RACKS More "weight_bytes" "bytes per weight" "/model/weight_bytes_per_parameter".number("B", 0.5, 2.0);
+        RACKS More "kv_per_token" "KV cache of a token" "/model/kv_bytes_per_token".number("B", 1e3, 1e6);
+        RACKS More "domain" "chips of a rack" "/hardware/scale_up_domain".count("", 1.0, 576.0);
+        RACKS More "scale_up" "bandwidth inside the rack, per chip" "/hardware/scale_up_bytes_per_second".number("B/s", 1e11, 1e13);
+        RACKS More "scale_out" "bandwidth out of the rack, per chip" "/hardware/scale_out_bytes_per_second".number("B/s", 1e10, 1e12);
+        RACKS Own "total_parameters" "total parameters" "/model/total_parameters".number("", 1e10, 3e12);
+        RACKS Own "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 3e11);
+        RACKS Own "experts" "experts of a layer" "/model/experts".count("", 8.0, 1024.0);
+        RACKS Own "active_experts" "experts that a token goes to" "/model/active_experts".count("", 1.0, 64.0);
+        RACKS Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
+        RACKS Own "moe_layers" "layers with experts" "/model/moe_layers".count("", 16.0, 128.0);
+        RACKS Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
+    }
+
+    /// Of `/training`.
+    TRAINING {
+        PHASES Main "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 1e12);
+        PHASES Main "traffic" "traffic of the family of models" "/demand/tokens_per_second".number("tokens/s", 1e4, 1e9);
+        PHASES Main "share" "share of this model" "/demand/model_share".number("", 0.01, 1.0);
+        PHASES Main "days" "time for which it is served" "/demand/lifetime_days".number("days", 7.0, 1000.0);
+        PHASES Main "accelerator" "trained on" "/cluster/accelerator".one_of(Choices::Accelerators);
+        PHASES Main "accelerators" "accelerators" "/cluster/accelerators".count("", 100.0, 1e6);
+        PHASES More "served" "chance that it is served at all" "/demand/served_probability".number("", 0.1, 1.0);
+        PHASES More "pretraining" "tokens of pretraining" "/tokens/pretraining".number("", 1e12, 1e15).unstated("as costly as inference");
+        PHASES More "reinforcement" "tokens of reinforcement learning" "/tokens/reinforcement".number("", 1e11, 1e15).unstated("as costly as inference");
+        PHASES More "reinforcement_flops" "arithmetic of reinforcement learning" "/costs/reinforcement_flops_per_parameter".number("FLOP/(parameter·token)", 2.0, 6.0);
+        PHASES More "decode_utilisation" "utilisation of decoding over that of pretraining" "/costs/relative_decode_utilisation".number("", 0.05, 1.0);
+        PHASES More "utilisation" "utilisation in pretraining" "/cluster/utilisation".number("", 0.05, 0.8);
+        PHASES More "rent" "rent of an accelerator" "/cluster/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
+        PHASES More "weight_bytes" "bytes of a multiplied value" "/cluster/weight_bytes_per_parameter".number("B", 0.5, 2.0);
+        PHASES Own "sparsity" "experts over active experts" "/model/experts_over_active".number("", 1.0, 512.0);
+        PHASES Own "routing" "routing of tokens to experts" "/quality/routing".one_of(Choices::Routings);
+        PHASES Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
+        PHASES Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
+        PHASES Own "micro_batch" "tokens in flight" "/activations/tokens_per_micro_batch".count("", 128.0, 65_536.0);
+        PHASES Own "kept" "values kept per layer and hidden element" "/activations/kept_per_layer".number("", 1.0, 40.0);
+        PHASES Own "element_bytes" "bytes of a kept value" "/activations/bytes_per_element".number("B", 0.5, 4.0);
+    }
+
+    /// Of `/cost`.
+    COST {
+        USAGE Main "provider" "provider" "/offer/provider".unstated("none: the prices below count");
+        USAGE Main "offer" "model, as the provider spells it" "/offer/model".unstated("none");
+        USAGE Main "prompt" "tokens of the prompt, cached ones included" "/usage/prompt_tokens".count("", 1.0, 1e6);
+        USAGE Main "cached" "of these, read from a cache" "/usage/cache_read_tokens".count("", 0.0, 1e5);
+        USAGE Main "output" "tokens of the answer, reasoning included" "/usage/output_tokens".count("", 1.0, 1e5);
+        USAGE More "reasoning" "of these, reasoning" "/usage/reasoning_tokens".count("", 0.0, 1e5).unstated("0");
+        USAGE More "written" "tokens of the prompt written to a cache" "/usage/cache_writes/0/tokens".count("", 0.0, 1e5).unstated("0");
+        USAGE More "lifetime" "lifetime of the written tokens" "/usage/cache_writes/0/ttl_seconds".count("s", 60.0, 86_400.0).unstated("the shortest that is priced");
+        USAGE More "service_tier" "service tier" "/usage/service_tier".unstated("standard");
+        USAGE More "region" "region" "/offer/region".unstated("global, or the only one");
+        USAGE More "at" "time of the request" "/at".unstated("now");
+        USAGE Own "input_price" "price of input" "/price_sheet/rates/0/input".price("USD/Mtok", 0.01, 30.0);
+        USAGE Own "output_price" "price of output" "/price_sheet/rates/0/output".price("USD/Mtok", 0.01, 100.0);
+        USAGE Own "read_price" "price of a cache read" "/price_sheet/rates/0/cache_read".price("USD/Mtok", 0.001, 10.0);
+        USAGE Own "write_price" "price of a cache write" "/price_sheet/rates/0/cache_write/0/price".price("USD/Mtok", 0.01, 40.0);
+    }
+}

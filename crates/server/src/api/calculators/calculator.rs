@@ -1,0 +1,159 @@
+//! `POST /simulate`, `/layout` and `/training`: the calculators, each with its answer as JSON or its series as CSV.
+
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::app::App;
+use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::answer::csv::write_csv_of_rows;
+use unroof_edge::answer::described::BodyRefusals;
+use crate::service::extract::{NoQuery, Question};
+use unroof_edge::answer::problem::Problem;
+use unroof_edge::answer::response_cache::prefers_csv;
+use unroof_roofline::calculator::layout::request::LayoutRequest;
+use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
+use unroof_roofline::calculator::simulate::request::SimulateRequest;
+use unroof_roofline::calculator::simulate::{SimulationAnswer, read_simulation};
+use unroof_roofline::calculator::training::request::TrainingRequest;
+use unroof_roofline::calculator::training::{TrainingAnswer, training};
+
+/// A question to a calculator.
+pub(crate) struct Asked {
+    app: App,
+    body: Bytes,
+    /// Whether the client wants the series alone, as CSV.
+    is_csv: bool,
+}
+
+impl FromRequest<App> for Asked {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let NoQuery {} = NoQuery::from_request_parts(&mut parts, app).await?;
+        let is_csv = prefers_csv(&parts.headers);
+        let request = Request::from_parts(parts, body);
+        let Question(body) = Question::from_request(request, app).await?;
+        let app = app.clone();
+        Ok(Self { app, body, is_csv })
+    }
+}
+
+impl Asked {
+    /// Answer of a calculator: all of it as JSON, or its series as CSV. For a long answer, the calculator reserves memory
+    /// before it computes.
+    pub(crate) async fn answered<Answer: Serialize, Row: Serialize>(
+        self,
+        answer: impl FnOnce(&[u8], &mut Text) -> Result<Answer, Problem> + Send + 'static,
+        series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Self { app, body, is_csv } = self;
+        let budget = app.budget.clone();
+        let text = app
+            .compute(move |_| {
+                let mut text = Text::new(&budget)?;
+                let answer = answer(&body, &mut text)?;
+                if is_csv {
+                    text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
+                } else {
+                    text.write_with(|text| serde_json::to_writer(text, &answer))?;
+                }
+                text.finish()
+            })
+            .await?;
+        let media_type = if is_csv {
+            "text/csv; charset=utf-8"
+        } else {
+            "application/json"
+        };
+        let headers = [(header::CONTENT_TYPE, media_type), (header::VARY, "accept")];
+        Ok((headers, Extension(Counted), text).into_response())
+    }
+}
+
+/// Approximate bytes of the answer per point of a grid.
+const BYTES_PER_POINT: usize = 700;
+
+/// Simulate a model on a machine
+///
+/// Time of a decode step and of a prefill pass by component, speed per user and per accelerator, memory, the
+/// largest batch that fits, cost per token. With `grid`, `series` repeats it over batches and contexts; `Accept:
+/// text/csv` gives the series alone. With `price_sheet`, the answer has the sheet that the machine implies, ready to be
+/// sent to `/infer`. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/simulate",
+    tag = "forward",
+    request_body(content = SimulateRequest, content_type = "application/json", example = json!({
+        "model": "DeepSeek-V3",
+        "machine": {"accelerator": "h800", "chips": 144},
+        "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 2},
+        "operating_point": {"batch_per_chip": 88, "context_tokens": 4989},
+        "grid": {"batch": {"from": 1, "to": 20_000, "points": 40}},
+        "price_sheet": {"input_margin": 0.5, "output_margin": 0.5, "thresholds_tokens": [32_000]}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((SimulationAnswer = "application/json"), (String = "text/csv"))),
+        BodyRefusals,
+    )
+)]
+pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], text: &mut Text| {
+        let question = read_simulation(body)?;
+        text.expect(question.points() * BYTES_PER_POINT)?;
+        Ok(question.answer())
+    };
+    asked.answered(answer, |answer| &answer.series).await
+}
+
+/// Lay a model out on racks
+///
+/// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
+/// holds, costs of pipeline stages, and memory use of a GPU. `series` has the layout over the number of
+/// stages; `Accept: text/csv` gives it alone. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/layout",
+    tag = "forward",
+    request_body(content = LayoutRequest, content_type = "application/json", example = json!({
+        "hardware": "blackwell-72",
+        "model": {"experts": 256, "active_experts": 8, "total_parameters": 671e9, "active_parameters": 37e9},
+        "layout": {"expert_parallel_gpus": 64, "pipeline_stages": 4}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((LayoutAnswer = "application/json"), (String = "text/csv"))),
+        BodyRefusals,
+    )
+)]
+pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], _: &mut Text| Ok(layout(body)?);
+    asked.answered(answer, |answer| &answer.series).await
+}
+
+/// Plan the training of a model
+///
+/// Tokens and compute of pretraining, reinforcement learning and inference at equal cost, from traffic and lifetime;
+/// overtraining; the memory of activations under several recomputation schemes; and the dense equivalent of a sparse
+/// model. `series` has the dense equivalents over sparsity; `Accept: text/csv` gives it alone. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/training",
+    tag = "forward",
+    request_body(content = TrainingRequest, content_type = "application/json", example = json!({
+        "model": {"active_parameters": 1e11},
+        "demand": {"tokens_per_second": 500e6, "lifetime_days": 60, "model_share": 0.1},
+        "cluster": {"accelerator": "gb200-nvl72", "accelerators": 100_000}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((TrainingAnswer = "application/json"), (String = "text/csv"))),
+        BodyRefusals,
+    )
+)]
+pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], _: &mut Text| Ok(training(body)?);
+    asked.answered(answer, |answer| &answer.series).await
+}

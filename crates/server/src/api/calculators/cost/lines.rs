@@ -1,0 +1,254 @@
+//! A list of usages: lines are read, priced and answered while the body arrives.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http_body_util::BodyExt;
+use jiff::Timestamp;
+
+use super::NDJSON;
+use crate::app::App;
+use unroof_edge::limit::budget::Held;
+use unroof_edge::answer::problem::Problem;
+use unroof_store::{KeptPrices, PriceInForce};
+use unroof_price_sheet::cost::{CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id};
+use unroof_base::input::RequestError;
+
+/// Lines that are priced at once.
+const LINES_AT_ONCE: usize = 256;
+
+/// Answers the lines of a body.
+pub(super) fn answer_lines(app: App, body: Body) -> Response {
+    let held = app.budget.take(0);
+    let list = held.map(|held| List {
+        app,
+        body,
+        held,
+        buffer: Vec::new(),
+        is_read: false,
+        is_skipping: false,
+        has_ended: false,
+        line: 0,
+        kept: KeptPrices::default(),
+        tally: Tally::default(),
+    });
+    let list = match list {
+        Ok(list) => list,
+        Err(busy) => return busy.into_response(),
+    };
+    let pieces = stream::unfold(list, async |mut list| {
+        let piece = list.next_piece().await?;
+        Some((Ok::<_, std::io::Error>(piece), list))
+    });
+    let mut response = Response::new(Body::from_stream(pieces));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// A list that is being read.
+struct List {
+    app: App,
+    body: Body,
+    held: Held,
+    /// Bytes that are read and not yet priced.
+    buffer: Vec<u8>,
+    /// Whether the body has ended.
+    is_read: bool,
+    /// Whether the rest of a line that is too long is being skipped.
+    is_skipping: bool,
+    /// Whether the last line is sent.
+    has_ended: bool,
+    /// Lines so far.
+    line: u64,
+    kept: KeptPrices,
+    tally: Tally,
+}
+
+/// A line of the body.
+enum Line {
+    Text(u64, Vec<u8>),
+    TooLong(u64),
+}
+
+/// A line with what prices it.
+enum Ready {
+    Priced(u64, Box<CostRequest>, Arc<SheetInForce>, Timestamp),
+    Refused(CostEntry),
+}
+
+impl List {
+    /// The answers to the next lines; none after the last one.
+    async fn next_piece(&mut self) -> Option<Bytes> {
+        if self.has_ended {
+            return None;
+        }
+        let answered = self.next_lines().await;
+        let text = answered.unwrap_or_else(|problem| {
+            self.has_ended = true;
+            let reason = problem.into_detail();
+            text_of(&[CostEntry::Failed { reason }])
+        });
+        Some(text.into())
+    }
+
+    async fn next_lines(&mut self) -> Result<Vec<u8>, Problem> {
+        loop {
+            let lines = self.take_lines();
+            if !lines.is_empty() {
+                return self.answer(lines).await;
+            }
+            if self.is_read {
+                self.has_ended = true;
+                return Ok(text_of(&[CostEntry::Done(self.tally.sum())]));
+            }
+            self.read().await?;
+        }
+    }
+
+    /// Reads the next part of the body.
+    async fn read(&mut self) -> Result<(), Problem> {
+        let wait = self.app.limits.body_time;
+        let frame = tokio::time::timeout(wait, self.body.frame()).await;
+        let frame = frame.map_err(|_| Problem::busy("the next line did not arrive in time"))?;
+        let Some(frame) = frame else {
+            self.is_read = true;
+            return Ok(());
+        };
+        let frame = frame.map_err(|_| Problem::busy("the body ended early"))?;
+        if let Ok(piece) = frame.into_data() {
+            self.held.resize(2 * (self.buffer.len() + piece.len()))?;
+            self.buffer.extend_from_slice(&piece);
+        }
+        Ok(())
+    }
+
+    /// Takes complete lines out of the buffer; blank ones are counted and left out.
+    fn take_lines(&mut self) -> Vec<Line> {
+        let most = self.app.limits.body_bytes;
+        let mut lines = Vec::new();
+        let mut taken = 0;
+        while lines.len() < LINES_AT_ONCE {
+            let rest = &self.buffer[taken..];
+            let end = rest.iter().position(|byte| *byte == b'\n');
+            let Some(length) = end.or((self.is_read && !rest.is_empty()).then_some(rest.len()))
+            else {
+                break;
+            };
+            let text = &rest[..length];
+            taken += (length + 1).min(rest.len());
+            if std::mem::take(&mut self.is_skipping) {
+                continue;
+            }
+            self.line += 1;
+            if length > most {
+                lines.push(Line::TooLong(self.line));
+            } else if !text.trim_ascii().is_empty() {
+                lines.push(Line::Text(self.line, text.to_vec()));
+            }
+        }
+        self.buffer.drain(..taken);
+        if self.buffer.len() > most && lines.len() < LINES_AT_ONCE {
+            self.buffer = Vec::new();
+            if !std::mem::replace(&mut self.is_skipping, true) {
+                self.line += 1;
+                lines.push(Line::TooLong(self.line));
+            }
+        }
+        lines
+    }
+
+    async fn answer(&mut self, lines: Vec<Line>) -> Result<Vec<u8>, Problem> {
+        let most = self.app.limits.body_bytes;
+        let read = move || -> Vec<_> {
+            lines
+                .into_iter()
+                .map(|line| read_line(line, most))
+                .collect()
+        };
+        let computing = Arc::clone(&self.app.computing);
+        let mut ready = Vec::new();
+        for (line, request) in computing.run(read).await? {
+            ready.push(match request {
+                Ok(request) => self.ready(line, request).await?,
+                Err(entry) => Ready::Refused(entry),
+            });
+        }
+        let priced = move || -> Vec<_> { ready.into_iter().map(price).collect() };
+        let entries = computing.run(priced).await?;
+        for entry in &entries {
+            self.tally.add(entry);
+        }
+        let text = computing.run(move || text_of(&entries)).await?;
+        self.held.resize(text.len() + 2 * self.buffer.len())?;
+        Ok(text)
+    }
+
+    /// Finds what prices a line. A fault of the database ends the list; an offer without a price is a fault of the line.
+    async fn ready(&mut self, line: u64, mut request: CostRequest) -> Result<Ready, Problem> {
+        let at = request.at.unwrap_or_else(|| self.app.now());
+        let id = request.id.clone();
+        let refused =
+            |faults| Ready::Refused(CostEntry::refused(line, id, RequestError::Wrong(faults)));
+        let priced_by = match (request.price_sheet.take(), &request.offer) {
+            (Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
+            (None, Some(offer)) => {
+                let found = self.kept.price_in_force(&self.app.store, offer, at).await?;
+                let PriceInForce::Sheet(priced_by) = found else {
+                    return Ok(refused(vec![found.fault(offer, at)]));
+                };
+                priced_by
+            }
+            // Refused when the line was read.
+            (None, None) => return Ok(refused(Vec::new())),
+        };
+        Ok(Ready::Priced(line, Box::new(request), priced_by, at))
+    }
+}
+
+fn read_line(line: Line, most_bytes: usize) -> (u64, Result<CostRequest, CostEntry>) {
+    match line {
+        Line::Text(line, text) => {
+            let request = read_cost(&text);
+            (
+                line,
+                request.map_err(|error| CostEntry::refused(line, usage_id(&text), error)),
+            )
+        }
+        Line::TooLong(line) => {
+            let entry = CostEntry::Fault {
+                line,
+                id: None,
+                detail: format!("the line exceeds {most_bytes} bytes"),
+                hint: Some("name the offer instead of sending its sheet".to_owned()),
+                errors: Vec::new(),
+            };
+            (line, Err(entry))
+        }
+    }
+}
+
+fn price(ready: Ready) -> CostEntry {
+    match ready {
+        Ready::Refused(entry) => entry,
+        Ready::Priced(line, request, priced_by, at) => CostEntry::Cost {
+            line,
+            cost: Box::new(cost(request.id, &priced_by, &request.usage, at)),
+        },
+    }
+}
+
+fn text_of(entries: &[CostEntry]) -> Vec<u8> {
+    let mut text = Vec::new();
+    for entry in entries {
+        // Writing to memory does not fail.
+        if serde_json::to_writer(&mut text, entry).is_ok() {
+            text.push(b'\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,133 @@
+//! `POST /cost`: the exact cost of a usage, or of a list of usages line by line.
+
+mod lines;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
+
+use self::lines::answer_lines;
+use crate::app::App;
+use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::answer::described::BodyRefusals;
+use crate::service::extract::{NoQuery, Question};
+use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_store::PriceInForce;
+use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
+use unroof_base::input::RequestError;
+
+/// Media type of a list: a JSON object per line.
+const NDJSON: &str = "application/x-ndjson";
+
+/// Compute the exact cost of a usage
+///
+/// Prices the tokens of a request by the stored price of an offer at a time, or by a sheet in the body. Every amount is
+/// an exact decimal. The lines name the cells used; schedules, context tiers, service tiers and modifiers are applied as
+/// the sheet states them. A used meter without a price has a line without an amount, and the total is null: nothing is
+/// billed at 0 because its price is unknown. `sources` has the total by the sheet of every source that lists the offer.
+/// With the media type `application/x-ndjson`, the body is a list of such requests, one per line; the answer has a line
+/// for each while the body is read, faults included, and a last line `done` with the sums by currency, or `failed`.
+/// Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/cost",
+    tag = "price sheets",
+    // openapi-python-client needs an optional parameter where there are two kinds of bodies.
+    params(("x-request-id" = Option<String>, Header, nullable = false,
+        description = "Id of the request, as the answer and the log have it; generated if left out")),
+    request_body(content(
+        (CostRequest = "application/json", example = json!({
+            "price_sheet": {
+                "schema": "pricesheet/v1",
+                "provider": "acme",
+                "model": "m-1",
+                "currency": "USD",
+                "unit": "per_1m_tokens",
+                "rates": [
+                    {"input": "1.25", "output": "10.00", "cache_read": "0.125"},
+                    {"context_tier": {"min_prompt_tokens": 200_000}, "input": "2.50", "output": "15.00", "cache_read": "0.25"}
+                ],
+                "sources": [{"url": "https://acme.example/prices", "format": "official"}]
+            },
+            "at": "2026-11-20T17:00:00Z",
+            "usage": {"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
+        })),
+        (CostRequest = "application/x-ndjson", example = json!({
+            "offer": {"provider": "google", "model": "gemini-2.5-pro"},
+            "usage": {"prompt_tokens": 12_000, "output_tokens": 800}
+        })),
+    )),
+    responses(
+        (status = 200, description = "The cost, or a line for each usage", content((Cost = "application/json"), (CostEntry = "application/x-ndjson"))),
+        BodyRefusals,
+        (status = 404, description = "The offer has no price in force at the time", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn price_usage(
+    State(app): State<App>,
+    _: NoQuery,
+    request: Request,
+) -> Result<Response, Problem> {
+    if is_list(request.headers()) {
+        app.computing.has_room().await?;
+        return Ok(answer_lines(app, request.into_body()));
+    }
+    let Question(body) = Question::from_request(request, &app).await?;
+    let mut request = app.compute(move |_| Ok(read_cost(&body)?)).await?;
+    let at = request.at.unwrap_or_else(|| app.now());
+    let priced_by = match priced_by(&app, &mut request, at).await? {
+        PriceInForce::Sheet(priced_by) => priced_by,
+        missing => {
+            let fault = request.offer.map(|offer| missing.fault(&offer, at));
+            return Err(match (missing, fault) {
+                (PriceInForce::None, Some(fault)) => {
+                    Problem::new(NOT_FOUND, fault.detail).hint(fault.hint)
+                }
+                (_, fault) => RequestError::Wrong(fault.into_iter().collect()).into(),
+            });
+        }
+    };
+    let budget = app.budget.clone();
+    let (id, usage) = (request.id, request.usage);
+    let text = app
+        .compute(move |_| {
+            let cost = cost(id, &priced_by, &usage, at);
+            let mut text = Text::new(&budget)?;
+            text.write_with(|text| serde_json::to_writer(text, &cost))?;
+            text.finish()
+        })
+        .await?;
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    Ok((headers, Extension(Counted), text).into_response())
+}
+
+/// The sheet that prices a usage: that of the request, which is taken out of it, or that of the offer at a time.
+///
+/// # Errors
+/// A query fails.
+pub(crate) async fn priced_by(
+    app: &App,
+    request: &mut CostRequest,
+    at: Timestamp,
+) -> Result<PriceInForce, Problem> {
+    Ok(match (request.price_sheet.take(), &request.offer) {
+        (Some(sheet), _) => PriceInForce::Sheet(Arc::new(SheetInForce::stated(sheet))),
+        (None, Some(offer)) => app.store.price_in_force(offer, at).await?,
+        // Refused when the body was read.
+        (None, None) => PriceInForce::None,
+    })
+}
+
+/// Whether the body is a list of usages.
+fn is_list(headers: &HeaderMap) -> bool {
+    let stated = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = stated.and_then(|stated| stated.split(';').next());
+    let is_plain = !headers.contains_key(header::CONTENT_ENCODING);
+    is_plain && essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(NDJSON))
+}

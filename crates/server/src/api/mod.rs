@@ -1,0 +1,6 @@
+//! One file per resource of the API.
+
+pub(crate) mod answers;
+pub(crate) mod calculators;
+pub(crate) mod operations;
+pub(crate) mod prices;

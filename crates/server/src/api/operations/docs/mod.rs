@@ -1,0 +1,87 @@
+//! The page `/docs`: Swagger UI, which shows the API document. The page's own files are under `docs/`.
+
+use std::io::{self, Read};
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use flate2::read::GzDecoder;
+
+use unroof_edge::answer::problem::{INTERNAL, Problem};
+
+/// A file of the page.
+struct Asset {
+    name: &'static str,
+    media_type: &'static str,
+    content: LazyLock<io::Result<Bytes>>,
+}
+
+/// A file of Swagger UI, compressed by `build.rs` and decompressed on first use.
+macro_rules! swagger_ui {
+    ($name:literal, $media_type:literal) => {
+        Asset {
+            name: $name,
+            media_type: $media_type,
+            content: LazyLock::new(|| {
+                decompress(include_bytes!(concat!(
+                    env!("OUT_DIR"),
+                    "/swagger-ui/",
+                    $name
+                )))
+            }),
+        }
+    };
+}
+
+/// A file of this repository, as it is.
+macro_rules! own {
+    ($name:literal, $media_type:literal) => {
+        Asset {
+            name: $name,
+            media_type: $media_type,
+            content: LazyLock::new(|| {
+                Ok(Bytes::from_static(include_bytes!($name)))
+            }),
+        }
+    };
+}
+
+/// The page, its own files, and those of Swagger UI.
+static ASSETS: [Asset; 6] = [
+    own!("index.html", "text/html; charset=utf-8"),
+    own!("page.css", "text/css; charset=utf-8"),
+    own!("icon.svg", "image/svg+xml"),
+    own!("start.js", "text/javascript; charset=utf-8"),
+    swagger_ui!("swagger-ui-bundle.js", "text/javascript"),
+    swagger_ui!("swagger-ui.css", "text/css"),
+];
+
+/// The routes of the page.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    Router::new()
+        .route("/docs", get(async || Redirect::to("/docs/")))
+        .route("/docs/", get(async || serve("/docs/index.html")))
+        .route("/docs/{*rest}", get(async |uri: Uri| serve(uri.path())))
+}
+
+fn serve(path: &str) -> Response {
+    let name = path.trim_start_matches("/docs/");
+    let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    match &*asset.content {
+        Ok(content) => {
+            ([(header::CONTENT_TYPE, asset.media_type)], content.clone()).into_response()
+        }
+        Err(error) => Problem::new(INTERNAL, error.to_string()).into_response(),
+    }
+}
+
+fn decompress(compressed: &[u8]) -> io::Result<Bytes> {
+    let mut content = Vec::new();
+    GzDecoder::new(compressed).read_to_end(&mut content)?;
+    Ok(content.into())
+}

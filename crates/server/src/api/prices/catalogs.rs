@@ -1,0 +1,346 @@
+//! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Response, Uri, header};
+use futures_util::stream;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use tokio::sync::OwnedSemaphorePermit;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+use crate::service::access::Sender;
+use crate::app::App;
+use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
+use crate::service::extract::{MostBytes, Query};
+use unroof_edge::limit::manners::is_hasty;
+use unroof_edge::answer::names::{Names, some_of};
+use crate::list::page::{Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, list_in_order};
+use unroof_edge::answer::problem::Problem;
+use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
+use unroof_store::import::lines;
+use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection};
+use unroof_infer::estimate::CancelToken;
+use unroof_base::input::schema::one_of_texts;
+
+/// Options of an import.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct CatalogQuery {
+    /// Format of the body; recognised if left out.
+    #[param(nullable = false, inline)]
+    format: Option<FormatName>,
+    /// Only offers of this provider.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    provider: Option<FilterText>,
+    /// `true` omits unchanged entries.
+    #[param(nullable = false, default = false)]
+    only_changed: Option<bool>,
+    /// `true` reports the outcome of each entry without storing anything.
+    #[param(nullable = false, default = false)]
+    dry_run: Option<bool>,
+    /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    observed_at: Option<Moment>,
+}
+
+/// A format, by its name.
+#[derive(Debug, Clone, Copy)]
+struct FormatName(CatalogFormat);
+
+impl<'de> Deserialize<'de> for FormatName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl PartialSchema for FormatName {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(CatalogFormat::names()).into()
+    }
+}
+
+impl ToSchema for FormatName {}
+
+/// A whole catalog as it is published, or a list of sheets in canonical form.
+pub(crate) struct CatalogDocument;
+
+impl PartialSchema for CatalogDocument {
+    fn schema() -> RefOr<Schema> {
+        let list = ArrayBuilder::new().items(ObjectBuilder::new());
+        OneOfBuilder::new()
+            .item(ObjectBuilder::new().description(Some("A catalog.")))
+            .item(list.description(Some("A list of sheets or of providers.")))
+            .description(Some(
+                "A whole catalog as it is published, or a list of sheets in canonical form.",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for CatalogDocument {}
+
+impl CatalogQuery {
+    fn options(&self, app: &App) -> Result<Options, Problem> {
+        let now = app.now();
+        let seen_at = self
+            .observed_at
+            .map(|moment| moment.not_after(now))
+            .transpose()?;
+        let observed_at = app.store.not_ahead(seen_at.unwrap_or(now));
+        Ok(Options {
+            format: self.format.map(|FormatName(format)| format),
+            provider: self
+                .provider
+                .as_ref()
+                .map(|FilterText(provider)| provider.clone()),
+            only_changed: self.only_changed.unwrap_or_default(),
+            dry_run: self.dry_run.unwrap_or_default(),
+            observed_at,
+            seen_now: seen_at.is_none(),
+            recorded_at: now,
+            estimator: app.jobs.estimator.clone(),
+            threads: app.limits.computing,
+        })
+    }
+}
+
+impl App {
+    /// A permit to read the lines of an import.
+    fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.line_readers)
+            .try_acquire_owned()
+            .map_err(|_| {
+                Problem::busy("too many clients are still reading the results of earlier imports")
+                    .hint("send the catalog again once those clients have finished")
+            })
+    }
+}
+
+/// Import a whole catalog
+///
+/// Reads a catalog in any of the formats, up to 64 MiB, and answers line by line (NDJSON) while it works: one line per
+/// sheet or refused entry, progress, the names that match no canonical model, and a summary. Each pricing decision is
+/// estimated once; copies of it share the estimate. A line is sent after its entry is stored. Sending the same catalog
+/// again is safe and answers `unchanged`. An invalid entry is refused and the others are imported. One catalog at a time:
+/// during an import, the body of another catalog is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries
+/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without it is
+/// truncated. The import continues while up to 16 MiB of lines are unread.
+#[utoipa::path(
+    post,
+    path = "/catalogs",
+    tag = "catalogs",
+    params(CatalogQuery),
+    request_body(content = CatalogDocument, content_type = "application/json", example = json!({
+        "gpt-5.4": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 2.5e-6,
+                    "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 2.5e-7}
+    })),
+    responses(
+        (status = 200, description = "Lines, each a JSON object; the last one has the type `done` or `failed`", body = Line, content_type = "application/x-ndjson"),
+        BodyRefusals,
+        (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The database is unreachable, another catalog is being imported, or four clients are still reading the results of their imports", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn import_catalog(
+    State(app): State<App>,
+    Query(query): Query<CatalogQuery>,
+    Sender { actor, .. }: Sender,
+    request: Request,
+) -> Result<Response<Body>, Problem> {
+    let options = query.options(&app)?;
+    let most = MostBytes {
+        bytes: app.limits.catalog_bytes,
+        hint: "send a part of the catalog at a time, such as one provider",
+    };
+    most.check(request.headers())?;
+    // The import is wanted as long as the client is there.
+    let (wanted, waiting) = CancelToken::while_waiting();
+    let line_reader = app.line_reader_place()?;
+    let place = app.jobs.importer.try_place().ok_or_else(|| {
+        Problem::busy("another catalog is being imported")
+            .hint("send it again when that one is done; GET /imports shows it")
+    })?;
+    let turn = Turn::new(place, wanted);
+    // Dropped before the turn where the client leaves while it sends.
+    let reader = (waiting, line_reader);
+    let text = most.read(request, &app, |_| Ok(())).await?;
+    let priority = if is_hasty() {
+        Priority::Last
+    } else {
+        Priority::Batch
+    };
+    let importer = app.jobs.importer.clone();
+    let import = importer.read(text, options, turn, priority).await?;
+    let begun = importer.begin("request", import, &actor).await?;
+    let (sender, receiver) = lines(app.limits.write_time);
+    tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
+    let mut response = Response::new(body_of(receiver, reader));
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/x-ndjson"),
+    );
+    headers.insert(
+        header::CACHE_CONTROL,
+        header::HeaderValue::from_static("no-store"),
+    );
+    Ok(response)
+}
+
+/// Sort key of imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ImportSort {
+    /// Start of the run.
+    StartedAt,
+    /// Source, then start of the run.
+    Source,
+}
+
+/// Outcomes of runs.
+#[derive(Debug, Default)]
+struct Outcomes(Vec<String>);
+
+impl<'de> Deserialize<'de> for Outcomes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let names = text.split(',').map(|name| {
+            let outcome = ImportOutcome::try_from(name.trim().to_owned());
+            let outcome = outcome.map_err(|_| {
+                let known: Vec<&str> = ImportOutcome::ALL.iter().map(|one| one.name()).collect();
+                D::Error::custom(format!("`{name}` is not one of {}", known.join(", ")))
+            });
+            outcome.map(|outcome| outcome.name().to_owned())
+        });
+        let names: BTreeSet<String> = names.collect::<Result<_, _>>()?;
+        Ok(Self(names.into_iter().collect()))
+    }
+}
+
+impl PartialSchema for Outcomes {
+    fn schema() -> RefOr<Schema> {
+        some_of(ImportOutcome::ALL.iter().map(|outcome| outcome.name()))
+    }
+}
+
+impl ToSchema for Outcomes {}
+
+/// Filter, order and page of the runs.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ImportsQuery {
+    /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
+    #[param(nullable = false, inline)]
+    source: Option<Names>,
+    /// Format of the catalog; several separated by commas.
+    #[param(nullable = false, inline)]
+    catalog: Option<Names>,
+    /// Outcome of the run; several separated by commas.
+    #[param(nullable = false, inline)]
+    outcome: Option<Outcomes>,
+    /// Sort key; `started_at` if left out.
+    #[param(nullable = false, inline)]
+    sort: Option<ImportSort>,
+    /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
+    #[param(nullable = false, inline)]
+    order: Option<Direction>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+impl ImportsQuery {
+    fn order(&self) -> ImportOrder {
+        let is_by_source = self.sort == Some(ImportSort::Source);
+        let is_descending = match self.order {
+            Some(direction) => direction == Direction::Desc,
+            None => !is_by_source,
+        };
+        ImportOrder {
+            is_by_source,
+            is_descending,
+        }
+    }
+
+    /// The names that it filters by.
+    fn take_selection(&mut self) -> ImportSelection {
+        ImportSelection {
+            source: Names::list(self.source.take()),
+            catalog: Names::list(self.catalog.take()),
+            outcome: self.outcome.take().unwrap_or_default().0,
+        }
+    }
+}
+
+/// The lines as a body; `holds` is dropped when the client has read it or has left.
+fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
+    let lines = stream::unfold((lines, holds), async |(mut lines, holds)| {
+        let text = lines.next_text().await?;
+        Some((text, (lines, holds)))
+    });
+    Body::from_stream(lines)
+}
+
+impl ListItem for ImportRow {}
+
+/// List imports, newest first
+///
+/// One row per import: by a request, the command line or a scheduled refresh.
+#[utoipa::path(
+    get,
+    path = "/imports",
+    tag = "catalogs",
+    params(ImportsQuery),
+    responses(
+        (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        Unchanged, StoreRefusals,
+    )
+)]
+pub(crate) async fn list_imports(
+    State(app): State<App>,
+    Query(mut query): Query<ImportsQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "imports";
+    let (selection, order) = (&query.take_selection(), query.order());
+    let list = list_in_order(LIST, order, ImportOrder::NEWEST);
+    let paged = ListQuery {
+        limit: query.limit,
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let after = paged.after::<ImportPlace>(&list)?;
+    // A forged cursor may contain NUL, which PostgreSQL rejects.
+    let has_nul = matches!(&after, Some(ImportPlace::Sourced(source, ..)) if source.contains('\0'));
+    if has_nul || after.as_ref().is_some_and(|place| !place.is_in(order)) {
+        return Err(bad_cursor());
+    }
+    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let store = &app.store;
+    let rows = |after: Option<ImportPlace>, limit| async move {
+        let after = after.as_ref();
+        store.imports(selection, order, after, limit).await
+    };
+    let key = |row: &ImportRow| row.place(order);
+    let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;
+    Ok(body.respond(&headers))
+}

@@ -1,0 +1,290 @@
+//! `/changes`: changes in commit order, as a list and as a stream.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, Response, Uri};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response as AnyResponse};
+use futures_util::stream;
+use serde::Serialize;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
+use utoipa::ToSchema;
+
+use crate::service::access::refusal_of;
+use crate::app::App;
+use super::change_query::filtered_query;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use crate::service::extract::Query;
+use unroof_edge::limit::manners::CLIENT;
+use crate::list::page::{FieldNames, Limit, ListItem, PageEnd, PageRequest, next_link};
+use unroof_edge::limit::places::{Place, TooMany};
+use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
+use unroof_edge::answer::since::Since;
+use unroof_store::access::Client;
+use unroof_jobs::{News, PAGE, PAUSE};
+use unroof_store::{ChangeFilter, ChangeRow};
+
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Delay before a client reconnects a lost stream.
+const RETRY: Duration = Duration::from_secs(5);
+
+impl ListItem for ChangeRow {}
+
+/// Changes after a position.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ChangePage {
+    /// Changes in commit order.
+    data: Vec<ChangeRow>,
+    /// Position after these changes; send it as `since` to get the next ones.
+    #[schema(example = 17)]
+    next_since: i64,
+    /// Whether more changes are already there.
+    #[schema(example = false)]
+    has_more: bool,
+}
+
+filtered_query! {
+    /// Filter and page of the changes.
+    ChangesQuery {
+        /// `next_since` of the previous page; 0 is before the first change.
+        #[param(value_type = i64, minimum = 0, default = 0)]
+        since: Since,
+        /// Fields of a row, separated by commas; all if left out.
+        #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+        fields: Option<String>,
+        /// Changes per page.
+        #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+        limit: Limit,
+    }
+}
+
+/// List changes since a position, in commit order
+///
+/// Positions grow in commit order: a client that polls with `next_since` misses no change and gets none twice, also with
+/// concurrent writers. `next_since` is always present. `Accept: text/csv` gives CSV.
+#[utoipa::path(
+    get,
+    path = "/changes",
+    tag = "changes",
+    params(ChangesQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        Unchanged, StoreRefusals,
+    )
+)]
+pub(crate) async fn list_changes(
+    State(app): State<App>,
+    Query(mut query): Query<ChangesQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let (Since(since), limit) = (query.since, query.limit);
+    let filter = query.filter();
+    let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
+    let page = page.of_fields(query.fields.as_deref());
+    let rows =
+        |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
+    let items = |rows: Vec<ChangeRow>| Ok(rows);
+    let end = |last: Option<&i64>, has_more: bool| {
+        let next_since = last.copied().unwrap_or(since);
+        Ok(PageEnd {
+            tail: json!({"next_since": next_since, "has_more": has_more}),
+            link: has_more.then(|| next_link(&uri, "since", &next_since.to_string())),
+        })
+    };
+    let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
+    app.polled(
+        format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
+        &headers,
+        body,
+    )
+    .await
+}
+
+filtered_query! {
+    /// Start and filter of a stream.
+    StreamQuery {
+        /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
+        #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
+        since: Option<Since>,
+    }
+}
+
+/// Stream changes as server-sent events
+///
+/// One event per change: `id` is its position, `event` its kind, `data` the row as JSON. A client that reconnects with the
+/// header `Last-Event-ID`, as browsers do by themselves, continues where it was; the filter is that of the new request.
+/// Comments keep an idle stream open. The stream ends when the service stops, or when the key of its client is revoked or expires.
+#[utoipa::path(
+    get,
+    path = "/changes/stream",
+    tag = "changes",
+    params(StreamQuery, ("last-event-id" = Option<i64>, Header, description = "Position of the last change the client has")),
+    responses(
+        (status = 200, description = "Changes as they are committed", body = String, content_type = "text/event-stream"),
+        (status = 400, description = "Invalid query or header", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "The stream limit is reached, or the database is unreachable", body = Problem,
+            content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn stream_changes(
+    State(app): State<App>,
+    Query(mut query): Query<StreamQuery>,
+    headers: HeaderMap,
+) -> Result<AnyResponse, Problem> {
+    let since = last_event_id(&headers)?.or(query.since);
+    app.check_running()?;
+    let key = app.held_key(&headers).await;
+    let own_place = own_place(&app)?;
+    // Subscribed before the position is read, so that no change is lost.
+    let (place, news) = app
+        .jobs
+        .feed
+        .join()
+        .ok_or_else(|| Problem::busy("the limit of streams is reached"))?;
+    let position = match since {
+        Some(Since(since)) => since,
+        None => app.version().await?,
+    };
+    let heartbeat = app.limits.heartbeat;
+    let changes = ChangeStream {
+        app,
+        filter: query.filter(),
+        news,
+        position,
+        is_behind: since.is_some(),
+        backlog: VecDeque::new(),
+        is_begun: false,
+        _places: (place, own_place),
+    };
+    let events = stream::unfold((changes, key), async |(mut changes, mut key)| {
+        let event = tokio::select! {
+            biased;
+            () = refusal_of(&mut key) => None,
+            event = changes.next_until_stopped() => event,
+        };
+        Some((Ok::<_, Infallible>(event?), (changes, key)))
+    });
+    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
+    // Turns off response buffering in proxies.
+    Ok(([("x-accel-buffering", "no")], sent).into_response())
+}
+
+/// A place among the streams of the client, so that one client cannot have all streams.
+fn own_place(app: &App) -> Result<Option<Place<Client>>, Problem> {
+    let client = CLIENT.try_with(Clone::clone);
+    let (Some(places), Ok(client)) = (&app.stream_places, client) else {
+        return Ok(None);
+    };
+    places.take(client).map(Some).map_err(|TooMany| {
+        Problem::new(
+            LIMITED,
+            "this client has as many streams as one client may have",
+        )
+        .hint("end one of its streams first, or read several filters from one stream")
+    })
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
+    let read = |value: &axum::http::HeaderValue| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        Since::read(&text).map_err(|detail| {
+            Problem::new(
+                UNREADABLE,
+                format!("invalid header `Last-Event-ID`: {detail}"),
+            )
+            .hint("send the `id` of the last event, or leave the header out")
+        })
+    };
+    headers.get(LAST_EVENT_ID).map(read).transpose()
+}
+
+/// The stream of one client.
+struct ChangeStream {
+    app: App,
+    filter: ChangeFilter,
+    news: broadcast::Receiver<Arc<News>>,
+    /// Position of the last change sent or left out.
+    position: i64,
+    /// Whether changes may have been broadcast before this stream subscribed, or faster than it read.
+    is_behind: bool,
+    backlog: VecDeque<News>,
+    is_begun: bool,
+    _places: (OwnedSemaphorePermit, Option<Place<Client>>),
+}
+
+impl ChangeStream {
+    async fn next_until_stopped(&mut self) -> Option<Event> {
+        let stopping = self.app.jobs.stopping.clone();
+        tokio::select! {
+            biased;
+            () = stopping.cancelled() => None,
+            event = self.next() => event,
+        }
+    }
+
+    async fn next(&mut self) -> Option<Event> {
+        if !self.is_begun {
+            self.is_begun = true;
+            return Some(Event::default().retry(RETRY));
+        }
+        loop {
+            if let Some(news) = self.backlog.pop_front() {
+                return Some(self.event(&news));
+            }
+            if self.is_behind {
+                self.catch_up().await;
+                continue;
+            }
+            match self.news.recv().await {
+                Ok(news) if news.row.sequence > self.position => {
+                    self.position = news.row.sequence;
+                    if self.filter.has(&news.row) {
+                        return Some(self.event(&news));
+                    }
+                }
+                // Already sent from the backlog.
+                Ok(_) => {}
+                Err(broadcast::error::RecvError::Lagged(_)) => self.is_behind = true,
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+
+    /// Reads the next changes from the database. A stream survives an outage of the database.
+    async fn catch_up(&mut self) {
+        match self.backlog().await {
+            Ok(backlog) => {
+                self.is_behind = backlog.len() == PAGE as usize;
+                self.backlog = backlog;
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+
+    /// The next changes; reading and serialising share the queue of the lists.
+    async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
+        let app = &self.app;
+        let _place = app.turn_to_write().await?;
+        let rows = app.store.changes(&self.filter, self.position, PAGE);
+        let rows = rows.await?;
+        let news = || rows.into_iter().map(News::from).collect();
+        app.writing.run(news).await
+    }
+
+    fn event(&mut self, news: &News) -> Event {
+        self.position = news.row.sequence;
+        Event::default()
+            .id(news.row.sequence.to_string())
+            .event(news.row.kind.name())
+            .data(&news.data)
+    }
+}

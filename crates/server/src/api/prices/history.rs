@@ -1,0 +1,437 @@
+//! `/history`: the prices of an offer, each with its period.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+use uuid::Uuid;
+
+use crate::app::App;
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
+use crate::service::extract::{Path, Query};
+use crate::list::page::{FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul};
+use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
+use unroof_infer::estimate::StoredRow;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_price_sheet::history::UNKNOWN_START;
+use unroof_base::input::schema::one_of_texts;
+use unroof_price_sheet::sheet::compare::difference::{first_words, in_words};
+use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
+use unroof_price_sheet::sheet::{OfferStatus, PriceSheet, RateCell};
+use unroof_base::units::Decimal;
+
+/// The part of a history to return.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HistoryQuery {
+    /// Region that serves the model.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// Names of an offer, and the part of its history to return.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NamedHistoryQuery {
+    /// Provider, as it bills.
+    #[param(inline, value_type = FilterText, example = "google")]
+    provider: String,
+    /// The model as the provider spells it.
+    #[param(inline, value_type = FilterText, example = "gemini-2.5-pro")]
+    model: String,
+    /// Region that serves the model.
+    #[param(nullable = false, inline, value_type = Option<FilterText>)]
+    region: Option<String>,
+    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+    #[param(nullable = false, inline, value_type = Option<Moment>)]
+    as_of: Option<Moment>,
+    /// Fields of a row, separated by commas; all if left out.
+    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
+    fields: Option<String>,
+    /// Rows per page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
+    limit: Limit,
+    /// `next_cursor` of the previous page.
+    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
+    cursor: Option<String>,
+}
+
+/// A price of an offer with its period, and the changes since the previous price in its region.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HistoryItem {
+    /// Region that serves the model.
+    region: String,
+    /// Inclusive start; null where it is not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_from: Option<DbTime>,
+    /// Exclusive end; null until further notice. Equal to the start where the price was replaced the moment it began.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    valid_to: Option<DbTime>,
+    /// Time at which the price was seen.
+    #[schema(value_type = String, format = DateTime)]
+    observed_at: DbTime,
+    /// Source of the price: a catalog, or what a posted sheet names as its source.
+    catalog: String,
+    /// The sheet.
+    sheet_id: Uuid,
+    /// The listed estimate.
+    estimate_id: Option<Uuid>,
+    /// The estimated sheet, if it is not the listed one.
+    duplicate_of: Option<Uuid>,
+    /// ISO 4217 code.
+    currency: String,
+    /// Fresh prompt tokens.
+    input_per_mtok: Option<f64>,
+    /// Generated tokens.
+    output_per_mtok: Option<f64>,
+    /// Prompt tokens found in the cache.
+    cache_read_per_mtok: Option<f64>,
+    /// Time from which the offer is no longer sold, as announced.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    retires_at: Option<DbTime>,
+    /// `deprecated` where the offer is to be retired, at `retires_at` or at a time that is not stated.
+    status: Option<String>,
+    /// Source of the start: `stated` by a source, `observed`, the time at which the price was first seen, or `source_added`,
+    /// the time at which another source stated the offer for the first time.
+    #[schema(value_type = Option<PriceStart>)]
+    start_basis: Option<String>,
+    /// Time at which the price before was last seen; null where none was, or where it is not known.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    not_before: Option<DbTime>,
+    /// Time at which a source last stated the price; before `valid_from` where the price holds again because another was
+    /// withdrawn or ended, null where sources stated it only after its end.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_seen_at: Option<DbTime>,
+    /// Reason for the end; null while it is in force.
+    #[schema(value_type = Option<PriceEnd>)]
+    ending: Option<String>,
+    /// Whether the price is probably a mistake, and listed only because no other source states one.
+    flagged: bool,
+    /// Time of the withdrawal; null unless withdrawn.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    withdrawn_at: Option<DbTime>,
+    /// Reason for the withdrawal; null unless withdrawn.
+    withdrawn_because: Option<String>,
+    /// Changes from the sheet before it, in words; for the first sheet its prices.
+    #[schema(
+        example = "output 12 → 10 $/Mtok, input and cache read unchanged; active parameters estimate −14 %"
+    )]
+    difference: String,
+}
+
+impl ListItem for HistoryItem {}
+
+/// The schema of the basis of a start.
+pub(crate) struct PriceStart;
+
+impl PartialSchema for PriceStart {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["stated", "observed", "source_added"])
+            .description(Some(
+                "Whether a source states the start, the price was first seen then, or another source stated the offer for the \
+                 first time then: a price that is not known to have changed.",
+            ))
+            .into()
+    }
+}
+
+impl ToSchema for PriceStart {}
+
+/// The schema of the reason for an end.
+pub(crate) struct PriceEnd;
+
+impl PartialSchema for PriceEnd {
+    fn schema() -> RefOr<Schema> {
+        one_of_texts(["replaced", "expired", "delisted", "withdrawn"])
+            .description(Some("Reason for the end of a price."))
+            .into()
+    }
+}
+
+impl ToSchema for PriceEnd {}
+
+/// A row with its sheet read.
+struct Entry {
+    row: HistoryRow,
+    sheet: PriceSheet,
+}
+
+impl Entry {
+    fn read(row: HistoryRow) -> Result<Self, Problem> {
+        let sheet = row.sheet()?;
+        Ok(Self { row, sheet })
+    }
+
+    fn item(&self, before: Option<&Self>) -> HistoryItem {
+        let before = before.filter(|before| before.row.region == self.row.region);
+        let row = &self.row;
+        let base = self.sheet.base_rate();
+        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+        // A price of the past that a source stated only afterwards was never seen while it held.
+        let is_time = |time: &DbTime| Timestamp::from(*time) != UNKNOWN_START;
+        let is_known = is_time(&row.starts_at);
+        HistoryItem {
+            region: row.region.clone(),
+            valid_from: Some(row.starts_at).filter(|_| is_known),
+            valid_to: row.ends_at,
+            observed_at: row.observed_at,
+            catalog: row.catalog.clone(),
+            sheet_id: row.sheet_id,
+            estimate_id: row.estimate_id,
+            duplicate_of: row.duplicate_of,
+            currency: self.sheet.currency.clone(),
+            input_per_mtok: price(|rate| rate.input.as_ref()),
+            output_per_mtok: price(|rate| rate.output.as_ref()),
+            cache_read_per_mtok: price(|rate| rate.cache_read.as_ref()),
+            retires_at: self.sheet.retires_at.map(Into::into),
+            status: self
+                .sheet
+                .status
+                .as_ref()
+                .map(|OfferStatus::Deprecated| "deprecated".to_owned()),
+            start_basis: row.start_basis.clone().filter(|_| is_known),
+            not_before: row.not_before.filter(is_time),
+            last_seen_at: row.last_seen_at.filter(is_time),
+            ending: row.ending.clone(),
+            flagged: row.is_flagged,
+            withdrawn_at: row.withdrawn_at,
+            withdrawn_because: row.withdrawn_because.clone(),
+            difference: self.difference(before),
+        }
+    }
+
+    fn difference(&self, before: Option<&Self>) -> String {
+        let Some(before) = before else {
+            return first_words(&self.sheet);
+        };
+        let prices = if self.row.start_basis.as_deref() == Some("source_added") {
+            new_source_in_words(&before.sheet, &self.sheet)
+        } else {
+            in_words(&before.sheet, &self.sheet)
+        };
+        let moves = estimate_moves(&before.numbers(), &self.numbers());
+        [vec![prices], moves].concat().join("; ")
+    }
+
+    fn numbers(&self) -> StoredRow {
+        StoredRow::read(self.row.row_values.as_deref().unwrap_or_default())
+    }
+}
+
+/// `active parameters estimate −14 %`, for estimates of which at least one is identified.
+fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
+    let moved = |quantity: JointQuantity| {
+        let label = quantity.definition().history_label?;
+        let (before, after) = (before.quantity(quantity), after.quantity(quantity));
+        if before.identified != Some(true) && after.identified != Some(true) {
+            return None;
+        }
+        let percent = (100.0 * (after.median? / before.median? - 1.0)).round();
+        if !percent.is_finite() || percent == 0.0 {
+            return None;
+        }
+        let sign = if percent > 0.0 { "+" } else { "−" };
+        Some(format!("{label} estimate {sign}{} %", percent.abs()))
+    };
+    JointQuantity::ALL.into_iter().filter_map(moved).collect()
+}
+
+/// Price history of an offer
+///
+/// Every price of one seller's model, region by region, each with its interval of validity (the start is included, the end
+/// is not; within a region they do not overlap) and the changes since the previous one in words: prices, limits and
+/// estimates. Write `/` in a model's name as `%2F`.
+#[utoipa::path(
+    get,
+    path = "/offers/{provider}/{model}/history",
+    tag = "price sheets",
+    params(
+        ("provider" = String, Path, description = "Provider, as it bills", example = "google"),
+        ("model" = String, Path, description = "The model as the provider spells it", example = "gemini-2.5-pro"),
+        HistoryQuery,
+    ),
+    responses(
+        (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        Unchanged, StoreRefusals, NoModel,
+    )
+)]
+pub(crate) async fn show_history(
+    State(app): State<App>,
+    Path((provider, model)): Path<(String, String)>,
+    Query(query): Query<HistoryQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    respond(&app, (provider, model), query, &headers, &uri).await
+}
+
+/// Price history of an offer, by parameters
+///
+/// The same as `/offers/{provider}/{model}/history`, with the names as parameters: `/` in a model's name needs no escape.
+#[utoipa::path(
+    get,
+    path = "/history",
+    tag = "price sheets",
+    params(NamedHistoryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    responses(
+        (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
+            headers(("etag" = String), ("link" = String, description = "The next page"))),
+        Unchanged, StoreRefusals, NoModel,
+    )
+)]
+pub(crate) async fn find_history(
+    State(app): State<App>,
+    Query(query): Query<NamedHistoryQuery>,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Result<Response<Body>, Problem> {
+    let part = HistoryQuery {
+        region: query.region,
+        as_of: query.as_of,
+        fields: query.fields,
+        limit: query.limit,
+        cursor: query.cursor,
+    };
+    respond(&app, (query.provider, query.model), part, &headers, &uri).await
+}
+
+async fn respond(
+    app: &App,
+    (provider, model): (String, String),
+    query: HistoryQuery,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Response<Body>, Problem> {
+    const LIST: &str = "history";
+    let asked = [Some(provider), Some(model), query.region];
+    asked
+        .iter()
+        .flatten()
+        .try_for_each(|name| without_nul(name))?;
+    let [provider, model, region] = &asked;
+    let part = ListQuery {
+        fields: query.fields,
+        limit: query.limit,
+        cursor: query.cursor,
+        ..ListQuery::default()
+    };
+    let after = part.after::<PriceKey>(LIST)?;
+    let page = PageRequest::new(app, LIST, part.limit, uri, headers);
+    let mut page = page.of_fields(part.fields.as_deref());
+    page.piece = SHEETS_AT_A_TIME;
+    let prices = Prices {
+        store: &app.store,
+        of: PricesOf {
+            provider: provider.as_deref().unwrap_or_default(),
+            model: model.as_deref().unwrap_or_default(),
+            region: region.as_deref(),
+            as_of: query.as_of.map(|moment| moment.0.into()),
+        },
+    };
+    let body = async || {
+        let mut before = prices.at(after.as_ref()).await?;
+        let items = move |rows: Vec<HistoryRow>| {
+            let item = |row| {
+                let entry = Entry::read(row)?;
+                let item = entry.item(before.as_ref());
+                before = Some(entry);
+                Ok(item)
+            };
+            rows.into_iter().map(item).collect()
+        };
+        let rows = |after, limit| prices.after(after, limit);
+        let end = |last: Option<&PriceKey>, has_more| match last {
+            Some(_) => Ok(page.with_cursor(last, has_more)),
+            None => Err(no_price()),
+        };
+        let after = after.clone();
+        page.write_rows(after, key, rows, items, end).await
+    };
+    // The link to the next page has the path that was asked for.
+    let path = uri.path();
+    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", prices.of.as_of);
+    app.polled(question, headers, body).await
+}
+
+fn no_price() -> Problem {
+    Problem::new(NOT_FOUND, "there is no price of this provider and model")
+        .hint("GET /search finds names; in a path, write `/` in a model's name as `%2F`")
+}
+
+/// Size of a price sheet: at most that of a body.
+const SHEETS_AT_A_TIME: u32 = 16;
+
+/// Region, start, sequence and part of a price.
+type PriceKey = (String, Timestamp, i64, i64);
+
+fn key(row: &HistoryRow) -> PriceKey {
+    (
+        row.region.clone(),
+        row.starts_at.into(),
+        row.sequence,
+        row.part,
+    )
+}
+
+/// The prices of a model.
+struct Prices<'a> {
+    store: &'a Store,
+    of: PricesOf<'a>,
+}
+
+impl Prices<'_> {
+    async fn from(
+        &self,
+        from: Option<&PriceKey>,
+        limit: u32,
+    ) -> Result<Vec<HistoryRow>, StoreError> {
+        let from = from.map(|(region, starts_at, sequence, part)| HistoryKey {
+            region: region.replace('\0', ""),
+            starts_at: (*starts_at).into(),
+            sequence: *sequence,
+            part: *part,
+        });
+        self.store.history(self.of, from.as_ref(), limit).await
+    }
+
+    /// The last row of the previous page, with which the first row of this page is compared.
+    async fn at(&self, key: Option<&PriceKey>) -> Result<Option<Entry>, Problem> {
+        let Some(key) = key else { return Ok(None) };
+        let row = self.from(Some(key), 1).await?.pop().ok_or_else(no_price)?;
+        Entry::read(row).map(Some)
+    }
+
+    async fn after(
+        &self,
+        after: Option<PriceKey>,
+        limit: u32,
+    ) -> Result<Vec<HistoryRow>, StoreError> {
+        let overlap = usize::from(after.is_some());
+        let mut rows = self
+            .from(after.as_ref(), limit + u32::from(after.is_some()))
+            .await?;
+        rows.drain(..overlap.min(rows.len()));
+        Ok(rows)
+    }
+}

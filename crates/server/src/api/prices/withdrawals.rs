@@ -1,0 +1,128 @@
+//! `/price-sheets/{id}/withdraw` and `/price-sheets/{id}/withdrawal`: withdrawn prices.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{Response, StatusCode, header};
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::service::access::Sender;
+use crate::app::App;
+use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
+use crate::service::extract::{JsonBody, NoQuery, Path};
+use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_store::{DbTime, Reinstated, Withdrawn};
+use unroof_base::input;
+
+/// Reason for the withdrawal of a price.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WithdrawRequest {
+    /// Reason, shown in the price history.
+    #[schema(value_type = unroof_base::input::schema::Text, example = "the rise announced for January was called off")]
+    reason: String,
+}
+
+impl WithdrawRequest {
+    fn read(text: &[u8]) -> Result<Self, Problem> {
+        let request = input::read(text, |body| {
+            let fields = body.fields()?;
+            let reason = fields.required("reason", "state the reason; the price history shows it");
+            let reason = reason.and_then(|reason| reason.text());
+            fields.refuse_unknown();
+            Some(Self { reason: reason? })
+        });
+        Ok(request?)
+    }
+}
+
+/// A price that is withdrawn.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WithdrawnSheet {
+    /// The sheet.
+    sheet_id: Uuid,
+    /// Time of the withdrawal.
+    #[schema(value_type = String, format = DateTime)]
+    withdrawn_at: DbTime,
+    /// Reason for the withdrawal.
+    reason: String,
+}
+
+/// Withdraw a price
+///
+/// A price in force ends now, an announced one is cancelled, and what held before holds again: another source's price, or
+/// the one before. The sheet and its estimates stay stored, and the history shows the reason. A repeated request changes
+/// nothing. The price is in force again when it is sent again, when its catalog is read again and still lists it, or when
+/// the withdrawal is undone: `DELETE /price-sheets/{id}/withdrawal`.
+#[utoipa::path(
+    post,
+    path = "/price-sheets/{id}/withdraw",
+    tag = "price sheets",
+    params(("id" = Uuid, Path, description = "Id of the pricing content")),
+    request_body(content = WithdrawRequest, content_type = "application/json",
+        example = json!({"reason": "the output price lacked a digit"})),
+    responses(
+        (status = 200, description = "It is withdrawn", body = WithdrawnSheet),
+        BodyRefusals,
+        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The price is neither in force nor announced", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn withdraw_price_sheet(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    _: NoQuery,
+    sender: Sender,
+    JsonBody(body): JsonBody,
+) -> Result<Response<Body>, Problem> {
+    let request = WithdrawRequest::read(&body)?;
+    let now = app.store.not_ahead(app.now());
+    let withdrawn = app.store.withdraw(id, &request.reason, now, sender.actor);
+    match withdrawn.await? {
+        Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
+        Withdrawn::Over => Err(Problem::new(
+            CONFLICT,
+            "the sheet is neither in force nor announced",
+        )
+        .hint("GET /offers/{provider}/{model}/history lists every price with its period")),
+        Withdrawn::Done(withdrawal) => {
+            let answer = WithdrawnSheet {
+                sheet_id: id,
+                withdrawn_at: withdrawal.withdrawn_at,
+                reason: withdrawal.withdrawn_because,
+            };
+            let text = serde_json::to_string(&answer).map_err(Problem::not_serialised)?;
+            Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+        }
+    }
+}
+
+/// Undo a withdrawal
+///
+/// Restores the price as if it had not been withdrawn. A repeated request changes nothing; for a sheet that is not
+/// withdrawn, the request has no effect.
+#[utoipa::path(
+    delete,
+    path = "/price-sheets/{id}/withdrawal",
+    tag = "price sheets",
+    params(("id" = Uuid, Path, description = "Id of the pricing content")),
+    responses(
+        (status = 204, description = "It is not withdrawn"),
+        StoreRefusals,
+        (status = 404, description = "No such sheet", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn reinstate_price_sheet(
+    State(app): State<App>,
+    Path(id): Path<Uuid>,
+    _: NoQuery,
+    sender: Sender,
+) -> Result<StatusCode, Problem> {
+    let now = app.store.not_ahead(app.now());
+    match app.store.reinstate(id, now, sender.actor).await? {
+        Reinstated::Done => Ok(StatusCode::NO_CONTENT),
+        Reinstated::Unknown => Err(Problem::not_found("price sheet")),
+    }
+}

@@ -1,0 +1,125 @@
+//! The chart of a comparison: one quantity of two to six models on a shared axis.
+
+use super::Question;
+use super::drawn::capital;
+use unroof_report::chart::Chart;
+use unroof_report::chart::aligned::Aligned;
+use unroof_report::chart::kinds::strip::Strip;
+use crate::app::App;
+use crate::api::answers::compare::{ComparedQuantity, Comparison, names, read_comparison};
+use unroof_edge::answer::problem::Problem;
+use unroof_base::units::compact;
+
+/// Probability from which one model is said to have more than another.
+pub(crate) const CLEAR: f64 = 0.8;
+/// Probability from which it probably has.
+const LIKELY: f64 = 0.65;
+
+/// A quantity of models.
+///
+/// # Errors
+/// There are no such models, or no such quantity.
+pub(super) async fn compare(app: &App, question: &Question) -> Result<Chart, Problem> {
+    let quantity = question.quantity()?;
+    let names = named(question)?;
+    let comparison = read_comparison(app, &names).await?;
+    let mut quantities = comparison.quantities.iter();
+    let found = quantities.find(|compared| compared.quantity == quantity.name());
+    found
+        .map(|found| chart_of(&comparison, found))
+        .ok_or_else(|| Problem::not_found("quantity"))
+}
+
+/// The models of a question.
+fn named(question: &Question) -> Result<Vec<String>, Problem> {
+    let models = question.all("model").map(|name| ("model", name));
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(models)
+        .finish();
+    names(&query)
+}
+
+/// Probability that the one model has more of a quantity than the other.
+pub(crate) fn probability(
+    comparison: &Comparison,
+    quantity: &str,
+    one: usize,
+    other: usize,
+) -> Option<f64> {
+    let name = |place: usize| comparison.models[place].canonical_model.as_str();
+    let mut pairs = comparison.pairs.iter();
+    let pair = pairs.find(|pair| pair.model == name(one) && pair.than == name(other))?;
+    let mut probabilities = pair.quantities.iter();
+    probabilities
+        .find(|found| found.quantity == quantity)
+        .map(|found| found.probability)
+}
+
+/// Places of the models, from the least of a quantity to the most.
+pub(crate) fn ranking(quantity: &ComparedQuantity) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..quantity.values.len()).collect();
+    let median = |place: &usize| quantity.values[*place].median;
+    places.sort_by(|one, other| median(one).total_cmp(&median(other)));
+    places
+}
+
+/// Whether a probability is a clear answer.
+pub(crate) fn is_clear(probability: f64) -> bool {
+    probability >= CLEAR
+}
+
+/// The chart of a quantity of a comparison.
+pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> Chart {
+    let strips = comparison
+        .models
+        .iter()
+        .zip(&quantity.values)
+        .map(|(model, value)| {
+            let strip = Strip {
+                prior_90: None,
+                interval_90: (value.interval_90.low, value.interval_90.high),
+                interval_50: None,
+                median: value.median,
+                identified: value.identified,
+                truth: value.truth,
+            };
+            (model.canonical_model.clone(), strip)
+        });
+    let unit = if quantity.unit.is_empty() { "" } else { " in " };
+    Aligned {
+        title: finding(comparison, quantity),
+        description: format!(
+            "{}{unit}{}: median and 90 % interval per model, faint where it is not identified; the upright line is the public value.",
+            capital(quantity.label),
+            quantity.unit
+        ),
+        strips: strips.collect(),
+    }
+    .chart()
+}
+
+/// Which model has the most, and how sure that is.
+fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
+    let places = ranking(quantity);
+    let (Some(most), Some(next)) = (places.last(), places.iter().rev().nth(1)) else {
+        return capital(quantity.label);
+    };
+    let name = |place: &usize| &comparison.models[*place].canonical_model;
+    let (high, low) = (quantity.values[*most].median, quantity.values[*next].median);
+    let sure = probability(comparison, quantity.quantity, *most, *next).unwrap_or(0.5);
+    let label = capital(quantity.label);
+    let (most, next, times) = (name(most), name(next), compact(high / low));
+    let percent = format!("{:.0} %", 100.0 * sure);
+    match sure {
+        _ if is_clear(sure) => {
+            format!("{label}: {most} has the most, {times} times {next} ({percent} sure)")
+        }
+        LIKELY.. => {
+            format!("{label}: {most} probably has the most, {times} times {next} ({percent} sure)")
+        }
+        _ => format!(
+            "{label}: {most} and {next} are about equal ({percent} to {:.0} %)",
+            100.0 * (1.0 - sure)
+        ),
+    }
+}

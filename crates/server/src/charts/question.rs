@@ -1,0 +1,183 @@
+//! The parameters of a chart: names that may be repeated.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use url::form_urlencoded;
+
+use crate::list::page::Moment;
+use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_store::DbTime;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_base::input::cursor::nearest_names;
+
+/// Parameters that one address may have.
+const MOST_PARAMETERS: usize = 64;
+
+/// The parameters of a chart, in the order of the address.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Question(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Question {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Self::read(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl Question {
+    /// The parameters of a query string.
+    ///
+    /// # Errors
+    /// They are too many, or have the NUL character.
+    pub(crate) fn read(query: &str) -> Result<Self, Problem> {
+        let pairs = form_urlencoded::parse(query.as_bytes()).into_owned();
+        let pairs: Vec<(String, String)> = pairs.take(MOST_PARAMETERS + 1).collect();
+        if pairs.len() > MOST_PARAMETERS {
+            let detail = format!("invalid query string: more than {MOST_PARAMETERS} parameters");
+            return Err(Problem::new(UNREADABLE, detail).hint("ask for fewer at a time"));
+        }
+        if pairs.iter().any(|(_, value)| value.contains('\0')) {
+            let detail = "invalid query string: a value contains the NUL character";
+            return Err(Problem::new(UNREADABLE, detail).hint("no stored name has it"));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// With another parameter.
+    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+        let mut pairs = self.0.clone();
+        pairs.push((name.to_owned(), value.to_owned()));
+        Self(pairs)
+    }
+
+    /// As the query of an address.
+    pub(crate) fn query(&self) -> String {
+        form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(&self.0)
+            .finish()
+    }
+
+    /// All values of a parameter.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let pairs = self.0.iter().filter(move |(known, _)| known == name);
+        pairs.map(|(_, value)| value.as_str())
+    }
+
+    /// The last value of a parameter.
+    pub(crate) fn last<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.all(name).last()
+    }
+
+    /// The last value of a parameter without which there is no chart.
+    ///
+    /// # Errors
+    /// It is left out.
+    pub(crate) fn required<'a>(&'a self, name: &'a str) -> Result<&'a str, Problem> {
+        self.last(name).ok_or_else(|| {
+            let detail = format!("invalid query string: the parameter `{name}` is missing");
+            let hint = match name {
+                "model" => "add ?model=author/name; GET /models lists the names".to_owned(),
+                _ => format!("add &{name}=…"),
+            };
+            Problem::new(UNREADABLE, detail).hint(hint)
+        })
+    }
+
+    /// The quantity asked for; active parameters where none is.
+    ///
+    /// # Errors
+    /// There is no such quantity.
+    pub(crate) fn quantity(&self) -> Result<JointQuantity, Problem> {
+        let Some(name) = self.last("quantity") else {
+            return Ok(JointQuantity::ActiveParameters);
+        };
+        let known = JointQuantity::ALL.into_iter();
+        let found = known.clone().find(|quantity| quantity.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = known.map(JointQuantity::name).collect();
+            let hint = match nearest_names(name, &names).as_slice() {
+                [] => format!("the quantities are: {}", names.join(", ")),
+                [nearest, ..] => format!("did you mean `{nearest}`?"),
+            };
+            let detail = format!("invalid query string: there is no quantity `{name}`");
+            Problem::new(UNREADABLE, detail).hint(hint)
+        })
+    }
+
+    /// The time up to which sheets count.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn as_of(&self) -> Result<Option<DbTime>, Problem> {
+        let Some(text) = self.last("as_of") else {
+            return Ok(None);
+        };
+        let moment = Moment::deserialize(text.into_deserializer());
+        let moment = moment.map_err(|reason: serde::de::value::Error| {
+            Problem::new(UNREADABLE, format!("invalid query string: as_of: {reason}"))
+                .hint("write a time like 2026-05-01T00:00:00Z, or `now`")
+        })?;
+        Ok(Some(moment.0.into()))
+    }
+
+    /// Refuses parameters that a chart does not read.
+    ///
+    /// # Errors
+    /// One is unknown.
+    pub(crate) fn require_known(&self, known: &[&str]) -> Result<(), Problem> {
+        let unknown = self
+            .0
+            .iter()
+            .find(|(name, _)| !known.contains(&name.as_str()));
+        let Some((unknown, _)) = unknown else {
+            return Ok(());
+        };
+        let listed = format!("this chart reads: {}", known.join(", "));
+        let hint = match nearest_names(unknown, known).as_slice() {
+            [] => listed,
+            [nearest, ..] => format!("did you mean `{nearest}`? {listed}"),
+        };
+        let detail = format!("invalid query string: unknown field `{unknown}`");
+        Err(Problem::new(UNREADABLE, detail).hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_be_repeated_and_have_dots_and_slashes() {
+        let question =
+            Question::read("model=a%2Fb-1.5&model=c/d&quantity=total_parameters").unwrap();
+        assert_eq!(
+            question.all("model").collect::<Vec<_>>(),
+            ["a/b-1.5", "c/d"]
+        );
+        assert_eq!(question.quantity().unwrap(), JointQuantity::TotalParameters);
+        assert_eq!(Question::read(&question.query()).unwrap(), question);
+    }
+
+    #[test]
+    fn what_a_chart_does_not_read_is_refused_with_what_was_meant() {
+        let question = Question::read("modell=a").unwrap();
+        let problem = question.require_known(&["model", "quantity"]).unwrap_err();
+        assert!(problem.hint.unwrap().contains("did you mean `model`?"));
+        let problem = Question::read("").unwrap();
+        assert!(
+            problem
+                .required("model")
+                .unwrap_err()
+                .hint
+                .unwrap()
+                .contains("/models")
+        );
+        let wrong = Question::read("quantity=active_parameter").unwrap();
+        let hint = wrong.quantity().unwrap_err().hint.unwrap();
+        assert!(hint.contains("active_parameters"), "{hint}");
+        assert!(Question::read("model=%00").is_err());
+    }
+}

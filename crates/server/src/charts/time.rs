@@ -1,0 +1,213 @@
+//! The charts over time of a model: the prices of its hosts, and its estimate.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Question;
+use super::drawn::{Side, capital};
+use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
+use crate::app::App;
+use unroof_edge::answer::problem::Problem;
+use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
+use unroof_store::DbTime;
+use unroof_infer::estimate::model::author_of;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_price_sheet::vendors::vendor;
+use unroof_base::units::{compact, readable};
+
+/// Hosts that have a colour of their own.
+const COLOURED: usize = 6;
+/// Shortest time that is shown.
+const LEAST_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+/// Longest time that is shown.
+const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
+
+/// The series of the model of a question.
+///
+/// # Errors
+/// There is no such model, or the query fails.
+pub(crate) async fn series(app: &App, question: &Question) -> Result<Series, Problem> {
+    let name = question.required("model")?;
+    read_series(app, name, question.as_of()?).await
+}
+
+/// Prices over time.
+///
+/// # Errors
+/// There is no such model, or the query fails.
+pub(super) async fn prices(app: &App, question: &Question) -> Result<Chart, Problem> {
+    let side = Side::of(question)?;
+    Ok(prices_of(&series(app, question).await?, side, app.now()))
+}
+
+/// The estimate over time.
+///
+/// # Errors
+/// There is no such model, or the query fails.
+pub(super) async fn estimates(app: &App, question: &Question) -> Result<Chart, Problem> {
+    let quantity = question.quantity()?;
+    Ok(estimates_of(
+        &series(app, question).await?,
+        quantity,
+        app.now(),
+    ))
+}
+
+/// First and last time of a drawing that begins with the first of some times.
+fn window(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> (Timestamp, Timestamp) {
+    let before = |length: SignedDuration| now.checked_sub(length).unwrap_or(Timestamp::MIN);
+    let first = times.min().unwrap_or(now);
+    (first.clamp(before(MOST_WINDOW), before(LEAST_WINDOW)), now)
+}
+
+/// The price of a step in US dollars, where it has one.
+fn price(step: &PriceStep, side: Side) -> Option<f64> {
+    let price = match side {
+        Side::Input => step.input_per_mtok,
+        Side::Output => step.output_per_mtok,
+    };
+    price.filter(|price| step.currency == "USD" && *price > 0.0)
+}
+
+/// The same of a series.
+pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
+    let time = |time: Option<DbTime>| time.map(Timestamp::from);
+    let starts = series
+        .prices
+        .iter()
+        .flat_map(|step| [time(step.from), time(step.not_before), time(step.to)]);
+    let window = window(starts.flatten(), now);
+    let coloured = coloured(series, side);
+    let place = |host: &str| coloured.iter().position(|known| known == host);
+    let span = |step: &PriceStep| {
+        let host = host(step);
+        let to = time(step.to);
+        let is_past = to.is_some_and(|to| to < window.0);
+        Some(PriceSpan {
+            series: place(&host),
+            host,
+            price: price(step, side).filter(|_| !is_past)?,
+            from: time(step.from),
+            to,
+            not_before: time(step.not_before),
+            is_new_source: step.start_basis.as_deref() == Some("source_added"),
+        })
+    };
+    let mut spans: Vec<PriceSpan> = series.prices.iter().filter_map(span).collect();
+    // Stable: what has a colour is drawn above the rest.
+    spans.sort_by_key(|span| span.series.is_some());
+    let now_sold: Vec<f64> = spans
+        .iter()
+        .filter(|span| span.to.is_none())
+        .map(|span| span.price)
+        .collect();
+    let least = now_sold.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = now_sold.iter().copied().fold(0.0, f64::max);
+    let title = match now_sold.len() {
+        0 => format!(
+            "No price of {} tokens in US dollars is in force",
+            side.name()
+        ),
+        1 => format!(
+            "One price of {} tokens is in force: ${}",
+            side.name(),
+            readable(least)
+        ),
+        number => format!(
+            "{number} prices of {} tokens are in force, from ${} to ${}",
+            side.name(),
+            readable(least),
+            readable(most)
+        ),
+    };
+    let prices = Prices {
+        title,
+        description: "A line per host; dashed from the last sight of the old price to the first sight of the new one. Hosts \
+                      without a colour are in grey; free offers and other currencies are left out."
+            .to_owned(),
+        spans,
+        window,
+        key: coloured,
+    };
+    prices.chart()
+}
+
+/// A host as the key names it.
+fn host(step: &PriceStep) -> String {
+    if step.region == unroof_price_sheet::sheet::PriceSheet::DEFAULT_REGION {
+        format!("{} · {}", step.provider, step.model)
+    } else {
+        format!("{} · {} · {}", step.provider, step.model, step.region)
+    }
+}
+
+/// The hosts with a colour: the author's own, then those whose price changed most often, by name.
+fn coloured(series: &Series, side: Side) -> Vec<String> {
+    let author = author_of(&series.canonical_model);
+    let mut hosts: BTreeMap<String, (bool, usize)> = BTreeMap::new();
+    for step in series
+        .prices
+        .iter()
+        .filter(|step| price(step, side).is_some())
+    {
+        let known = hosts.entry(host(step)).or_default();
+        known.0 = vendor(&step.provider) == author;
+        known.1 += 1;
+    }
+    let mut hosts: Vec<(String, (bool, usize))> = hosts.into_iter().collect();
+    // Stable: by name where nothing else decides.
+    hosts.sort_by_key(|(_, (is_own, steps))| (!is_own, usize::MAX - steps));
+    hosts
+        .into_iter()
+        .take(COLOURED)
+        .map(|(host, _)| host)
+        .collect()
+}
+
+/// The estimate of a quantity over time.
+pub(crate) fn estimates_of(
+    series: &Series,
+    quantity: JointQuantity,
+    now: Timestamp,
+) -> Chart {
+    let span = |step: &EstimateStep| {
+        let own = step
+            .quantities
+            .iter()
+            .find(|own| own.quantity == quantity.name())?;
+        Some(EstimateSpan {
+            from: step.from.into(),
+            to: step.to.map(Timestamp::from),
+            median: own.median,
+            interval_90: (own.interval_90.low, own.interval_90.high),
+        })
+    };
+    let spans: Vec<EstimateSpan> = series.estimates.iter().filter_map(span).collect();
+    let label = quantity.definition().label;
+    let title = match spans.as_slice() {
+        [] => format!("There is no estimate of the {label} yet"),
+        [only] => format!(
+            "{} estimated once, at {}",
+            capital(label),
+            compact(only.median)
+        ),
+        [first, .., last] => format!(
+            "{} went from {} to {} in {} steps",
+            capital(label),
+            compact(first.median),
+            compact(last.median),
+            spans.len()
+        ),
+    };
+    let estimates = Estimates {
+        title,
+        description:
+            "The median with its 90\u{a0}% interval, from the day on which the newest sheet was seen."
+                .to_owned(),
+        window: window(spans.iter().map(|span| span.from), now),
+        spans,
+    };
+    estimates.chart()
+}

@@ -1,0 +1,32 @@
+//! The market: all models with their prices and estimates, searched, filtered and sorted. The page and its chart show it.
+
+mod question;
+mod snapshot;
+
+use std::sync::Arc;
+
+use super::app::App;
+use unroof_edge::answer::problem::Problem;
+use unroof_store::DbTime;
+
+pub(super) use question::{PARAMETERS, Parameters, Question, ROWS, Sort};
+pub(super) use snapshot::{Market, MarketModel, Markets, Price};
+
+/// The market as of the time that a question asks for.
+///
+/// # Errors
+/// A query fails.
+pub(super) async fn read(app: &App, question: &Question) -> Result<Arc<Market>, Problem> {
+    let as_of = question.time().map(DbTime::from);
+    let asked = (app.version().await?, as_of, app.now().into());
+    let market = app.markets.get(&app.store, &app.jobs.estimator, asked);
+    Ok(market.await?)
+}
+
+impl Question {
+    /// The models of its page, among those that it selects.
+    pub(super) fn of_page<'a>(&self, selected: &[&'a MarketModel]) -> Vec<&'a MarketModel> {
+        let before = (self.page - 1).saturating_mul(ROWS);
+        selected.iter().skip(before).take(ROWS).copied().collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! The answer to a request for a page: cached like the API's, and a problem as a page.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
+use axum::response::IntoResponse;
+
+use super::layout::{Page, of_problem};
+use crate::app::App;
+use unroof_edge::answer::problem::{CHALLENGE, NOT_FOUND, Problem};
+use unroof_edge::limit::quota;
+use unroof_edge::answer::response_cache::CachedBody;
+
+/// Media type of a page.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+
+/// A page for clients that come back: while neither the store nor the day changes, it is written once. The tag is made of
+/// the page itself, which names the build's files and the day.
+pub(super) async fn page(
+    app: &App,
+    question: &str,
+    headers: &HeaderMap,
+    page: impl AsyncFnOnce() -> Result<Page, Problem>,
+) -> Response<Body> {
+    let now = app.now();
+    let body = async || {
+        let _place = app.turn_to_write().await?;
+        let document = page().await?.document(now);
+        Ok(CachedBody::new(document, HTML, None))
+    };
+    let question = format!("page of {} {question}", now.strftime("%Y-%m-%d"));
+    match app.polled(question, headers, body).await {
+        Ok(response) => response,
+        Err(problem) => of(app, &problem),
+    }
+}
+
+/// The page for a problem.
+pub(super) fn of(app: &App, problem: &Problem) -> Response<Body> {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = html(status, of_problem(problem).document(app.now()));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        let wait = HeaderValue::from_static("1");
+        response.headers_mut().insert(header::RETRY_AFTER, wait);
+    }
+    response
+}
+
+/// The answer of a page's route, as a page also where a layer around it refused the request.
+pub(crate) fn as_page(app: &App, mut answer: Response<Body>) -> Response<Body> {
+    match answer.extensions_mut().remove::<Problem>() {
+        Some(problem) => {
+            let mut page = of(app, &problem);
+            quota::hand_on(answer.headers(), page.headers_mut());
+            page
+        }
+        None => answer,
+    }
+}
+
+/// A document with a status, not cached.
+pub(super) fn html(status: StatusCode, document: String) -> Response<Body> {
+    let mut response = (status, document).into_response();
+    for (name, value) in [
+        (header::CONTENT_TYPE, HTML),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = HeaderValue::from_static(CHALLENGE);
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+/// No page has this address.
+pub(super) async fn no_page(State(app): State<App>, uri: Uri) -> Response<Body> {
+    let path: String = uri.path().chars().take(200).collect();
+    let problem = Problem::new(NOT_FOUND, format!("there is no page {path}"))
+        .hint("the navigation above leads to all pages");
+    of(&app, &problem)
+}

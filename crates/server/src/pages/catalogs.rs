@@ -1,0 +1,292 @@
+//! `/ui/catalogs`: for operators, the imports of every catalog, what they refused, and where catalogs disagree.
+
+use std::collections::HashMap;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Response};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use uuid::Uuid;
+
+use super::answer;
+use super::layout::{Page, Tab};
+use crate::app::App;
+use unroof_edge::answer::problem::Problem;
+use crate::pages::names::offer_address;
+use crate::pages::words::count;
+use unroof_store::import::Refusal;
+use unroof_store::{DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection};
+use unroof_base::units::readable;
+
+/// Imports that are looked at.
+const IMPORTS: u32 = 200;
+/// Imports listed one by one.
+const SHOWN: usize = 20;
+/// Disagreements listed.
+const DISAGREEMENTS: u32 = 50;
+/// Hours after which the last good import of a catalog is called old.
+const OLD_HOURS: i64 = 36;
+
+/// The page.
+pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Response<Body> {
+    // The age of an import is shown in hours.
+    let hour = app.now().as_second() / 3600;
+    answer::page(&app, &format!("catalogs {hour}"), &headers, || page(&app)).await
+}
+
+async fn page(app: &App) -> Result<Page, Problem> {
+    let store = &app.store;
+    let imports = store
+        .imports(
+            &ImportSelection::default(),
+            ImportOrder::NEWEST,
+            None,
+            IMPORTS,
+        )
+        .await?;
+    let disagreements = store
+        .disagreements(&Selection::default(), None, None, DISAGREEMENTS)
+        .await?;
+    let mut disagreements = disagreements;
+    let size = |row: &DisagreementRow| row.largest_factor.unwrap_or(f64::INFINITY);
+    disagreements.sort_by(|left, right| size(right).total_cmp(&size(left)));
+    let last = last_of_each(&imports);
+    let ids: Vec<Uuid> = last
+        .iter()
+        .filter_map(|last| Some(last.whole?.id))
+        .collect();
+    let refusals = store.refusals(&ids).await?.into_iter();
+    let refusals: HashMap<Uuid, Vec<Refusal>> = refusals
+        .map(|row| (row.id, Refusal::read(&row.refusals)))
+        .collect();
+    let now = app.now();
+    let content = html! {
+        h1 { (finding(&last, now)) }
+        p.note { "The last import of every source, what it refused and why, and the prices on which catalogs disagree. " a href="/imports" { "JSON" } }
+        @if last.is_empty() {
+            div.empty {
+                p { "No catalog was imported yet." }
+                p { "Once: " code { "unroof import https://models.dev/api.json" } }
+                p { "Every day: " code { "unroof serve --refresh https://models.dev/api.json" } }
+            }
+        } @else {
+            (sources(&last, now))
+            h2 { "Refused entries" }
+            @for last in &last { (refused(last, &refusals)) }
+        }
+        @if !last.is_empty() || !disagreements.is_empty() {
+            h2 { "Where catalogs disagree" }
+            (disagreements_table(&disagreements))
+        }
+        @if !imports.is_empty() {
+            h2 { "Imports" }
+            (runs(&imports[..imports.len().min(SHOWN)]))
+        }
+    };
+    Ok(Page {
+        title: "Catalogs".to_owned(),
+        tab: Some(Tab::Catalogs),
+        content,
+    })
+}
+
+/// The imports of a source that show its state.
+struct Last<'a> {
+    newest: &'a ImportRow,
+    /// The newest that succeeded, also one that found the catalog unchanged.
+    good: Option<&'a ImportRow>,
+    /// The newest that read the whole catalog.
+    whole: Option<&'a ImportRow>,
+}
+
+/// By source and catalog, in the order of their names; imports come newest first.
+fn last_of_each(imports: &[ImportRow]) -> Vec<Last<'_>> {
+    let name = |import: &ImportRow| (import.catalog.clone(), import.source.clone());
+    let mut names: Vec<_> = imports.iter().map(name).collect();
+    names.sort();
+    names.dedup();
+    let of_name = |wanted: (Option<String>, String)| {
+        let of_it: Vec<&ImportRow> = imports
+            .iter()
+            .filter(|import| name(import) == wanted)
+            .collect();
+        let with = |outcomes: &[ImportOutcome]| {
+            let mut newest = of_it.iter();
+            newest
+                .find(|import| outcomes.contains(&import.outcome))
+                .copied()
+        };
+        Some(Last {
+            newest: of_it.first()?,
+            good: with(&[ImportOutcome::Done, ImportOutcome::NotModified]),
+            whole: with(&[ImportOutcome::Done]),
+        })
+    };
+    names.into_iter().filter_map(of_name).collect()
+}
+
+impl Last<'_> {
+    fn name(&self) -> &str {
+        self.newest.catalog.as_deref().unwrap_or("unknown format")
+    }
+
+    /// Hours since the last import that succeeded.
+    fn age(&self, now: Timestamp) -> Option<i64> {
+        let ended = Timestamp::from(self.good?.ended_at?);
+        Some((now.as_second() - ended.as_second()) / 3600)
+    }
+}
+
+fn finding(last: &[Last<'_>], now: Timestamp) -> String {
+    let is_old = |last: &&Last<'_>| last.age(now).is_none_or(|hours| hours > OLD_HOURS);
+    let old: Vec<&str> = last.iter().filter(is_old).map(Last::name).collect();
+    match (last.len(), old.as_slice()) {
+        (0, _) => "No catalog is imported".to_owned(),
+        (_, []) => format!("Every catalog was read in the last {OLD_HOURS} hours"),
+        (_, old) => format!("Not read in the last {OLD_HOURS} hours: {}", old.join(", ")),
+    }
+}
+
+fn sources(last: &[Last<'_>], now: Timestamp) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Sources" {
+            table {
+                thead { tr {
+                    th scope="col" { "Catalog" } th scope="col" { "Source" } th scope="col" { "Last good import" }
+                    th.number scope="col" { "Entries" } th.number scope="col" { "New" } th.number scope="col" { "Unchanged" }
+                    th.number scope="col" { "Copies" } th.number scope="col" { "Too little" } th.number scope="col" { "Refused" }
+                    th scope="col" { "Newest" }
+                } }
+                tbody { @for last in last { (source(last, now)) } }
+            }
+        }
+    }
+}
+
+fn source(last: &Last<'_>, now: Timestamp) -> Markup {
+    let counts = |of: fn(&ImportRow) -> i64| html! { td.number { (last.whole.map_or_else(|| "–".to_owned(), |row| count(of(row)))) } };
+    html! {
+        tr {
+            th scope="row" { (last.name()) }
+            td { (last.newest.source) }
+            td {
+                @match (last.good.and_then(|good| good.ended_at), last.age(now)) {
+                    (Some(ended), Some(hours)) => {
+                        (time(ended)) " " span.tag.bad[hours > OLD_HOURS].good[hours <= OLD_HOURS] { @if hours == 0 { "this hour" } @else { (hours) " h ago" } }
+                    }
+                    _ => span.tag.bad { "never" }
+                }
+            }
+            (counts(|row| row.entries)) (counts(|row| row.estimated)) (counts(|row| row.unchanged))
+            (counts(|row| row.duplicates)) (counts(|row| row.not_identifiable)) (counts(|row| row.refused))
+            td { (outcome(last.newest)) }
+        }
+    }
+}
+
+fn outcome(row: &ImportRow) -> Markup {
+    let tone = match row.outcome {
+        ImportOutcome::Failed => "tag bad",
+        ImportOutcome::Running => "tag",
+        _ => "tag good",
+    };
+    html! {
+        span class=(tone) { (row.outcome.name().replace('_', " ")) }
+        @if let Some(error) = &row.error { " " small { (error) } }
+    }
+}
+
+fn refused(last: &Last<'_>, refusals: &HashMap<Uuid, Vec<Refusal>>) -> Markup {
+    let Some(whole) = last.whole else {
+        return html! { p { (last.name()) ": no import has read the whole catalog." } };
+    };
+    let known = refusals.get(&whole.id).map_or(&[][..], Vec::as_slice);
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for refusal in known {
+        match by_reason
+            .iter_mut()
+            .find(|(reason, _)| *reason == refusal.reason)
+        {
+            Some((_, entries)) => entries.push(&refusal.entry),
+            None => by_reason.push((&refusal.reason, vec![&refusal.entry])),
+        }
+    }
+    by_reason.sort_by_key(|(_, entries)| std::cmp::Reverse(entries.len()));
+    let kept = usize::try_from(whole.refused).is_ok_and(|refused| refused > known.len());
+    html! {
+        @if whole.refused == 0 {
+            p { (last.name()) ": no entry is refused." }
+        } @else {
+            details {
+                summary { (last.name()) ": " (count(whole.refused)) " of " (count(whole.entries)) " entries are refused" }
+                @if known.is_empty() { p.note { "The reasons are not stored. The next import stores them." } }
+                @else if kept { p.note { "The first " (known.len()) " are stored. The report of an import lists them all." } }
+                dl.reasons {
+                    @for (reason, entries) in &by_reason {
+                        dt { (entries.len()) @if entries.len() == 1 { " entry: " } @else { " entries: " } (reason) "." }
+                        dd { (entries.iter().take(8).copied().collect::<Vec<_>>().join(", ")) @if entries.len() > 8 { ", …" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn disagreements_table(rows: &[DisagreementRow]) -> Markup {
+    html! {
+        @if rows.is_empty() {
+            p.empty { "All catalogs that list an offer state the same prices of it." }
+        } @else {
+            div.scroll tabindex="0" role="region" aria-label="Disagreements" {
+                table {
+                    thead { tr {
+                        th scope="col" { "Offer" } th scope="col" { "Disagreement" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
+                    } }
+                    tbody {
+                        @for row in rows {
+                            tr {
+                                th scope="row" { a href=(offer_address(&row.provider, &row.model)) { (row.model) } " " small { (row.provider) } }
+                                td {
+                                    (row.catalog) ", whose prices are in force, and " (row.other_catalog) " state different prices: "
+                                    (row.differences) "."
+                                    @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } }
+                                }
+                                td.number { (row.largest_factor.map_or_else(|| "–".to_owned(), readable)) }
+                                td { (time(row.observed_at)) }
+                            }
+                        }
+                    }
+                }
+            }
+            @if rows.len() == DISAGREEMENTS as usize { p { a href="/disagreements" { "All disagreements as JSON" } } }
+        }
+    }
+}
+
+fn runs(imports: &[ImportRow]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Imports" {
+            table {
+                thead { tr { th scope="col" { "Start" } th scope="col" { "Catalog" } th scope="col" { "Source" } th scope="col" { "Outcome" } th.number scope="col" { "Entries" } th.number scope="col" { "New" } } }
+                tbody {
+                    @for row in imports {
+                        tr {
+                            td { (time(row.started_at)) }
+                            td { (row.catalog.as_deref().unwrap_or("–")) }
+                            td { (row.source) }
+                            td { (outcome(row)) }
+                            td.number { (count(row.entries)) }
+                            td.number { (count(row.estimated)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn time(at: DbTime) -> Markup {
+    let at = Timestamp::from(at);
+    html! { time datetime=(at.to_string()) { (at.strftime("%Y-%m-%d %H:%M").to_string()) } }
+}

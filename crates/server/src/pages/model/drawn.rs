@@ -1,0 +1,177 @@
+//! The parts that show the draws: densities, cost over context, and the roofline.
+
+use maud::{Markup, html};
+
+use super::{Shown, empty, section};
+use unroof_report::chart::Chart;
+use crate::charts::drawn::{Side, cost_of, density_of, roofline_of};
+use unroof_edge::answer::problem::Problem;
+use crate::pages::figure::{figure, under_heading};
+pub use unroof_infer::estimate::judgement::headline::margin_in_words;
+use unroof_infer::estimate::quantities::JointQuantity;
+pub use unroof_infer::estimate::record::stored_estimate::StoredMargin;
+use unroof_base::units::{compact, readable};
+
+/// The quantities that are asked for most.
+const FIRST: [JointQuantity; 4] = [
+    JointQuantity::ActiveParameters,
+    JointQuantity::TotalParameters,
+    JointQuantity::KvBytesRead,
+    JointQuantity::CostOutput,
+];
+
+/// Width of the interval over that of the prior below which it is narrower.
+const LEAST_NARROWED: f64 = 0.9;
+
+/// The reason that there are no draws, and the remedy.
+fn no_draws(id: &str, finding: &str) -> Markup {
+    let words = html! {
+        p { "Another version of the engine, or another calibration, made this estimate, so its draws cannot be made again." }
+        p { "The service estimates every model again by itself: come back in a few minutes." }
+    };
+    section(id, finding, &empty(&words))
+}
+
+/// Prior and posterior of every quantity.
+pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
+    let Some(drawn) = &shown.drawn else {
+        return Ok(no_draws("densities", "Densities are not drawn"));
+    };
+    let one = |quantity: JointQuantity| -> Result<Markup, Problem> {
+        let chart = density_of(&shown.subject, drawn, quantity)?;
+        let query = shown.question.with("quantity", quantity.name()).query();
+        Ok(figure(&chart, "density", &query))
+    };
+    let present = shown
+        .subject
+        .estimate
+        .in_order()
+        .map(|(quantity, _)| quantity);
+    let (first, others): (Vec<_>, Vec<_>) = present.partition(|quantity| FIRST.contains(quantity));
+    let draw = |quantities: Vec<JointQuantity>| {
+        quantities
+            .into_iter()
+            .map(one)
+            .collect::<Result<Vec<Markup>, Problem>>()
+    };
+    let (first, others) = (draw(first)?, draw(others)?);
+    let independent = readable(
+        shown
+            .subject
+            .estimate
+            .diagnostics
+            .effective_sample_size
+            .round(),
+    );
+    let content = html! {
+        p.note { "The curves are smoothed from weighted draws that have the information of " (independent) " independent ones." }
+        div.columns { @for figure in &first { (figure) } }
+        details {
+            summary { "The other " (others.len()) " quantities" }
+            div.columns { @for figure in &others { (figure) } }
+        }
+    };
+    Ok(section("densities", &narrowed(shown), &content))
+}
+
+/// The narrowing of the size by the sheets.
+fn narrowed(shown: &Shown) -> String {
+    let own = shown
+        .subject
+        .estimate
+        .quantity(JointQuantity::ActiveParameters);
+    own.map_or_else(
+        || "Prior and estimate".to_owned(),
+        |own| {
+            let before = own.prior.interval_90.high / own.prior.interval_90.low;
+            let after = own.interval_90.high / own.interval_90.low;
+            let is_narrower = after < LEAST_NARROWED * before;
+            let (before, after) = (compact(before), compact(after));
+            if is_narrower {
+                format!("The prices narrow the active parameters from a factor of {before} to one of {after}")
+            } else {
+                format!("The prices do not narrow the active parameters: a factor of {after}, before them {before}")
+            }
+        },
+    )
+}
+
+/// The tariff against the cost of a token, and the margin of each line.
+pub(super) fn costs(shown: &Shown) -> Markup {
+    let Some(drawn) = &shown.drawn else {
+        return no_draws("cost", "Cost over context is not drawn");
+    };
+    let chart = |side| cost_of(&shown.subject, drawn, shown.sheet.as_ref(), side);
+    let output = chart(Side::Output);
+    let one = |chart: &Chart, side: Side| {
+        figure(
+            chart,
+            "cost",
+            &shown.question.with("side", side.name()).query(),
+        )
+    };
+    let content = html! {
+        div.columns {
+            (one(&chart(Side::Input), Side::Input))
+            (one(&output, Side::Output))
+        }
+        (margins(&shown.subject.estimate.margins))
+    };
+    section("cost", &cost_finding(shown, &output), &content)
+}
+
+fn cost_finding(shown: &Shown, output: &Chart) -> String {
+    let cost = shown.subject.estimate.quantity(JointQuantity::CostOutput);
+    cost.map_or_else(
+        || output.title.clone(),
+        |cost| {
+            format!(
+                "A million output tokens cost about ${} to make (${} to ${})",
+                compact(cost.median),
+                compact(cost.interval_90.low),
+                compact(cost.interval_90.high)
+            )
+        },
+    )
+}
+
+/// The margin of each line of the tariff.
+fn margins(margins: &[StoredMargin]) -> Markup {
+    html! {
+        @if margins.is_empty() {
+            (empty(&html! {
+                p { "No price in US dollars, so there is no margin. State the exchange rate as usd_per_currency_unit in a request to "
+                    a href="/docs/" { "/infer" } "." }
+            }))
+        } @else {
+            h3 { "Margin of each line, without public truth" }
+            p.note { "1 − cost ÷ price. No vendor publishes it, except DeepSeek for one day." }
+            div.scroll tabindex="0" role="region" aria-label="Margins" {
+                table {
+                    thead { tr {
+                        th scope="col" { "Line" } th.number scope="col" { "Price, $/Mtok" } th.number scope="col" { "Margin (90\u{a0}%)" }
+                        th.number scope="col" { "Below cost with" }
+                    } }
+                    tbody { @for margin in margins {
+                        tr {
+                            th scope="row" { (margin.line.replace('_', " ")) }
+                            td.number { (readable(margin.price_usd_per_mtok)) }
+                            td.number { (margin_in_words(margin.median, margin.interval_90)) }
+                            td.number { (format!("{:.1}\u{a0}%", 100.0 * margin.cost_exceeds_price_probability)) }
+                        }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+/// Decoding on the roofline.
+pub(super) fn roofline(shown: &Shown) -> Markup {
+    let chart = shown.drawn.as_ref().and_then(|drawn| roofline_of(drawn));
+    let Some(chart) = chart else {
+        return no_draws("roofline", "The roofline is not drawn");
+    };
+    let content = under_heading(&chart, "roofline", &shown.question.query());
+    section("roofline", &chart.title, &content)
+}

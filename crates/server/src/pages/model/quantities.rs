@@ -1,0 +1,136 @@
+//! The quantities of the estimate, each as a strip over its prior.
+
+use maud::{Markup, html};
+
+use super::{Shown, section};
+use unroof_report::chart::kinds::strip::Strip;
+use crate::charts::drawn::capital;
+use crate::charts::record::setting_name;
+use crate::pages::words::{percent, sheets_of};
+pub use unroof_infer::estimate::judgement::headline::errors_in_words;
+use unroof_infer::estimate::quantities::JointQuantity;
+pub use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
+use unroof_base::units::compact;
+
+/// All quantities, those that are identified first.
+pub(super) fn table(shown: &Shown) -> Markup {
+    let all = shown.subject.estimate.in_order();
+    let (known, others): (Vec<_>, Vec<_>) = all.partition(|(_, own)| own.identified);
+    let finding = match known.as_slice() {
+        [] => "No quantity is identified: what is shown is mostly the prior".to_owned(),
+        [_] => format!(
+            "One of {} quantities is identified",
+            known.len() + others.len()
+        ),
+        known => format!(
+            "{} of {} quantities are identified",
+            known.len(),
+            known.len() + others.len()
+        ),
+    };
+    let content = html! {
+        p.note {
+            "Median and 90\u{a0}% interval. Strip: grey is the prior, the wide bar 50\u{a0}%, the thin bar 90\u{a0}%, the dot the median, an \
+             upright line the public value. Bits are the information that the sheets add to the prior: halving the spread of a \
+             quantity adds about one. Identified means that they add 0.3 or more, and that such estimates are \
+             better than the prior on open-weight models."
+        }
+        (rests_on(shown))
+        div.scroll tabindex="0" role="region" aria-label="Quantities" {
+            table.quantities {
+                thead { tr {
+                    th scope="col" { "Quantity" }
+                    th.number scope="col" { "Median" }
+                    th.number scope="col" { "90\u{a0}%" }
+                    th scope="col" { "Over the prior" }
+                    th.number scope="col" { "Bits" }
+                    th scope="col" { "On open models" }
+                } }
+                tbody { @for (quantity, own) in known.into_iter().chain(others) { (row(shown, quantity, own)) } }
+            }
+        }
+    };
+    section("quantities", &finding, &content)
+}
+
+fn row(shown: &Shown, quantity: JointQuantity, own: &EstimatedQuantity) -> Markup {
+    let definition = quantity.definition();
+    let truth = shown.subject.truth(quantity);
+    html! {
+        tr.faint[!own.identified] {
+            th scope="row" {
+                (capital(definition.label))
+                @if own.identified { " " span.tag.good { "identified" } }
+                details { summary { "definition" } p.note {
+                    (definition.description) ". " code { (definition.equation) } "."
+                    @if let Some(reason) = &own.not_identified_because { " Not identified: " (reason) "." }
+                } }
+            }
+            td.number { (compact(own.median)) @if let Some(truth) = truth { br; small { "public " (compact(truth)) } } }
+            td.number { (compact(own.interval_90.low)) " to " (compact(own.interval_90.high)) }
+            td { (strip(own, truth)) }
+            td.number { (format!("{:.1}", own.information_gained_bits)) }
+            td { (record(own)) }
+        }
+    }
+}
+
+/// The record on which the claim of the intervals rests. All quantities of an estimate are from the same sheets.
+fn rests_on(shown: &Shown) -> Markup {
+    let mut all = shown.subject.estimate.in_order();
+    let found = all.find_map(|(quantity, own)| {
+        let record = own.track_record.as_ref()?;
+        Some((quantity, record, record.setting?))
+    });
+    html! {
+        @if let Some((quantity, record, setting)) = found {
+            @let address = format!("/ui/truth?quantity={}&setting={}", quantity.name(), setting_name(setting));
+            p data-rests-on {
+                "That 90\u{a0}% hold rests on the " a href=(address) { "record of estimates from " (sheets_of(setting)) }
+                @match record.decisions {
+                    Some(1) => ", with one independent price",
+                    Some(number) => { ", with " (number) " independent prices" }
+                    None => {}
+                }
+                ": " (record.models) " open-weight models whose values are public, each estimated without having seen its family"
+                @if let Some(coverage) = record.coverage_90 {
+                    "; of their " (quantity.definition().label) ", " (percent(coverage)) " lie inside"
+                }
+                "."
+            }
+        }
+    }
+}
+
+/// Errors of such estimates.
+fn record(own: &EstimatedQuantity) -> Markup {
+    html! {
+        @if let Some(record) = &own.track_record {
+            small {
+                (capital(&errors_in_words(record.median_fold_error, record.fold_error_90))) "; "
+                @if let Some(coverage) = record.coverage_90 { (format!("{:.0}", 100.0 * coverage)) " % inside 90\u{a0}%; " }
+                (record.models) " models, "
+                @if let Some(setting) = record.setting { (setting.label()) }
+                @match record.decisions { Some(1) => ", one price", Some(number) => { ", " (number) " prices" } None => {} }
+            }
+        } @else {
+            small { "no public truth" }
+        }
+    }
+}
+
+/// The strip over its prior.
+fn strip(own: &EstimatedQuantity, truth: Option<f64>) -> Markup {
+    let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
+    let strip = Strip {
+        prior_90: Some((prior.low, prior.high)),
+        interval_90: (interval.low, interval.high),
+        interval_50: Some((half.low, half.high)),
+        median: own.median,
+        identified: own.identified,
+        truth,
+    };
+    strip
+        .alone()
+        .unwrap_or_else(|| html! { span.note { "stated" } })
+}

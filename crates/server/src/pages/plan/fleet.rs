@@ -1,0 +1,190 @@
+//! The answer of `/plan`: the cheapest layouts for a load, and the inputs that move their cost.
+
+use maud::{Markup, html};
+
+use super::parts::bytes as of_bytes;
+pub use unroof_infer::estimate::judgement::headline::listed;
+use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
+use unroof_base::units::{compact, readable};
+
+/// Plans that are shown.
+const MOST_PLANS: usize = 8;
+
+/// The answer in words.
+pub(super) fn summary(answer: &PlanAnswer) -> Markup {
+    let model = answer.model.as_deref().unwrap_or("The stated sizes");
+    html! {
+        @match answer.plans.first() {
+            Some(best) => p.lead data-finding {
+                strong { (model) } ": the cheapest of " (readable_count(answer.searched.units)) " ways to serve "
+                (readable(best.requests_per_second)) " requests per second takes " strong { (readable(best.chips)) " " (best.decode.accelerator) }
+                @if let Some(day) = best.cost.usd_per_day { " and costs $" (compact(day)) " a day" }
+                (prices(best))
+                ". One user gets " (compact(best.time_per_output_token.tokens_per_second_per_user)) " tokens/s"
+                @if let Some(first) = best.time_to_first_token.p95_seconds { " after " (compact(first.0)) " s (95 %)" }
+                "."
+            },
+            None => div.empty data-finding {
+                p { strong { "No layout keeps these limits." } }
+                p { "Allow more time to the first token or per token, more chips, or fewer bytes per weight." }
+            }
+        }
+    }
+}
+
+fn prices(plan: &PlanItem) -> Markup {
+    html! {
+        @if let (Some(input), Some(output)) = (plan.cost.input_usd_per_mtok, plan.cost.output_usd_per_mtok) {
+            ": $" (compact(input)) " per million prompt tokens and $" (compact(output)) " per million output tokens"
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a search has few units")]
+fn readable_count(number: usize) -> String {
+    readable(number as f64)
+}
+
+/// The ranking, what moves the cost, and where caches are cheapest.
+pub(super) fn details(answer: &PlanAnswer) -> Markup {
+    html! {
+        @if !answer.plans.is_empty() {
+            (ranking(&answer.plans))
+            div.columns { (sensitivity(answer)) (offload(answer)) }
+        }
+    }
+}
+
+fn layout(of: &Layout) -> String {
+    let degrees = [
+        ("tensor", of.tensor),
+        ("expert", of.expert),
+        ("data", of.data),
+        ("pipeline", of.pipeline),
+    ];
+    let used: Vec<String> = degrees
+        .into_iter()
+        .filter(|(_, degree)| *degree > 1)
+        .map(|(name, degree)| format!("{name} {degree}"))
+        .collect();
+    if used.is_empty() {
+        "one chip".to_owned()
+    } else {
+        used.join(", ")
+    }
+}
+
+fn ranking(plans: &[PlanItem]) -> Markup {
+    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), compact);
+    html! {
+        h3 { "Plans, cheapest first" }
+        div.scroll tabindex="0" role="region" aria-label="Plans" {
+            table {
+                thead { tr {
+                    th scope="col" { "Serving" } th scope="col" { "Layout of a unit" } th.number scope="col" { "Chips" }
+                    th.number scope="col" { "First token, s" } th.number scope="col" { "Tokens/s" } th.number scope="col" { "USD/Mtok" }
+                    th.number scope="col" { "USD/day" } th scope="col" { "Bound by" }
+                } }
+                tbody {
+                    @for plan in plans.iter().take(MOST_PLANS) {
+                        tr {
+                            th scope="row" { (serving(plan)) }
+                            td {
+                                @if let Some(prefill) = &plan.prefill { "prompts: " (layout(&prefill.layout)) "; answers: " }
+                                (layout(&plan.decode.layout))
+                            }
+                            td.number { (readable(plan.chips)) }
+                            td.number { (number(plan.time_to_first_token.p95_seconds.map(|seconds| seconds.0))) }
+                            td.number { (compact(plan.time_per_output_token.tokens_per_second_per_user)) }
+                            td.number { (number(plan.cost.usd_per_mtok)) }
+                            td.number { (number(plan.cost.usd_per_day)) }
+                            td { (listed(&plan.binds).replace('_', " ")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn serving(plan: &PlanItem) -> &'static str {
+    match plan.serving {
+        ServingKind::Aggregated => "the same chips",
+        ServingKind::Disaggregated => "chips for prompts, chips for answers",
+    }
+}
+
+fn sensitivity(answer: &PlanAnswer) -> Markup {
+    let change = |change: Option<f64>| {
+        change.map_or_else(
+            || "no plan".to_owned(),
+            |change| format!("{:+.1} %", 100.0 * change),
+        )
+    };
+    html! {
+        div {
+            h3 { "What moves the cost" }
+            table {
+                thead { tr { th scope="col" { "Input" } th.number scope="col" { "10 % less" } th.number scope="col" { "10 % more" } } }
+                tbody {
+                    @for item in &answer.sensitivity {
+                        tr {
+                            th scope="row" { (item.input.rsplit('.').next().unwrap_or(item.input).replace('_', " ")) }
+                            td.number { (change(item.cost_change_at_minus_10_percent)) }
+                            td.number { (change(item.cost_change_at_plus_10_percent)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn offload(answer: &PlanAnswer) -> Markup {
+    let offload = &answer.offload;
+    html! {
+        @if !offload.cheapest.is_empty() {
+            div {
+                h3 { "Where a cached prompt is cheapest" }
+                p.note {
+                    "A prefix of " (compact(offload.prefix_tokens)) " tokens"
+                    @if let Some(bytes) = offload.cache_bytes { ", " (of_bytes(bytes.0)) " of cache" }
+                    ", used once after the time in the first column."
+                }
+                table {
+                    thead { tr { th scope="col" { "Kept for" } th scope="col" { "On" } } }
+                    tbody {
+                        @for tier in &offload.cheapest {
+                            tr { th scope="row" { (span(tier.from_seconds.0, tier.to_seconds.map(|end| end.0))) } td { (tier.id) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn span(from: f64, to: Option<f64>) -> String {
+    let time = |seconds: f64| match seconds {
+        seconds if seconds >= 5400.0 => format!("{} h", compact(seconds / 3600.0)),
+        seconds if seconds >= 90.0 => format!("{} min", compact(seconds / 60.0)),
+        seconds => format!("{} s", compact(seconds)),
+    };
+    match to {
+        Some(to) if from <= 0.0 => format!("up to {}", time(to)),
+        Some(to) => format!("{} to {}", time(from), time(to)),
+        None => format!("{} and more", time(from)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_read_easily() {
+        assert_eq!(span(0.0, Some(120.0)), "up to 2.00 min");
+        assert_eq!(span(45.0, Some(7200.0)), "45.0 s to 2.00 h");
+        assert_eq!(span(7200.0, None), "2.00 h and more");
+    }
+}

@@ -1,0 +1,224 @@
+//! `/ui/try`: a sheet of one's own. The form works without a script; with it, the answer follows the keys.
+
+mod answer;
+mod controls;
+mod form;
+mod question;
+mod source;
+mod stated;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{HeaderMap, Response, StatusCode};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use self::answer::{Outcome, Shown, Stored};
+use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
+use self::question::Question;
+use super::answer::{html, of, page};
+use super::layout::{Page, Tab};
+use unroof_store::access::Scope;
+use crate::service::access::Sender;
+use crate::app::App;
+use crate::service::extract::{FormBody, Query};
+use unroof_edge::listen::hosts::is_from_own_page;
+use crate::api::answers::infer::sighted_by;
+use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_price_sheet::catalog::{CATALOGS, Catalog};
+use unroof_infer::estimate::{Format, StoredEstimate};
+use unroof_price_sheet::sheet::PriceSheet;
+
+/// An example to begin with.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrialQuery {
+    /// Name of its file without the ending.
+    example: Option<String>,
+}
+
+/// The page, empty or with an example.
+pub(super) async fn show(
+    State(app): State<App>,
+    query: Result<Query<TrialQuery>, Problem>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let example = match query {
+        Ok(Query(query)) => query.example,
+        Err(problem) => return of(&app, &problem),
+    };
+    let question = format!("try {example:?}");
+    let written = async || {
+        let filled = match example {
+            None => Filled::default(),
+            Some(name) => Filled::example(&name).ok_or_else(|| {
+                Problem::new(NOT_FOUND, "There is no example of this name")
+                    .hint("The page /ui/try lists all of them")
+            })?,
+        };
+        let (filled, outcome) = answered(&app, filled, None).await;
+        match outcome {
+            Outcome::Failed(problem) => Err(problem),
+            outcome => Ok(document(&filled, &outcome)),
+        }
+    };
+    page(&app, &question, &headers, written).await
+}
+
+/// The page for a form.
+pub(super) async fn ask(
+    State(app): State<App>,
+    sender: Sender,
+    request: Request,
+) -> Response<Body> {
+    let is_own = is_from_own_page(request.headers());
+    let body = match FormBody::from_request(request, &app).await {
+        Ok(FormBody(body)) => body,
+        Err(problem) => return of(&app, &problem),
+    };
+    let mut filled = Filled::read(&body);
+    drop(body);
+    filled.stores &= is_own;
+    let (filled, outcome) = answered(&app, filled, Some(sender)).await;
+    let status =
+        StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    html(status, document(&filled, &outcome).document(app.now()))
+}
+
+/// The answer of the page to a form.
+async fn answered(app: &App, filled: Filled, sender: Option<Sender>) -> (Filled, Outcome) {
+    if filled.sheet.is_empty() {
+        return (filled, Outcome::Empty);
+    }
+    let (kept, at) = (filled.clone(), app.now());
+    let read = app.compute(move |_| {
+        let mut filled = filled;
+        let question = Question::new(&mut filled, at);
+        Ok((filled, question))
+    });
+    let (filled, question) = match read.await {
+        Ok(read) => read,
+        Err(problem) => return (kept, Outcome::Failed(problem)),
+    };
+    let outcome = match question {
+        Ok(question) => respond(app, &filled, question, sender).await,
+        Err(open) => Outcome::Open(open),
+    };
+    (filled, outcome)
+}
+
+/// The answer to a question, stored if the form says so: as an observation where its sender may observe.
+async fn respond(
+    app: &App,
+    filled: &Filled,
+    question: Question,
+    sender: Option<Sender>,
+) -> Outcome {
+    let body = axum::body::Bytes::copy_from_slice(&question.body);
+    let answered = match app.answer(body, question.format.clone()).await {
+        Ok(answered) => answered,
+        Err(problem) if matches!(problem.status, 400 | 422) => {
+            return Outcome::Wrong(question.placed(&filled.sheet, &problem), problem.status);
+        }
+        Err(problem) => return Outcome::Failed(problem),
+    };
+    let observer = sender.filter(|sender| sender.scope >= Some(Scope::Observe));
+    let is_question = answered.has_assumptions() || observer.is_none();
+    let mut stored = None;
+    if filled.stores {
+        let observer = observer.filter(|_| !is_question);
+        let sighted_by =
+            observer.map(|sender| sighted_by(&question.format, true).sent_by(sender.actor));
+        stored = match app.save(&answered, None, sighted_by).await {
+            Ok((saved, _)) => Some(Stored {
+                is_new: saved.is_new,
+                is_question,
+            }),
+            Err(problem) => return Outcome::Failed(problem),
+        };
+    }
+    let estimate = match StoredEstimate::of(&answered.answer) {
+        Ok(estimate) => estimate,
+        Err(error) => return Outcome::Failed(Problem::not_serialised(error)),
+    };
+    Outcome::Answered(Box::new(Shown {
+        answered,
+        estimate,
+        read_as: question.read_as,
+        question: String::from_utf8_lossy(&question.body).into_owned(),
+        query: query_of(&question.format),
+        stored,
+    }))
+}
+
+/// The query of the same request to the API.
+fn query_of(format: &Format) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    if let Format::Entry { catalog, model, .. } = format {
+        query
+            .append_pair("format", catalog.name())
+            .append_pair("model", model);
+    }
+    query.append_pair("store", "false").finish()
+}
+
+fn document(filled: &Filled, outcome: &Outcome) -> Page {
+    let sheets = match outcome {
+        Outcome::Answered(shown) => shown.answered.sheets(),
+        _ => &[],
+    };
+    Page {
+        title: "Try a price sheet".to_owned(),
+        tab: Some(Tab::Try),
+        content: html! {
+            h1 { "What does a price sheet say about the machine behind it?" }
+            p { "Paste a sheet, or an entry of a published catalog. Nothing is stored until you say so." }
+            p.hidden id="said" aria-live="polite" {}
+            div.trial {
+                (asking(filled, sheets))
+                (outcome.section(&filled.sheet))
+            }
+        },
+    }
+}
+
+/// The form.
+fn asking(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
+    html! {
+        form id="try" method="post" action="/ui/try" data-asks {
+            label for=(SHEET) { "Price sheet or catalog entry, as JSON" }
+            textarea id=(SHEET) name=(SHEET) rows=(if filled.sheet.is_empty() { 8 } else { 18 }) spellcheck="false" autocomplete="off" {
+                // The parser drops one line break here, so that one of the text's own is kept.
+                "\n" (filled.sheet)
+            }
+            div.controls-grid {
+                (format_choice(filled))
+                div.control {
+                    label for=(MODEL) { "Key of the entry" }
+                    input id=(MODEL) name=(MODEL) type="text" autocomplete="off" spellcheck="false" value=(filled.model)
+                        placeholder="only for an entry without it";
+                }
+            }
+            (controls::all(filled, sheets))
+            p.buttons {
+                button.primary type="submit" { "Answer" }
+                " " button type="submit" name=(STORE) value="yes" { "Store" }
+                " " a.button href="/ui/try" { "Clear" }
+            }
+        }
+    }
+}
+
+fn format_choice(filled: &Filled) -> Markup {
+    let catalogs = CATALOGS.map(Catalog::name);
+    let names = ["pricesheet/v1"].into_iter().chain(catalogs);
+    html! {
+        div.control {
+            label for=(FORMAT) { "Format" }
+            select id=(FORMAT) name=(FORMAT) {
+                option value="" { "recognise it" }
+                @for name in names { option value=(name) selected[filled.format == name] { (name) } }
+            }
+        }
+    }
+}

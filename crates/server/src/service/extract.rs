@@ -1,0 +1,275 @@
+//! Extractors whose rejections are problems.
+#![expect(
+    clippy::disallowed_types,
+    reason = "these wrap axum's extractors, whose rejections are plain text"
+)]
+
+use axum::body::Bytes;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+
+use crate::App;
+use unroof_edge::answer::stated_length;
+use unroof_edge::answer::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
+use unroof_base::input::cursor::nearest_names;
+
+/// The query string. Unknown names and invalid values are rejected.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        axum::extract::Query::from_request_parts(parts, state)
+            .await
+            .map(|axum::extract::Query(query)| Self(query))
+            .map_err(|rejection: QueryRejection| {
+                let text = rejection.body_text();
+                let reason = text
+                    .strip_prefix("Failed to deserialize query string: ")
+                    .unwrap_or(&text);
+                Problem::new(UNREADABLE, format!("invalid query string: {reason}"))
+                    .hint(meant(reason))
+            })
+    }
+}
+
+/// The parameter that an unknown one means.
+fn meant(reason: &str) -> String {
+    const LISTED: &str = "the parameters of every path are listed at /docs";
+    let Some((_, unknown)) = reason.split_once("unknown field `") else {
+        return LISTED.to_owned();
+    };
+    // The reason names the unknown parameter, then those that are known, each between backticks.
+    let mut names = unknown.split('`').step_by(2);
+    let unknown = names.next().unwrap_or_default();
+    let known: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    match nearest_names(unknown, &known).as_slice() {
+        [] => LISTED.to_owned(),
+        [nearest, ..] => format!("did you mean `{nearest}`? {LISTED}"),
+    }
+}
+
+/// Path parameters. An invalid id is answered with 404.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        axum::extract::Path::from_request_parts(parts, state)
+            .await
+            .map(|axum::extract::Path(path)| Self(path))
+            .map_err(|_: PathRejection| {
+                Problem::new(NOT_FOUND, "the last part of the path is not an id").hint(
+                    "an id looks like 4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11; the lists contain them",
+                )
+            })
+    }
+}
+
+/// The bytes of a JSON body, not yet parsed.
+#[derive(Debug)]
+pub struct JsonBody(pub Bytes);
+
+impl FromRequest<App> for JsonBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        read_json(request, app).await.map(Self)
+    }
+}
+
+/// The bytes of a JSON body that is queued for computing. Refused unread while the queue is full.
+#[derive(Debug)]
+pub struct Question(pub Bytes);
+
+impl FromRequest<App> for Question {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        app.computing.has_room().await?;
+        read_json(request, app).await.map(Self)
+    }
+}
+
+/// The bytes of a form that is queued for computing, with the same limits.
+#[derive(Debug)]
+pub struct FormBody(pub Bytes);
+
+impl FromRequest<App> for FormBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        app.computing.has_room().await?;
+        read_body(request, app, check_form_type).await.map(Self)
+    }
+}
+
+/// Reads a whole JSON body.
+async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
+    read_body(request, app, check_media_type).await
+}
+
+/// Reads a whole body of a media type. The bytes received so far count towards the memory budget.
+async fn read_body(
+    request: Request,
+    app: &App,
+    check_type: impl Fn(&HeaderMap) -> Result<(), Problem>,
+) -> Result<Bytes, Problem> {
+    let most = MostBytes {
+        bytes: app.limits.body_bytes,
+        hint: "send one price sheet at a time, or a whole catalog to /catalogs",
+    };
+    let headers = request.headers();
+    check_type(headers)?;
+    most.check_length(headers)?;
+    let mut held = app.budget.take(0)?;
+    let text = most.read(request, app, |bytes| held.resize(bytes)).await?;
+    Ok(held.keep(text))
+}
+
+/// Step in which a body reserves memory, in bytes.
+const STEP: usize = 64 * 1024;
+
+/// Size limit of a body.
+pub struct MostBytes {
+    pub bytes: usize,
+    /// Hint for a larger body.
+    pub hint: &'static str,
+}
+
+impl MostBytes {
+    /// Checks media type and length in the request's headers.
+    ///
+    /// # Errors
+    /// The body is not JSON, or too large.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        check_media_type(headers)?;
+        self.check_length(headers)
+    }
+
+    fn check_length(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        if stated_length(headers).is_some_and(|bytes| bytes > self.bytes) {
+            return Err(self.too_large());
+        }
+        Ok(())
+    }
+
+    /// Reads a body into one buffer: a body in small pieces takes no more memory than one in large pieces. `take` is called
+    /// with the bytes reserved so far.
+    ///
+    /// # Errors
+    /// The body is too large, exceeds the memory budget, ends early or arrives too slowly.
+    pub async fn read(
+        &self,
+        request: Request,
+        app: &App,
+        mut take: impl FnMut(usize) -> Result<(), Problem>,
+    ) -> Result<Vec<u8>, Problem> {
+        let stated = stated_length(request.headers()).unwrap_or_default();
+        let body_time = app.limits.body_time;
+        let mut body = request.into_body();
+        let read = async {
+            // Allocated memory is not resident before it is written to.
+            let mut text = Vec::with_capacity(stated);
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|_| Problem::new(UNREADABLE, "the body ended early"))?;
+                let Ok(piece) = frame.into_data() else {
+                    continue;
+                };
+                let length = text.len() + piece.len();
+                if length > self.bytes {
+                    return Err(self.too_large());
+                }
+                let takes = if stated == 0 { 2 * length } else { length };
+                take(takes.next_multiple_of(STEP))?;
+                text.extend_from_slice(&piece);
+            }
+            Ok(text)
+        };
+        tokio::time::timeout(body_time, read).await.map_err(|_| {
+            Problem::new(TIMEOUT, "the body did not arrive in time")
+                .hint(format!("send all of it within {body_time:?}"))
+        })?
+    }
+
+    fn too_large(&self) -> Problem {
+        let detail = format!("the body exceeds {} bytes", self.bytes);
+        Problem::new(TOO_LARGE, detail).hint(self.hint)
+    }
+}
+
+/// Checks that a body is a form as browsers send it.
+fn check_form_type(headers: &HeaderMap) -> Result<(), Problem> {
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let stated = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = stated
+        .and_then(|stated| stated.split(';').next())
+        .unwrap_or_default();
+    if essence.trim().eq_ignore_ascii_case(FORM) && !headers.contains_key(header::CONTENT_ENCODING)
+    {
+        return Ok(());
+    }
+    Err(
+        Problem::new(UNSUPPORTED_MEDIA_TYPE, "The body is not a form")
+            .hint(format!("Send `Content-Type: {FORM}`, or JSON to /infer")),
+    )
+}
+
+fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let refusal = |detail: String| {
+        Err(Problem::new(UNSUPPORTED_MEDIA_TYPE, detail)
+            .hint("send `Content-Type: application/json`, in UTF-8"))
+    };
+    if let Some(encoding) = headers.get(header::CONTENT_ENCODING)
+        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        return refusal("compressed bodies are not supported".to_owned());
+    }
+    let Some(content_type) = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+    else {
+        return refusal("the header `Content-Type` is missing".to_owned());
+    };
+    let mut parts = content_type
+        .split(';')
+        .map(|part| part.trim().to_ascii_lowercase());
+    let essence = parts.next().unwrap_or_default();
+    if essence != "application/json"
+        && !(essence.starts_with("application/") && essence.ends_with("+json"))
+    {
+        return refusal(format!("the body is `{essence}`, not JSON"));
+    }
+    for parameter in parts {
+        if let Some(charset) = parameter.strip_prefix("charset=")
+            && charset.trim_matches('"') != "utf-8"
+        {
+            return refusal(format!("the body is in `{charset}`, not UTF-8"));
+        }
+    }
+    Ok(())
+}
+
+/// No parameters: anything in the query string is refused by name.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoQuery {}
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let Query(none) = Query::from_request_parts(parts, state).await?;
+        Ok(none)
+    }
+}

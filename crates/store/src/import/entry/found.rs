@@ -1,0 +1,176 @@
+//! Findings of a look at a whole catalog, compared with the earlier listings of the catalog.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::entries::{CatalogFormat, Refused};
+use crate::import::error::ImportError;
+use super::listed::Listed;
+use crate::import::options::Options;
+use crate::import::turn::Turn;
+use crate::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store, StoreLock};
+
+/// Offers of a look per transaction.
+const OFFERS_AT_ONCE: usize = 200;
+
+/// Pause between two attempts to lock a catalog.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(250);
+
+/// Waits until no other process imports the same catalog; none for sheets that stand for themselves, and for a dry run.
+pub(crate) async fn lock_catalog(
+    store: &Store,
+    format: CatalogFormat,
+    options: &Options,
+    turn: &Turn,
+) -> Result<Option<StoreLock>, ImportError> {
+    let CatalogFormat::Published(catalog) = format else {
+        return Ok(None);
+    };
+    if options.dry_run {
+        return Ok(None);
+    }
+    loop {
+        let lock = store.try_lock_catalog(catalog.name()).await?;
+        if lock.is_some() {
+            return Ok(lock);
+        }
+        turn.wanted().check()?;
+        tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+    }
+}
+
+/// The look at a whole catalog; none for sheets that stand for themselves.
+pub(crate) async fn begin_look(
+    store: &Store,
+    format: CatalogFormat,
+    options: &Options,
+    refused: &[Refused],
+) -> Result<Option<LookAt>, ImportError> {
+    let CatalogFormat::Published(catalog) = format else {
+        return Ok(None);
+    };
+    let source = catalog.name().to_owned();
+    let at = if options.seen_now {
+        store.time_of_look(&source, options.observed_at).await?
+    } else {
+        DbTime::from(options.observed_at).into()
+    };
+    let scope = options.provider.clone().unwrap_or_default();
+    let unread = refused.iter().filter(|refused| !refused.is_read);
+    let unread: BTreeSet<String> = unread.map(|refused| refused.entry.clone()).collect();
+    Ok(Some(LookAt {
+        source,
+        scope,
+        at,
+        unread: Arc::new(unread),
+    }))
+}
+
+/// Findings of a look, compared with the earlier listings of its catalog.
+pub(crate) struct Found {
+    look: LookAt,
+    /// Whether each sighting is written: the look is not later than all others, or follows a pause.
+    is_each: bool,
+    listed: BTreeMap<Uuid, ListedOffer>,
+    before: Vec<ListedSheet>,
+    /// Sheets that were withdrawn and are listed still.
+    pub(crate) withdrawn: BTreeSet<Uuid>,
+}
+
+impl Found {
+    pub(crate) async fn of(
+        look: Option<&LookAt>,
+        sheets: &[Listed],
+        store: &Store,
+    ) -> Result<Option<Self>, ImportError> {
+        let Some(look) = look else { return Ok(None) };
+        let is_between = store.is_between_looks(look).await?;
+        let mut listed: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
+        for one in sheets {
+            tokio::task::consume_budget().await;
+            let offer_id = one.offer_id();
+            let offer = listed.entry(offer_id).or_insert_with(|| ListedOffer {
+                offer_id,
+                provider: one.sheet.provider.clone(),
+                sheets: Vec::new(),
+            });
+            if !offer
+                .sheets
+                .iter()
+                .any(|sheet| sheet.sheet_id == one.sheet_id)
+            {
+                offer
+                    .sheets
+                    .push(SheetFacts::new(&one.sheet, one.sheet_id, false));
+            }
+        }
+        let withdrawn = store.withdrawn_before(look).await?;
+        Ok(Some(Self {
+            before: store.listed_by(look, is_between).await?,
+            look: look.clone(),
+            is_each: is_between || store.is_after_pause(look).await?,
+            listed,
+            withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
+        }))
+    }
+
+    /// The sheets that the catalog listed before, by offer.
+    pub(crate) fn before(&self) -> BTreeMap<Uuid, BTreeSet<Uuid>> {
+        let mut before: BTreeMap<Uuid, BTreeSet<Uuid>> = BTreeMap::new();
+        for sheet in &self.before {
+            before
+                .entry(sheet.offer_id)
+                .or_default()
+                .insert(sheet.sheet_id);
+        }
+        before
+    }
+
+    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is not a look.
+    pub(crate) async fn record(
+        self,
+        lock: Option<&StoreLock>,
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<(), ImportError> {
+        if self.listed.is_empty() {
+            return Ok(());
+        }
+        let ended = self.ended();
+        let before = self.before();
+        let is_changed = |offer: &ListedOffer| {
+            let sheets: BTreeSet<Uuid> = offer.sheets.iter().map(|sheet| sheet.sheet_id).collect();
+            self.is_each || before.get(&offer.offer_id) != Some(&sheets)
+        };
+        let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
+        for offers in changed.chunks(OFFERS_AT_ONCE) {
+            lock.map_or(Ok(()), StoreLock::check)?;
+            store.record_look(&self.look, offers.to_vec(), now).await?;
+        }
+        lock.map_or(Ok(()), StoreLock::check)?;
+        store.complete_look(&self.look, ended, now).await?;
+        Ok(())
+    }
+
+    /// The offers that the catalog lists no longer, or in entries that it could not read.
+    fn ended(&self) -> Vec<ListedOffer> {
+        let mut ended: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
+        for sheet in &self.before {
+            if self.look.covers(&sheet.provider) && !self.listed.contains_key(&sheet.offer_id) {
+                ended.insert(
+                    sheet.offer_id,
+                    ListedOffer {
+                        offer_id: sheet.offer_id,
+                        provider: sheet.provider.clone(),
+                        sheets: Vec::new(),
+                    },
+                );
+            }
+        }
+        ended.into_values().collect()
+    }
+}

@@ -1,0 +1,264 @@
+//! The importer of a process: one catalog at a time, each with a run on record.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use uuid::Uuid;
+
+use crate::import::entry::entries::CatalogError;
+use super::error::ImportError;
+use super::fetch::Version;
+use crate::import::progress::lines::LineSender;
+use super::options::Options;
+use super::priority::Priority;
+use crate::import::progress::report::{Line, Summary};
+use super::run::Import;
+use super::turn::Turn;
+use crate::access::Actor;
+use crate::clock::Clock;
+use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError};
+
+/// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Imports catalogs into a store.
+#[derive(Debug, Clone)]
+pub struct Importer {
+    store: Store,
+    clock: Clock,
+    /// The permit to import, one per process.
+    place: Arc<Semaphore>,
+}
+
+/// A catalog that was read, with the record of its import unless it is a dry run.
+#[derive(Debug)]
+pub struct BegunImport {
+    id: Uuid,
+    source: String,
+    import: Import,
+    running: Option<RunningImport>,
+}
+
+impl Importer {
+    /// An importer into a store.
+    #[must_use]
+    pub fn new(store: Store, clock: Clock) -> Self {
+        let place = Arc::new(Semaphore::new(1));
+        Self {
+            store,
+            clock,
+            place,
+        }
+    }
+
+    /// The permit to import; none while another catalog is being imported.
+    #[must_use]
+    pub fn try_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.place).try_acquire_owned().ok()
+    }
+
+    /// The permit to import, after any running import.
+    pub async fn place(&self) -> OwnedSemaphorePermit {
+        let place = Arc::clone(&self.place).acquire_owned().await;
+        place.expect("the semaphore is never closed")
+    }
+
+    /// Reads a catalog on a thread of this priority; nothing is stored yet.
+    ///
+    /// # Errors
+    /// The text is not a catalog, or the client has left.
+    pub async fn read(
+        &self,
+        text: impl AsRef<[u8]> + Send + 'static,
+        options: Options,
+        turn: Turn,
+        priority: Priority,
+    ) -> Result<Import, CatalogError> {
+        let store = self.store.clone();
+        let (sender, receiver) = oneshot::channel();
+        let span = tracing::Span::current();
+        let read = move || {
+            priority.take();
+            // The client may have left.
+            let _ = sender.send(span.in_scope(|| Import::read(text, options, store, turn)));
+        };
+        // A thread of its own: a priority that was lowered cannot be raised again.
+        let thread = std::thread::Builder::new().name("reading".to_owned());
+        thread.spawn(read).map_err(|_| CatalogError::Crashed)?;
+        receiver.await.unwrap_or(Err(CatalogError::Crashed))
+    }
+
+    /// Records the start of an import, so that a database that takes no writes refuses it before it answers. A dry run has
+    /// no record.
+    ///
+    /// # Errors
+    /// The database is unreachable or takes no writes.
+    pub async fn begin(
+        &self,
+        source: &str,
+        import: Import,
+        actor: &Actor,
+    ) -> Result<BegunImport, StoreError> {
+        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.clock.now()));
+        let running = if import.is_dry_run() {
+            None
+        } else {
+            let format = Some(import.format());
+            let begun = self
+                .store
+                .begin_import(id, source, format, started_at, actor);
+            Some(begun.await?)
+        };
+        let source = source.to_owned();
+        Ok(BegunImport {
+            id,
+            source,
+            import,
+            running,
+        })
+    }
+
+    /// Imports a catalog and records how it ended. The last line says so: `done` once that is recorded.
+    ///
+    /// # Errors
+    /// The database fails, or the client has left or reads too slowly.
+    pub async fn import(
+        &self,
+        begun: BegunImport,
+        version: Version,
+        mut lines: LineSender,
+    ) -> Result<Summary, ImportError> {
+        let outcome = match begun.running {
+            None => begun.import.run(&mut lines).await,
+            Some(running) => {
+                let (source, format) = (begun.source, begun.import.format());
+                let refusals = begun.import.refusals();
+                let outcome = begun.import.run(&mut lines).await;
+                let ended_at = self.clock.now().into();
+                let run = ImportRow {
+                    refusals,
+                    ..ImportRow::ended(begun.id, format, ended_at, &outcome, version)
+                };
+                self.end(running, run).await;
+                match &outcome {
+                    Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
+                    Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
+                }
+                outcome
+            }
+        };
+        lines.end(match &outcome {
+            Ok(summary) => Line::Done(summary.clone()),
+            Err(error) => Line::Failed {
+                reason: error.public_reason(),
+            },
+        });
+        outcome
+    }
+
+    /// Records how a run ended; where the database fails, again until it is recorded.
+    pub async fn end(&self, running: RunningImport, run: ImportRow) {
+        let Err(error) = self.store.end_import(&run).await else {
+            return;
+        };
+        let error = error.with_causes();
+        tracing::warn!(import = %run.id, error, "cannot record how an import ended; retrying");
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            // Keeps other processes from closing the run meanwhile.
+            let _running = running;
+            let mut pause = FIRST_PAUSE;
+            loop {
+                tokio::time::sleep(pause).await;
+                if store.end_import(&run).await.is_ok() {
+                    return;
+                }
+                pause = LONGEST_PAUSE.min(2 * pause);
+            }
+        });
+    }
+}
+
+impl ImportError {
+    /// The reason for the failure, without internal details.
+    fn public_reason(&self) -> String {
+        match self {
+            Self::Store(error) if let Some(refusal) = error.refusal() => {
+                format!("the database takes no writes: {refusal}; send the catalog again to resume the import")
+            }
+            Self::Store(_) => {
+                "the database cannot be reached at the moment; send the catalog again to resume the import".to_owned()
+            }
+            error => error.to_string(),
+        }
+    }
+}
+
+impl ImportRow {
+    /// Row of a run that has ended.
+    fn ended(
+        id: Uuid,
+        format: &str,
+        ended_at: DbTime,
+        outcome: &Result<Summary, ImportError>,
+        version: Version,
+    ) -> Self {
+        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        match outcome {
+            Ok(summary) => Self {
+                entries: count(summary.entries),
+                estimated: count(summary.estimated),
+                unchanged: count(summary.unchanged),
+                duplicates: count(summary.duplicates),
+                not_identifiable: count(summary.not_identifiable),
+                refused: count(summary.refused),
+                reinstated: count(summary.reinstated),
+                ..Self::without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
+            },
+            // A version whose import failed is asked for again.
+            Err(error) => {
+                let error = Some(error.public_reason());
+                Self::without_entries(
+                    id,
+                    format,
+                    ended_at,
+                    ImportOutcome::Failed,
+                    error,
+                    Version::default(),
+                )
+            }
+        }
+    }
+
+    /// Row of a run that has ended and imported nothing.
+    pub fn without_entries(
+        id: Uuid,
+        format: &str,
+        ended_at: DbTime,
+        outcome: ImportOutcome,
+        error: Option<String>,
+        version: Version,
+    ) -> Self {
+        Self {
+            id,
+            source: String::new(),
+            catalog: Some(format.to_owned()),
+            started_at: ended_at,
+            ended_at: Some(ended_at),
+            outcome,
+            error,
+            etag: version.etag,
+            last_modified: version.last_modified,
+            entries: 0,
+            estimated: 0,
+            unchanged: 0,
+            duplicates: 0,
+            not_identifiable: 0,
+            refused: 0,
+            reinstated: 0,
+            refusals: None,
+        }
+    }
+}

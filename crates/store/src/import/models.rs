@@ -1,0 +1,246 @@
+//! Estimates of models whose sheets have changed: all sheets of a model together, and only of the models that are due.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::error::ImportError;
+use super::priority::Priority;
+use crate::{DbTime, DueModel, ModelOutcome, ModelRecord, ModelSheetRow, NewModelEstimate, Store, StoreError};
+use unroof_infer::estimate::model::{ModelPool, author_of};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::{CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow};
+use unroof_base::input::json;
+use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_base::units::compact;
+
+/// Models that are estimated and stored together.
+const MODELS_AT_ONCE: u32 = 64;
+/// Smallest move of a median that is news: 3 %, the noise of the draws.
+const LEAST_MOVE: f64 = 0.03;
+
+/// Estimates the models that are due.
+#[derive(Debug, Clone)]
+pub struct ModelEstimator {
+    /// The store.
+    pub store: Store,
+    /// The engine with its calibration.
+    pub estimator: Estimator,
+    /// Number of estimating threads.
+    pub threads: usize,
+}
+
+impl ModelEstimator {
+    /// Estimates models until none is due; how many were.
+    ///
+    /// # Errors
+    /// The database fails. What was stored before stays.
+    pub async fn estimate_due(&self) -> Result<usize, ImportError> {
+        self.estimate_due_with(|| {}).await
+    }
+
+    /// The same, with a call after each model.
+    ///
+    /// # Errors
+    /// The database fails. What was stored before stays.
+    pub async fn estimate_due_with(
+        &self,
+        mut done: impl FnMut() + Send,
+    ) -> Result<usize, ImportError> {
+        let mut count = 0;
+        loop {
+            let due = self.store.due_models(MODELS_AT_ONCE).await?;
+            if due.is_empty() {
+                return Ok(count);
+            }
+            count += due.len();
+            let records = self.estimate(due, &mut done).await?;
+            self.store.record_models(&records).await?;
+        }
+    }
+
+    /// Estimates some models on threads of their own.
+    async fn estimate(
+        &self,
+        due: Vec<DueModel>,
+        mut one_done: impl FnMut() + Send,
+    ) -> Result<Vec<ModelRecord>, ImportError> {
+        let (wanted, _waiting) = CancelToken::while_waiting();
+        let (sender, mut done) = mpsc::unbounded_channel();
+        let (due, next) = (Arc::new(due), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..self.threads {
+            let (due, next) = (Arc::clone(&due), Arc::clone(&next));
+            let (own, runtime) = (self.clone(), Handle::current());
+            let (wanted, sender) = (wanted.clone(), sender.clone());
+            let work = move || {
+                Priority::Batch.take();
+                while let Some(model) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let record = own.estimate_one(model, &runtime, &wanted);
+                    if sender.send(record).is_err() {
+                        return;
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name("models".to_owned());
+            thread.spawn(work).map_err(ImportError::Thread)?;
+        }
+        drop(sender);
+        let mut records = Vec::with_capacity(due.len());
+        while let Some(record) = done.recv().await {
+            records.push(record?);
+            one_done();
+        }
+        if records.len() < due.len() {
+            return Err(ImportError::Crashed);
+        }
+        // The threads finish in any order; what is stored has the order of names.
+        let name = |record: &ModelRecord| record.due.canonical_model.clone();
+        records.sort_by_cached_key(name);
+        Ok(records)
+    }
+
+    fn estimate_one(
+        &self,
+        due: &DueModel,
+        runtime: &Handle,
+        wanted: &CancelToken,
+    ) -> Result<ModelRecord, ImportError> {
+        let model = &due.canonical_model;
+        let rows = runtime.block_on(self.store.sheets_of_model(model))?;
+        let newest = rows.iter().map(|row| row.observed_at).max();
+        let outcome = match newest {
+            None => ModelOutcome::Gone,
+            Some(newest) => self.outcome(model, rows, newest, runtime, wanted)?,
+        };
+        Ok(ModelRecord {
+            due: due.clone(),
+            outcome,
+        })
+    }
+
+    fn outcome(
+        &self,
+        model: &str,
+        rows: Vec<ModelSheetRow>,
+        observed_at: DbTime,
+        runtime: &Handle,
+        wanted: &CancelToken,
+    ) -> Result<ModelOutcome, ImportError> {
+        let sheets: Vec<PriceSheet> = rows.into_iter().map(read).collect::<Result<_, _>>()?;
+        let pool = ModelPool::new(model, &sheets);
+        let calibration_id = self.estimator.calibration_id();
+        let id = pool.estimate_id(calibration_id);
+        let last = runtime.block_on(self.store.model(model, None))?;
+        if last.as_ref().is_some_and(|last| last.id == id) {
+            return Ok(ModelOutcome::Unchanged);
+        }
+        let drawn = match runtime.block_on(self.known(&pool))? {
+            Some(known) => known,
+            None => Drawn::of_pool(&pool, &self.estimator, wanted)?,
+        };
+        let news = last.and_then(|last| {
+            let (before, after) = (
+                StoredRow::read(&last.row_values),
+                StoredRow::read(&drawn.row_values),
+            );
+            words_of_moves(&before, &after)
+        });
+        Ok(ModelOutcome::Estimated(Box::new(NewModelEstimate {
+            id,
+            author: author_of(model).to_owned(),
+            engine_version: ENGINE_VERSION,
+            calibration_id: calibration_id.to_owned(),
+            sheets: i64::try_from(pool.sheet_ids().count()).unwrap_or(i64::MAX),
+            used: pool.used().iter().map(|sheet| sheet.id().0).collect(),
+            decisions: i64::try_from(pool.decisions()).unwrap_or(i64::MAX),
+            observed_at,
+            row_values: drawn.row_values,
+            document: drawn.document,
+            news,
+        })))
+    }
+
+    /// The estimate of a model with one sheet to read, whose answer is stored.
+    async fn known(&self, pool: &ModelPool) -> Result<Option<Drawn>, StoreError> {
+        let used = pool.used();
+        let [sheet] = used.as_slice() else {
+            return Ok(None);
+        };
+        let id = self.estimator.estimate_id(sheet.id());
+        let Some(stored) = self.store.stored_answer(id).await? else {
+            return Ok(None);
+        };
+        let row_values = stored.row_values.clone();
+        let answer = stored.document(id)?;
+        let calibration_id = self.estimator.calibration_id();
+        Ok(Drawn::of_answer(pool, calibration_id, &row_values, &answer))
+    }
+}
+
+/// An estimate of a model as it is stored.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    /// JSON: a nullable number per column of a list.
+    pub(crate) row_values: String,
+    /// The serialised estimate.
+    pub(crate) document: String,
+}
+
+impl Drawn {
+    /// The estimate from the sheets of a model.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub(crate) fn of_pool(
+        pool: &ModelPool,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<Self, Cancelled> {
+        let estimate = pool.estimate(estimator.calibration(), wanted)?;
+        let row = ListRow::of_quantities(&estimate.joint.quantities);
+        Ok(Self {
+            row_values: serde_json::to_string(&row).expect("a row of numbers serialises"),
+            document: serde_json::to_string(&estimate)
+                .expect("an estimate of texts and numbers serialises"),
+        })
+    }
+
+    /// The same from the answer to its only sheet that is read; none where that is not its answer.
+    pub(crate) fn of_answer(
+        pool: &ModelPool,
+        calibration_id: &str,
+        row_values: &str,
+        answer: &str,
+    ) -> Option<Self> {
+        let estimate = pool.from_answer(answer, calibration_id)?;
+        Some(Self {
+            row_values: StoredRow::read(row_values).quantities(),
+            document: estimate.to_string(),
+        })
+    }
+}
+
+fn read(row: ModelSheetRow) -> Result<PriceSheet, StoreError> {
+    let id = row.id;
+    let document = row.document()?;
+    let tree = json::parse(document.as_bytes()).ok();
+    let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+    sheet.ok_or(StoreError::Damaged(id))
+}
+
+/// The medians that have moved, in words; none where none has.
+fn words_of_moves(before: &StoredRow, after: &StoredRow) -> Option<String> {
+    let moved = JointQuantity::ALL.into_iter().filter_map(|quantity| {
+        let label = quantity.definition().history_label?;
+        let (from, to) = (
+            before.quantity(quantity).median?,
+            after.quantity(quantity).median?,
+        );
+        let is_moved = (to / from).ln().abs() >= LEAST_MOVE;
+        is_moved.then(|| format!("{label} {} → {}", compact(from), compact(to)))
+    });
+    let moved: Vec<String> = moved.collect();
+    (!moved.is_empty()).then(|| format!("estimate of the model: {}", moved.join(", ")))
+}

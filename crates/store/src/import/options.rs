@@ -1,0 +1,29 @@
+//! Options of an import.
+
+use jiff::Timestamp;
+
+use crate::import::entry::entries::CatalogFormat;
+use unroof_infer::estimate::Estimator;
+
+/// Options of an import.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Format of the catalog; detected if `None`.
+    pub format: Option<CatalogFormat>,
+    /// Restricts the import to this provider.
+    pub provider: Option<String>,
+    /// Omits unchanged prices from the report.
+    pub only_changed: bool,
+    /// Reports the outcome of each entry without storing anything.
+    pub dry_run: bool,
+    /// Time at which the catalog was seen.
+    pub observed_at: Timestamp,
+    /// Whether that is the current time, not a stated one.
+    pub seen_now: bool,
+    /// Time at which it is recorded.
+    pub recorded_at: Timestamp,
+    /// The estimator of new sheets.
+    pub estimator: Estimator,
+    /// Number of estimating threads.
+    pub threads: usize,
+}

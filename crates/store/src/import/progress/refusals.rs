@@ -1,0 +1,35 @@
+//! The refused entries of an import, as they are stored with it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::import::entry::entries::Refused;
+
+/// Most refused entries that are stored with an import.
+const MOST_KEPT: usize = 500;
+
+/// A refused entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Name of the entry.
+    pub entry: String,
+    /// The reason that it states no sheet.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// The JSON of the first of some refused entries; none if there are none.
+    pub(crate) fn stored(refused: &[Refused]) -> Option<String> {
+        let kept = refused.iter().take(MOST_KEPT).map(|refused| Self {
+            entry: refused.entry.clone(),
+            reason: refused.reason.clone(),
+        });
+        let kept: Vec<Self> = kept.collect();
+        (!kept.is_empty()).then(|| serde_json::to_string(&kept).unwrap_or_default())
+    }
+
+    /// Reads what is stored; nothing if it cannot be read.
+    #[must_use]
+    pub fn read(stored: &str) -> Vec<Self> {
+        serde_json::from_str(stored).unwrap_or_default()
+    }
+}

@@ -1,0 +1,62 @@
+//! Reports the lines of an import while it runs.
+
+use std::collections::BTreeSet;
+
+use crate::import::error::ImportError;
+use super::lines::LineSender;
+use crate::import::entry::listed::Listed;
+use crate::import::entry::names::CanonicalModels;
+use super::report::{Imported, Line, Outcome, Summary};
+
+/// Reports lines and counts outcomes.
+pub(crate) struct ProgressReporter<'l> {
+    pub(crate) lines: &'l mut LineSender,
+    pub(crate) summary: Summary,
+    pub(crate) done: usize,
+    pub(crate) only_changed: bool,
+}
+
+/// Entries between two progress lines.
+const STEP: usize = 100;
+
+impl ProgressReporter<'_> {
+    pub(crate) async fn say(&mut self, line: Line) -> Result<(), ImportError> {
+        self.lines.say(line).await
+    }
+
+    pub(crate) async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
+        self.summary.count(imported.outcome);
+        self.summary.unmapped += imported.unmapped;
+        let is_sheet = imported.sheet_id.is_some();
+        if !self.only_changed || imported.outcome != Outcome::Unchanged {
+            self.say(Line::Entry(imported)).await?;
+        }
+        if is_sheet {
+            self.done += 1;
+            if self.done.is_multiple_of(STEP) || self.done == self.summary.sheets {
+                let (done, sheets) = (self.done, self.summary.sheets);
+                self.say(Line::Progress { done, sheets }).await?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn names(
+        &mut self,
+        sheets: &[Listed],
+        names: &CanonicalModels,
+    ) -> Result<(), ImportError> {
+        let mut unmatched = BTreeSet::new();
+        for listed in sheets {
+            tokio::task::consume_budget().await;
+            if names.of(&listed.sheet).is_some() {
+                self.summary.joined_names += 1;
+            } else {
+                unmatched.insert(format!("{}/{}", listed.sheet.provider, listed.sheet.model));
+            }
+        }
+        self.summary.unmatched_names = unmatched.len();
+        let names = unmatched.into_iter().collect();
+        self.say(Line::UnmatchedNames { names }).await
+    }
+}

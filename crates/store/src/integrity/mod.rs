@@ -1,0 +1,25 @@
+//! Integrity of a database: estimates are computed again and compared, documents match their checksums, ids their content, and
+//! the stored periods of prices follow from what was seen.
+
+mod checker;
+mod fault;
+mod repeated;
+
+pub use checker::{Checked, Checker, Part, Sample, Watch};
+pub use fault::{Fault, Subject};
+
+use crate::StoreError;
+
+/// Reason why a check ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The query fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No thread could be started.
+    #[error("no thread could be started")]
+    Thread(#[source] std::io::Error),
+    /// A thread that computes panicked.
+    #[error("the check failed with an internal error")]
+    Crashed,
+}

@@ -1,0 +1,130 @@
+//! Entries of the audit log: who changed what.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::record::names::stored_names;
+use crate::record::recording::Recording;
+use crate::connect::rows::Piece;
+use crate::connect::value::Kind::{Id, Text, Time};
+use crate::connect::value::Value;
+use crate::record::work::Act;
+use crate::access::{Actor, Identity};
+
+stored_names! {
+    /// Action.
+    AuditAction {
+        /// A price sheet entered the record.
+        SheetObserved = "sheet.observed",
+        /// A price was withdrawn.
+        SheetWithdrawn = "sheet.withdrawn",
+        /// A withdrawal was undone.
+        SheetReinstated = "sheet.reinstated",
+        /// The import of a catalog began.
+        CatalogImported = "catalog.imported",
+        /// A webhook was added.
+        WebhookAdded = "webhook.added",
+        /// A webhook was removed.
+        WebhookRemoved = "webhook.removed",
+        /// A key was created.
+        KeyCreated = "key.created",
+        /// A key was revoked.
+        KeyRevoked = "key.revoked",
+        /// A browser was signed in with a key.
+        SessionBegun = "session.begun",
+        /// A browser was signed out.
+        SessionEnded = "session.ended",
+    }
+}
+
+stored_names! {
+    /// Kind of a caller.
+    CallerKind {
+        /// The holder of a key.
+        Key = "key",
+        /// A user signed in by a trusted proxy.
+        User = "user",
+        /// A caller without a key.
+        Anonymous = "anonymous",
+        /// The command line.
+        CommandLine = "command_line",
+        /// The service itself, such as a refresh.
+        Service = "service",
+    }
+}
+
+impl CallerKind {
+    fn of(identity: &Identity) -> Self {
+        match identity {
+            Identity::Key { .. } => Self::Key,
+            Identity::User(_) => Self::User,
+            Identity::Anonymous => Self::Anonymous,
+            Identity::CommandLine => Self::CommandLine,
+            Identity::Service => Self::Service,
+        }
+    }
+}
+
+/// A change for the audit log.
+#[derive(Debug, Clone)]
+pub(crate) struct AuditEntry<'a> {
+    pub(crate) at: Timestamp,
+    pub(crate) actor: &'a Actor,
+    pub(crate) action: AuditAction,
+    /// Id of what was changed.
+    pub(crate) subject_id: Uuid,
+    /// Its name for people.
+    pub(crate) subject: String,
+}
+
+impl<'a> AuditEntry<'a> {
+    /// The columns of its row, in the order of [`PIECE`].
+    pub(crate) fn values(&self) -> Vec<Value<'a>> {
+        let identity = &self.actor.identity;
+        vec![
+            self.at.into(),
+            CallerKind::of(identity).name().into(),
+            identity.key_id().into(),
+            identity.name().into(),
+            self.action.name().into(),
+            self.subject_id.into(),
+            self.subject.clone().into(),
+            self.actor.request_id.as_deref().into(),
+        ]
+    }
+}
+
+/// The statement that writes rows of the log with a recording.
+pub(crate) const PIECE: Piece = Piece {
+    sql: "
+            INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+            SELECT * FROM given",
+    columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
+};
+
+/// The observation of a sheet; none where no caller sent it.
+pub(crate) fn observed(recording: &Recording) -> Option<AuditEntry<'_>> {
+    let sheet = &recording.sheet;
+    Some(AuditEntry {
+        at: recording.recorded_at,
+        actor: recording.sighted_by.as_ref()?.actor.as_deref()?,
+        action: AuditAction::SheetObserved,
+        subject_id: recording.sheet_id,
+        subject: format!("{}/{}", sheet.provider, sheet.model),
+    })
+}
+
+/// A withdrawal, or that one was undone.
+pub(crate) fn acted(act: &Act, now: Timestamp) -> AuditEntry<'_> {
+    let (action, subject) = match &act.because {
+        Some(because) => (AuditAction::SheetWithdrawn, because.clone()),
+        None => (AuditAction::SheetReinstated, String::new()),
+    };
+    AuditEntry {
+        at: now,
+        actor: &act.actor,
+        action,
+        subject_id: act.sheet_id,
+        subject,
+    }
+}

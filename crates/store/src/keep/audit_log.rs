@@ -1,0 +1,93 @@
+//! The audit log. Its rows are written in the transactions of the changes that they record.
+
+use serde::Serialize;
+use sqlx::FromRow;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::audit::{AuditAction, AuditEntry, CallerKind};
+use crate::connect::connected::Connected;
+use crate::connect::newer_tables::require_own_tables;
+use crate::connect::query::Query;
+use crate::connect::session::in_transaction;
+use crate::{DbTime, Store, StoreError};
+
+const INSERT: &str = "
+    INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+const AUDIT: &str = "
+    SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id FROM audit
+    WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2";
+
+/// A row of the audit log.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
+pub struct AuditRow {
+    /// Sequence number.
+    #[schema(example = 17)]
+    pub sequence: i64,
+    /// Time of the change.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
+    pub at: DbTime,
+    /// Kind of the caller.
+    #[sqlx(try_from = "String")]
+    #[schema(inline, example = "key")]
+    pub caller: CallerKind,
+    /// Id of the caller's key; null without one.
+    #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
+    pub key_id: Option<Uuid>,
+    /// Name of the key or the user; null for others.
+    #[schema(example = "price desk")]
+    pub name: Option<String>,
+    /// Action.
+    #[sqlx(try_from = "String")]
+    #[schema(inline, example = "sheet.withdrawn")]
+    pub action: AuditAction,
+    /// Id of what was changed.
+    #[schema(example = "4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11")]
+    pub subject_id: Uuid,
+    /// Its name.
+    #[schema(example = "openai/gpt-5.4")]
+    pub subject: String,
+    /// Id of the request; null for a change without one.
+    #[schema(example = "7c1f0f6e-6f0a-4a53-9a39-0b1f5c1f8a11")]
+    pub request_id: Option<String>,
+}
+
+fn inserted<'a>(entry: &AuditEntry<'a>) -> Query<'a> {
+    let insert = Query::new(INSERT);
+    entry.values().into_iter().fold(insert, Query::bind)
+}
+
+impl Store {
+    /// Writes in its turn, and records it in the same transaction if it changes a row; how many rows were written.
+    pub(crate) async fn write_audited(
+        &self,
+        query: Query<'_>,
+        entry: AuditEntry<'_>,
+    ) -> Result<u64, StoreError> {
+        let _writer = self.wait_to_write().await?;
+        in_transaction!(self, in_time, connection => {
+            require_own_tables(connection).await?;
+            let written = connection.execute(query).await?;
+            if written > 0 {
+                connection.execute(inserted(&entry)).await?;
+            }
+            Ok(written)
+        })
+    }
+
+    /// Rows of the audit log before a sequence number, the last first.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn audit(
+        &self,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<AuditRow>, StoreError> {
+        let before = before.unwrap_or(i64::MAX);
+        self.rows(Query::new(AUDIT).bind(before).bind(i64::from(limit)))
+            .await
+    }
+}

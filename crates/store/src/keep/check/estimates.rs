@@ -1,0 +1,83 @@
+//! Estimates to check.
+
+use serde_json::{Map, Value};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::record::checksum::StoredDocument;
+use crate::connect::query::Query;
+use crate::{EstimateRecord, Store, StoreError};
+
+/// An estimate as it is stored.
+#[derive(Debug, FromRow)]
+pub struct CheckedEstimate {
+    /// Its id.
+    pub id: Uuid,
+    /// Version of the engine that made it.
+    pub engine_version: String,
+    readings_defined: i64,
+    conflicts: i64,
+    row_values: String,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+const ESTIMATES: &str = "
+    SELECT id, engine_version, readings_defined, conflicts, row_values, document, checksum FROM estimates
+    WHERE id > $1 ORDER BY id LIMIT $2";
+
+impl CheckedEstimate {
+    /// Its document.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn document(&self) -> Result<String, StoreError> {
+        self.document.clone().checked(self.id)
+    }
+
+    /// Whether its row of a list is one of these numbers. Columns that are younger than the row are not in it.
+    #[must_use]
+    pub fn has_numbers_of(&self, again: &str) -> bool {
+        let read = |row: &str| serde_json::from_str::<Map<String, Value>>(row);
+        let (Ok(stored), Ok(again)) = (read(&self.row_values), read(again)) else {
+            return false;
+        };
+        let is_same = |(name, value): (&String, &Value)| again.get(name) == Some(value);
+        !stored.is_empty() && stored.iter().all(is_same)
+    }
+
+    /// The parts that differ from the same estimate computed again.
+    #[must_use]
+    pub fn differences(&self, again: &EstimateRecord) -> Vec<&'static str> {
+        let parts = [
+            ("its id", self.id == again.id),
+            (
+                "its document",
+                self.document.document == again.document.text,
+            ),
+            ("its row of numbers", self.has_numbers_of(&again.numbers)),
+            (
+                "its number of readings",
+                self.readings_defined == again.readings_defined,
+            ),
+            ("its number of conflicts", self.conflicts == again.conflicts),
+        ];
+        let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
+        differing.map(|(name, _)| name).collect()
+    }
+}
+
+impl Store {
+    /// Estimates after an id.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn estimates_to_check(
+        &self,
+        after: Uuid,
+        limit: u32,
+    ) -> Result<Vec<CheckedEstimate>, StoreError> {
+        let query = Query::new(ESTIMATES).bind(after).bind(i64::from(limit));
+        self.rows(query).await
+    }
+}

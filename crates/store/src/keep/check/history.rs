@@ -1,0 +1,232 @@
+//! The stored periods of prices, compared with those that follow from the facts.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::connect::connected::Connected;
+use crate::connect::database::Pool;
+use crate::record::derive::{Derived, StoredPeriod};
+use crate::record::known;
+use crate::record::offers::Offer;
+use crate::record::plan::Known;
+use crate::connect::query::Query;
+use crate::connect::rows::{Piece, Statement};
+use crate::connect::session::{on_connection, on_session};
+use crate::connect::value::Kind;
+use crate::record::work::Work;
+use crate::{Store, StoreError};
+use unroof_price_sheet::history::StartBasis;
+
+/// An offer whose stored periods do not follow from its facts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferFault {
+    /// The offer.
+    pub offer_id: Uuid,
+    /// The difference.
+    pub detail: String,
+}
+
+/// The result for a page of offers.
+#[derive(Debug, Default)]
+pub struct HistoryPage {
+    /// Number of its offers that were compared.
+    pub offers: usize,
+    /// Number of those with periods of an older version, which are derived again when their offer changes.
+    pub older: usize,
+    /// The last of them; none after the last page.
+    pub last: Option<Uuid>,
+    /// Their faults.
+    pub faults: Vec<OfferFault>,
+}
+
+#[derive(FromRow)]
+struct OfferRow {
+    offer_id: Uuid,
+}
+
+// Each half is read from an index, no further than the page.
+const OFFERS: &str = "
+    SELECT offer_id FROM (
+        SELECT * FROM (
+            SELECT DISTINCT offer_id FROM sightings WHERE offer_id > $1 ORDER BY offer_id LIMIT $2) AS seen
+        UNION
+        SELECT * FROM (
+            SELECT DISTINCT offer_id FROM price_periods WHERE offer_id > $1 ORDER BY offer_id LIMIT $2) AS priced
+    ) AS offers
+    ORDER BY offer_id LIMIT $2";
+
+// Periods without a basis are older than this column. Those that an offer had before it changed may lack it still.
+static OLDER: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT period.offer_id
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
+        GROUP BY period.offer_id HAVING count(period.start_basis) = 0",
+    columns: &[Kind::Id],
+}]);
+
+impl Store {
+    /// Compares the histories of the offers after an id, as of a time.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn check_histories(
+        &self,
+        after: Uuid,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<HistoryPage, StoreError> {
+        let query = Query::new(OFFERS).bind(after).bind(i64::from(limit));
+        let offers: Vec<OfferRow> = self.rows(query).await?;
+        let offers: Vec<Uuid> = offers.into_iter().map(|row| row.offer_id).collect();
+        let last = offers.last().copied();
+        let older = self.offers_of_older_versions(&offers).await?;
+        let (older, offers): (Vec<Uuid>, Vec<Uuid>) =
+            offers.into_iter().partition(|offer| older.contains(offer));
+        Ok(HistoryPage {
+            offers: offers.len(),
+            older: older.len(),
+            last,
+            faults: self.history_faults(&offers, now).await?,
+        })
+    }
+
+    /// Compares the histories of some offers, as of a time.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn history_faults(
+        &self,
+        offers: &[Uuid],
+        now: Timestamp,
+    ) -> Result<Vec<OfferFault>, StoreError> {
+        match self.known_of(offers).await {
+            Ok(known) => Ok(faults(offers, known, now)),
+            // The page is read offer by offer, to find whose sheet that is.
+            Err(StoreError::Damaged(_)) => self.faults_one_by_one(offers, now).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Those of some offers whose periods an older version has stored.
+    async fn offers_of_older_versions(
+        &self,
+        offers: &[Uuid],
+    ) -> Result<BTreeSet<Uuid>, StoreError> {
+        let offers = offers.iter().map(|offer| vec![(*offer).into()]).collect();
+        let rows: Vec<OfferRow> =
+            on_connection!(self, connection => connection.read_rows(&OLDER, &offers).await)?;
+        Ok(rows.into_iter().map(|row| row.offer_id).collect())
+    }
+
+    async fn faults_one_by_one(
+        &self,
+        offers: &[Uuid],
+        now: Timestamp,
+    ) -> Result<Vec<OfferFault>, StoreError> {
+        let mut found = Vec::new();
+        for offer in offers {
+            match self.known_of(&[*offer]).await {
+                Ok(known) => found.extend(faults(&[*offer], known, now)),
+                Err(StoreError::Damaged(sheet)) => found.push(OfferFault {
+                    offer_id: *offer,
+                    detail: format!("its price sheet {sheet} is damaged"),
+                }),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Facts and periods of some offers, all as of one moment.
+    async fn known_of(&self, offers: &[Uuid]) -> Result<Known, StoreError> {
+        let begin = match self.pool {
+            Pool::Postgres { .. } => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Pool::Sqlite { .. } => "BEGIN",
+        };
+        let work = Work {
+            again: offers.to_vec(),
+            ..Work::default()
+        };
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            let mut transaction = session.transaction(begin).await?;
+            let known = known::load(&mut transaction, &work).await?;
+            transaction.rollback().await?;
+            Ok(known)
+        })
+    }
+}
+
+fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<OfferFault> {
+    let mut found = Vec::new();
+    for offer_id in offers {
+        let facts = known.offers.remove(offer_id).unwrap_or_default();
+        let stored = known.periods.remove(offer_id).unwrap_or_default();
+        let differences = differences(&facts, &stored, now);
+        found.extend(differences.into_iter().map(|detail| OfferFault {
+            offer_id: *offer_id,
+            detail,
+        }));
+    }
+    found
+}
+
+/// The periods that differ, each in words.
+fn differences(facts: &Offer, stored: &[StoredPeriod], now: Timestamp) -> Vec<String> {
+    let now = facts.newest().map_or(now, |newest| newest.max(now));
+    let derived = Derived::new(stored, facts, facts, now);
+    let of_key = |key: (i64, i64)| stored.iter().find(move |one| one.key == key);
+    let gone = derived.gone.iter().filter_map(|key| of_key(*key));
+    let gone = gone.map(|one| format!("{} does not follow from what was seen", named(one)));
+    let other = derived.written.iter().filter_map(|one| {
+        let Some(stored) = of_key(one.key) else {
+            return Some(format!("{} is missing", named(one)));
+        };
+        let parts = differing_parts(stored, one).join(", ");
+        (!parts.is_empty()).then(|| format!("{} has another {parts}", named(stored)))
+    });
+    gone.chain(other).collect()
+}
+
+fn named(one: &StoredPeriod) -> String {
+    let (sheet, start) = (one.period.sheet_id, one.period.starts_at);
+    format!("the period of {sheet} from {start}")
+}
+
+/// The parts of a stored period that differ from the derived one. A start or end whose time has come is announced a moment
+/// later; of a price that is listed still, the last sighting is written when its offer changes; and periods that are older
+/// than the basis `source_added` were observed.
+fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'static str> {
+    let (was, is) = (&stored.period, &derived.period);
+    let is_due = |was: bool, is: bool| was == is || is;
+    let is_older =
+        (was.start_basis, is.start_basis) == (StartBasis::Observed, StartBasis::SourceAdded);
+    let is_seen_since = !derived.has_ended && was.last_seen_at < is.last_seen_at;
+    let parts = [
+        ("end", was.end == is.end),
+        (
+            "basis of its start",
+            is_older || was.start_basis == is.start_basis,
+        ),
+        ("earliest start", was.not_before == is.not_before),
+        (
+            "last sighting",
+            is_seen_since || was.last_seen_at == is.last_seen_at,
+        ),
+        ("quarantine", was.is_flagged == is.is_flagged),
+        ("sheet", was.sheet_id == is.sheet_id),
+        ("catalog", stored.catalog == derived.catalog),
+        ("first sighting", stored.observed_at == derived.observed_at),
+        ("withdrawal", stored.withdrawn == derived.withdrawn),
+        (
+            "announced start",
+            is_due(stored.has_begun, derived.has_begun),
+        ),
+        ("announced end", is_due(stored.has_ended, derived.has_ended)),
+    ];
+    let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
+    differing.map(|(name, _)| name).collect()
+}

@@ -1,0 +1,125 @@
+//! Price sheets to check: their documents, and the columns that are made of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::record::checksum::StoredDocument;
+use crate::connect::connected::Connected;
+use crate::record::plan::read_sheet;
+use crate::connect::query::Query;
+use crate::connect::rows::{Piece, Statement};
+use crate::connect::session::on_connection;
+use crate::connect::value::Kind;
+use crate::{Store, StoreError};
+use unroof_price_sheet::catalog::offer_id;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_price_sheet::sheet::compare::Cells;
+
+/// A price sheet as it is stored.
+#[derive(Debug, FromRow)]
+pub struct CheckedSheet {
+    /// Its id.
+    pub id: Uuid,
+    offer_id: Uuid,
+    provider: String,
+    model: String,
+    region: String,
+    currency: String,
+    tariff_id: Option<Uuid>,
+    cells: Option<String>,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+/// A sheet that an estimate was drawn from.
+#[derive(Debug, FromRow)]
+struct DocumentRow {
+    id: Uuid,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+const SHEETS: &str = "
+    SELECT id, offer_id, provider, model, region, currency, tariff_id, cells, document, checksum FROM price_sheets
+    WHERE id > $1 ORDER BY id LIMIT $2";
+
+static DOCUMENTS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id, sheet.document, sheet.checksum
+        FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
+    columns: &[Kind::Id],
+}]);
+
+impl CheckedSheet {
+    /// Its faults, in words.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let Ok(document) = self.document.clone().checked(self.id) else {
+            return vec!["its document does not match its checksum".to_owned()];
+        };
+        let Ok(sheet) = read_sheet(self.id, Some(&document)) else {
+            return vec!["its document is not a price sheet".to_owned()];
+        };
+        let mut faults = Vec::new();
+        if sheet.id().0 != self.id {
+            faults.push(format!("its content has the id {}", sheet.id()));
+        }
+        let differing = self.differing_columns(&sheet);
+        if !differing.is_empty() {
+            let differing = differing.join(", ");
+            faults.push(format!("other than in its document: {differing}"));
+        }
+        faults
+    }
+
+    /// The columns that differ from the document.
+    fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
+        let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
+        let tariff = self.tariff_id.is_none_or(|id| id == sheet.tariff_id());
+        let cells = self.cells.as_ref();
+        let cells = cells.is_none_or(|cells| *cells == Cells::of(sheet).to_text());
+        let columns = [
+            ("provider", self.provider == sheet.provider),
+            ("model", self.model == sheet.model),
+            ("region", self.region == sheet.region),
+            ("currency", self.currency == sheet.currency),
+            ("offer", self.offer_id == offer),
+            ("identity of the prices", tariff),
+            ("priced cells", cells),
+        ];
+        let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
+        differing.map(|(name, _)| name).collect()
+    }
+}
+
+impl Store {
+    /// Sheets after an id.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sheets_to_check(
+        &self,
+        after: Uuid,
+        limit: u32,
+    ) -> Result<Vec<CheckedSheet>, StoreError> {
+        let query = Query::new(SHEETS).bind(after).bind(i64::from(limit));
+        self.rows(query).await
+    }
+
+    /// The documents of some sheets, but for those that are damaged.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sound_sheets(
+        &self,
+        ids: &BTreeSet<Uuid>,
+    ) -> Result<BTreeMap<Uuid, String>, StoreError> {
+        let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
+        let rows: Vec<DocumentRow> =
+            on_connection!(self, connection => connection.read_rows(&DOCUMENTS, &ids).await)?;
+        let sound = |row: DocumentRow| Some((row.id, row.document.checked(row.id).ok()?));
+        Ok(rows.into_iter().filter_map(sound).collect())
+    }
+}

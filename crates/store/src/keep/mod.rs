@@ -1,0 +1,12 @@
+//! What operators keep: keys, webhooks, the audit log, backups and checks.
+
+pub(crate) mod audit;
+pub(crate) mod audit_log;
+pub(crate) mod backup;
+pub(crate) mod check;
+pub(crate) mod client_limits;
+pub(crate) mod keys;
+pub(crate) mod reporting;
+pub(crate) mod secrets_key;
+pub(crate) mod webhook_secrets;
+pub(crate) mod webhooks;

@@ -1,0 +1,527 @@
+//! The estimates of models: which are due, the sheets that they are drawn from, and lists of them.
+
+use serde::Serialize;
+use sqlx::FromRow;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::record::checksum::{StoredDocument, checksum};
+use crate::connect::connected::Connected;
+use crate::list::query::{AsOf, NamePrefix};
+use crate::record::names::ChangeKind;
+use crate::connect::newer_tables::take_numbers;
+use crate::connect::query::Query;
+use crate::record::recording::MODEL;
+use crate::connect::rows::{Piece, Rows, Statement};
+use crate::connect::session::on_session;
+use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
+use crate::{DbTime, Store, StoreError};
+use unroof_price_sheet::sheet::PriceSheet;
+
+/// A model whose sheets have changed since it was estimated.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct DueModel {
+    /// author/model
+    pub canonical_model: String,
+    /// The version of the store that changed them.
+    pub mark: i64,
+}
+
+/// A sheet of a model.
+#[derive(Debug, Clone, FromRow)]
+pub struct ModelSheetRow {
+    /// Id of its content.
+    pub id: Uuid,
+    /// Time at which it was first seen.
+    pub observed_at: DbTime,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+impl ModelSheetRow {
+    /// The sheet's document.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn document(self) -> Result<String, StoreError> {
+        self.document.checked(self.id)
+    }
+}
+
+/// A stored answer with its row in lists.
+#[derive(Debug, Clone, FromRow)]
+pub struct StoredAnswer {
+    /// JSON: a nullable number per column of a list.
+    pub row_values: String,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+impl StoredAnswer {
+    /// The answer's document, of this id.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn document(self, id: Uuid) -> Result<String, StoreError> {
+        self.document.checked(id)
+    }
+}
+
+/// The outcome for a model that was due.
+#[derive(Debug, Clone)]
+pub struct ModelRecord {
+    /// The model, as it was due.
+    pub due: DueModel,
+    /// Its new estimate.
+    pub outcome: ModelOutcome,
+}
+
+/// Outcome for a model that was due.
+#[derive(Debug, Clone)]
+pub enum ModelOutcome {
+    /// Its sheets are those of its last estimate.
+    Unchanged,
+    /// It no longer has a sheet, and therefore no estimate.
+    Gone,
+    /// It has another estimate.
+    Estimated(Box<NewModelEstimate>),
+}
+
+/// An estimate of a model to be stored.
+#[derive(Debug, Clone)]
+pub struct NewModelEstimate {
+    /// Its id.
+    pub id: Uuid,
+    /// author
+    pub author: String,
+    /// Version of the engine.
+    pub engine_version: &'static str,
+    /// The calibration behind it.
+    pub calibration_id: String,
+    /// Number of its sheets.
+    pub sheets: i64,
+    /// Ids of those that it used.
+    pub used: Vec<Uuid>,
+    /// Separate pricing decisions among them.
+    pub decisions: i64,
+    /// Time at which the newest of its sheets was first seen.
+    pub observed_at: DbTime,
+    /// JSON: a nullable number per column of a list.
+    pub row_values: String,
+    /// The serialised estimate.
+    pub document: String,
+    /// News since the last estimate, in words; none where there was none, or where it is as good as the same.
+    pub news: Option<String>,
+}
+
+/// An estimate of a model as a row of a list.
+#[derive(Debug, Clone, FromRow)]
+pub struct ModelRow {
+    /// Id of the estimate.
+    pub id: Uuid,
+    /// author/model
+    pub canonical_model: String,
+    /// author
+    pub author: String,
+    /// Version of the engine.
+    pub engine_version: String,
+    /// The calibration behind it.
+    pub calibration_id: String,
+    /// Sheets of the model.
+    pub sheets: i64,
+    /// Separate pricing decisions among them.
+    pub decisions: i64,
+    /// Time at which the newest of its sheets was first seen.
+    pub observed_at: DbTime,
+    /// JSON: a nullable number per column of a list.
+    pub row_values: String,
+}
+
+/// A price in force of a model.
+#[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
+pub struct ModelOfferRow {
+    /// Billing provider.
+    pub provider: String,
+    /// Model name as the provider spells it.
+    pub model: String,
+    /// Region in which the model is served.
+    pub region: String,
+    /// Currency as an ISO 4217 code.
+    pub currency: String,
+    /// The sheet in force.
+    pub price_sheet_id: Uuid,
+    /// Fresh prompt tokens, in `currency` per million.
+    pub input_per_mtok: Option<f64>,
+    /// Generated tokens, in `currency` per million.
+    pub output_per_mtok: Option<f64>,
+    /// Prompt tokens found in the cache, in `currency` per million.
+    pub cache_read_per_mtok: Option<f64>,
+}
+
+const DUE: &str = "SELECT canonical_model, mark FROM models_due ORDER BY canonical_model LIMIT $1";
+
+const MARK_OTHERS: &str = "
+    INSERT INTO models_due (canonical_model, mark)
+    SELECT canonical_model, 0 FROM model_estimates AS latest JOIN estimates ON estimates.id = latest.estimate_id
+    WHERE (calibration_id <> $1 OR engine_version <> $2)
+      AND NOT EXISTS (
+          SELECT 1 FROM model_estimates AS newer
+          WHERE newer.canonical_model = latest.canonical_model AND newer.sequence > latest.sequence)
+    ON CONFLICT (canonical_model) DO NOTHING";
+
+// A sheet without a period states what another source states better, or was withdrawn; one under quarantine is left out too.
+const SHEETS: &str = "
+    SELECT id, observed_at, document, checksum FROM price_sheets
+    WHERE canonical_model = $1 AND observed = TRUE AND EXISTS (
+        SELECT 1 FROM price_periods AS period
+        WHERE period.sheet_id = price_sheets.id AND withdrawn_at IS NULL AND is_flagged = FALSE)
+    ORDER BY id";
+
+const DRAWN_FROM: &str = "
+    SELECT sheet.id, sheet.observed_at, sheet.document, sheet.checksum
+    FROM estimate_sheets AS drawn JOIN price_sheets AS sheet ON sheet.id = drawn.sheet_id
+    WHERE drawn.estimate_id = $1
+    ORDER BY sheet.id";
+
+const ANSWER: &str = "SELECT row_values, document, checksum FROM estimates WHERE id = $1";
+
+const MODELS: &str = "
+    SELECT estimate_id AS id, canonical_model, author, engine_version, calibration_id, sheets, decisions, observed_at,
+           row_values
+    FROM (SELECT model_estimates.*, 'model' AS provider, canonical_model AS model FROM model_estimates) AS latest
+    JOIN estimates ON estimates.id = latest.estimate_id
+    WHERE canonical_model > ";
+const IS_LAST: &str = "
+    AND NOT EXISTS (
+        SELECT 1 FROM model_estimates AS newer
+        WHERE newer.canonical_model = latest.canonical_model AND newer.sequence > latest.sequence";
+
+const OFFERS: &str = "
+    SELECT sheet.provider, sheet.model, sheet.region, sheet.currency, sheet.id AS price_sheet_id,
+           input_price AS input_per_mtok, output_price AS output_per_mtok,
+           cache_read_price AS cache_read_per_mtok
+    FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
+    WHERE period.sheet_id = sheet.id AND sheet.canonical_model = ";
+
+impl Query<'_> {
+    /// Only the newest estimate of a model, from the sheets that were seen up to a time, where one is given.
+    pub(crate) fn newest_up_to(self, as_of: Option<DbTime>) -> Self {
+        self.and("observed_at <= ", as_of)
+            .text(IS_LAST)
+            .and("newer.observed_at <= ", as_of)
+            .text(")")
+    }
+}
+
+/// Most offers of one model.
+const MOST_OFFERS: u32 = 2_000;
+
+/// Which estimates of models.
+#[derive(Debug, Clone, Default)]
+pub struct ModelSelection {
+    /// Authors; all where it is empty.
+    pub author: Vec<String>,
+    /// Canonical names; all where it is empty.
+    pub canonical_model: Vec<String>,
+    /// Prefix of a name.
+    pub prefix: Option<NamePrefix>,
+    /// Only sheets that were seen up to this time.
+    pub as_of: Option<DbTime>,
+}
+
+impl Store {
+    /// Models that are due, in the order of their names.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn due_models(&self, limit: u32) -> Result<Vec<DueModel>, StoreError> {
+        self.rows(Query::new(DUE).bind(i64::from(limit))).await
+    }
+
+    /// Marks the models that another engine or calibration has estimated.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn mark_models_of_others(
+        &self,
+        calibration_id: &str,
+        engine_version: &str,
+    ) -> Result<(), StoreError> {
+        let mark = Query::new(MARK_OTHERS)
+            .bind(calibration_id)
+            .bind(engine_version);
+        self.write(mark).await.map(drop)
+    }
+
+    /// The sheets of a model that state a price, of every host and every period.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sheets_of_model(&self, model: &str) -> Result<Vec<ModelSheetRow>, StoreError> {
+        self.rows(Query::new(SHEETS).bind(model)).await
+    }
+
+    /// The sheets that an estimate was drawn from.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sheets_of_estimate(&self, id: Uuid) -> Result<Vec<ModelSheetRow>, StoreError> {
+        self.rows(Query::new(DRAWN_FROM).bind(id)).await
+    }
+
+    /// A stored answer, with its row.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn stored_answer(&self, id: Uuid) -> Result<Option<StoredAnswer>, StoreError> {
+        self.row(Query::new(ANSWER).bind(id)).await
+    }
+
+    /// The newest estimate of every model, by name, after a name.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn models(
+        &self,
+        selection: &ModelSelection,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<ModelRow>, StoreError> {
+        let list = Query::new(MODELS)
+            .value(after.unwrap_or_default())
+            .any_of("author", &selection.author)
+            .any_of("canonical_model", &selection.canonical_model)
+            .prefix(selection.prefix.as_ref())
+            .newest_up_to(selection.as_of);
+        self.listed(list.page(" ORDER BY canonical_model", limit))
+            .await
+    }
+
+    /// The newest estimate of a model, from the sheets that were seen up to a time, where one is given.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn model(
+        &self,
+        model: &str,
+        as_of: Option<DbTime>,
+    ) -> Result<Option<ModelRow>, StoreError> {
+        let selection = ModelSelection {
+            canonical_model: vec![model.to_owned()],
+            as_of,
+            ..ModelSelection::default()
+        };
+        Ok(self.models(&selection, None, 1).await?.pop())
+    }
+
+    /// The prices of a model that are in force, by provider, model and region.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn offers_of_model(
+        &self,
+        model: &str,
+        as_of: AsOf,
+    ) -> Result<Vec<ModelOfferRow>, StoreError> {
+        let offers = Query::new(OFFERS).value(model).text(" AND ");
+        let offers = offers.in_force_as_of(as_of);
+        let by_name = " ORDER BY sheet.provider, sheet.model, sheet.region";
+        self.listed(offers.page(by_name, MOST_OFFERS)).await
+    }
+
+    /// Stores the outcomes for models that were due, in one transaction. A mark that was made again meanwhile stays.
+    ///
+    /// # Errors
+    /// The query fails; then nothing is stored.
+    pub async fn record_models(&self, records: &[ModelRecord]) -> Result<(), StoreError> {
+        let _writer = self.wait_to_write().await?;
+        let is_news = |record: &ModelRecord| !matches!(record.outcome, ModelOutcome::Unchanged);
+        let has_news = records.iter().any(is_news);
+        let count = if has_news { records.len() } else { 0 };
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            if session.prepares() {
+                session.statements().await?.prepare_rows(&WRITE).await?;
+            }
+            let mut transaction = session.transaction(self.begin()).await?;
+            let version = take_numbers(&mut transaction, count).await?;
+            let written = rows(records, version - count);
+            transaction.write_rows(&WRITE, &written).await?;
+            transaction.commit().await?;
+            self.advance_version(version);
+            Ok(())
+        })
+    }
+}
+
+/// The rows for each piece of [`WRITE`], numbered from the one after `base`.
+fn rows(records: &[ModelRecord], base: i64) -> Vec<Rows<'_>> {
+    let numbered: Vec<Numbered<'_>> = records
+        .iter()
+        .zip(base + 1..)
+        .filter_map(|(record, number)| match &record.outcome {
+            ModelOutcome::Estimated(new) => Some(Numbered {
+                number,
+                model: &record.due.canonical_model,
+                new,
+            }),
+            _ => None,
+        })
+        .collect();
+    let gone = records.iter().filter_map(|record| match record.outcome {
+        ModelOutcome::Gone => Some(vec![(&record.due.canonical_model).into()]),
+        _ => None,
+    });
+    let gone: Rows<'_> = gone.collect();
+    let marks = records.iter().map(|record| {
+        let due = &record.due;
+        vec![(&due.canonical_model).into(), due.mark.into()]
+    });
+    vec![
+        numbered.iter().map(Numbered::estimate).collect(),
+        numbered.iter().flat_map(Numbered::sheets).collect(),
+        numbered.iter().map(Numbered::model_estimate).collect(),
+        numbered.iter().map(Numbered::listing).collect(),
+        numbered.iter().filter_map(Numbered::change).collect(),
+        gone.clone(),
+        gone,
+        marks.collect(),
+    ]
+}
+
+/// An estimate of a model with the number of its rows.
+struct Numbered<'a> {
+    number: i64,
+    model: &'a str,
+    new: &'a NewModelEstimate,
+}
+
+impl<'a> Numbered<'a> {
+    fn estimate(&self) -> Vec<crate::connect::value::Value<'a>> {
+        let new = self.new;
+        vec![
+            new.id.into(),
+            self.number.into(),
+            new.engine_version.into(),
+            0.into(),
+            0.into(),
+            (&new.row_values).into(),
+            checksum(&new.document).into(),
+            (&new.document).into(),
+        ]
+    }
+
+    fn sheets(&self) -> Rows<'a> {
+        let new = self.new;
+        let used = new.used.iter();
+        used.map(|sheet| vec![new.id.into(), (*sheet).into()])
+            .collect()
+    }
+
+    fn model_estimate(&self) -> Vec<crate::connect::value::Value<'a>> {
+        let new = self.new;
+        vec![
+            self.number.into(),
+            new.id.into(),
+            self.model.into(),
+            (&new.author).into(),
+            (&new.calibration_id).into(),
+            new.sheets.into(),
+            new.decisions.into(),
+            new.observed_at.into(),
+        ]
+    }
+
+    fn listing(&self) -> Vec<crate::connect::value::Value<'a>> {
+        vec![
+            self.number.into(),
+            self.new.id.into(),
+            MODEL.into(),
+            self.model.into(),
+            self.model.into(),
+            PriceSheet::DEFAULT_REGION.into(),
+            "USD".into(),
+            self.new.observed_at.into(),
+            false.into(),
+            true.into(),
+        ]
+    }
+
+    fn change(&self) -> Option<Vec<crate::connect::value::Value<'a>>> {
+        let news = self.new.news.as_ref()?;
+        Some(vec![
+            self.number.into(),
+            ChangeKind::EstimateUpdated.name().into(),
+            self.new.observed_at.into(),
+            MODEL.into(),
+            self.model.into(),
+            self.model.into(),
+            PriceSheet::DEFAULT_REGION.into(),
+            self.new.id.into(),
+            news.into(),
+            true.into(),
+        ])
+    }
+}
+
+static WRITE: Statement = Statement::new(&[
+    // The same sheets may come back, after one of them was withdrawn and seen again.
+    Piece {
+        sql: "
+            INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values, checksum,
+                                   document)
+            SELECT * FROM given
+            WHERE TRUE
+            ON CONFLICT (id) DO NOTHING",
+        columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
+    },
+    Piece {
+        sql: "
+            INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given
+            WHERE TRUE
+            ON CONFLICT (estimate_id, sheet_id) DO NOTHING",
+        columns: &[Id, Id],
+    },
+    Piece {
+        sql: "
+            INSERT INTO model_estimates (sequence, estimate_id, canonical_model, author, calibration_id, sheets,
+                                         decisions, observed_at)
+            SELECT * FROM given",
+        columns: &[Number, Id, Text, Text, Text, Number, Number, Time],
+    },
+    Piece {
+        sql: "
+            INSERT INTO estimate_listings (sequence, estimate_id, provider, model, canonical_model, region, currency,
+                                           observed_at, stated_assumptions, observed)
+            SELECT * FROM given",
+        columns: &[
+            Number, Id, Text, Text, Text, Text, Text, Time, Flag, Flag,
+        ],
+    },
+    Piece {
+        sql: "
+            INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, estimate_id,
+                                 summary, in_force)
+            SELECT * FROM given",
+        columns: &[
+            Number, Text, Time, Text, Text, Text, Text, Id, Text, Flag,
+        ],
+    },
+    Piece {
+        sql: "DELETE FROM model_estimates WHERE canonical_model IN (SELECT given.column1 FROM given)",
+        columns: &[Text],
+    },
+    Piece {
+        sql: "
+            DELETE FROM estimate_listings
+            WHERE sheet_id IS NULL AND provider = 'model' AND model IN (SELECT given.column1 FROM given)",
+        columns: &[Text],
+    },
+    Piece {
+        sql: "
+            DELETE FROM models_due WHERE (canonical_model, mark) IN (
+                SELECT given.column1, given.column2 FROM given)",
+        columns: &[Text, Number],
+    },
+]);

@@ -1,0 +1,62 @@
+//! Checksums of stored documents: a document that does not match is not sent.
+
+use sha2::{Digest, Sha256};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use crate::StoreError;
+
+/// The first half of the SHA-256.
+pub(crate) fn checksum(document: &str) -> Vec<u8> {
+    Sha256::digest(document.as_bytes())[..16].to_vec()
+}
+
+/// A document with the checksum that was stored next to it.
+#[derive(Debug, Clone, FromRow)]
+pub(crate) struct StoredDocument {
+    pub(crate) document: String,
+    pub(crate) checksum: Vec<u8>,
+}
+
+/// A document with its checksum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// The text.
+    pub text: String,
+    /// The first half of its SHA-256.
+    pub checksum: Vec<u8>,
+}
+
+impl Document {
+    /// A text with its checksum.
+    pub(crate) fn new(text: String) -> Self {
+        Self {
+            checksum: checksum(&text),
+            text,
+        }
+    }
+}
+
+impl StoredDocument {
+    /// The document of a sheet or estimate.
+    ///
+    /// # Errors
+    /// The document does not match its checksum.
+    pub(crate) fn checked(self, id: Uuid) -> Result<String, StoreError> {
+        Ok(self.with_checksum(id)?.text)
+    }
+
+    /// The same with its checksum.
+    ///
+    /// # Errors
+    /// The document does not match its checksum.
+    pub(crate) fn with_checksum(self, id: Uuid) -> Result<Document, StoreError> {
+        if checksum(&self.document) != self.checksum {
+            return Err(StoreError::Damaged(id));
+        }
+        Ok(Document {
+            text: self.document,
+            checksum: self.checksum,
+        })
+    }
+}

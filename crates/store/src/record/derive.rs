@@ -1,0 +1,356 @@
+//! The periods of an offer and its news, derived from its facts. Pure: what is to be written is written elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::offers::{Offer, Retirement};
+use unroof_price_sheet::history;
+use unroof_price_sheet::history::{Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, name_new_sources, news, price_at, stated_at, timeline};
+
+/// A stored period and its place in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StoredPeriod {
+    pub(crate) key: (i64, i64),
+    pub(crate) period: Period,
+    pub(crate) catalog: String,
+    pub(crate) observed_at: Timestamp,
+    pub(crate) withdrawn: Option<(Timestamp, String)>,
+    /// Whether its start and its end were announced.
+    pub(crate) has_begun: bool,
+    pub(crate) has_ended: bool,
+}
+
+impl StoredPeriod {
+    /// A price that was withdrawn before it began has an empty period, which no history counts.
+    fn is_empty(&self) -> bool {
+        self.period.ends_at() == Some(self.period.starts_at)
+    }
+}
+
+/// A statement of another source that may differ from the price in force.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Other {
+    pub(crate) source: String,
+    pub(crate) sheet_id: Uuid,
+    pub(crate) tariff_id: Uuid,
+    /// Whether it is under quarantine.
+    pub(crate) is_flagged: bool,
+}
+
+/// The price in force, with what all sources state.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Stated {
+    pub(crate) in_force: Option<Uuid>,
+    pub(crate) others: BTreeSet<Other>,
+}
+
+/// News of the retirement of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RetirementNews {
+    /// Announcement of the source before.
+    pub(crate) before: Option<Retirement>,
+    /// Announcement now; none where it is cancelled.
+    pub(crate) after: Option<Retirement>,
+    /// The sheet in force.
+    pub(crate) sheet_id: Uuid,
+    /// Start of the price.
+    pub(crate) starts_at: Timestamp,
+}
+
+/// Rows that follow from the facts of an offer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Derived {
+    /// Rows of periods that go away.
+    pub(crate) gone: Vec<(i64, i64)>,
+    /// Rows of periods that are new, with a key of 0, or differ.
+    pub(crate) written: Vec<StoredPeriod>,
+    pub(crate) news: Vec<News>,
+    pub(crate) retirements: Vec<RetirementNews>,
+    /// The history after it.
+    pub(crate) periods: Vec<Period>,
+    /// Statements of the sources, if they differ from before.
+    pub(crate) stated: Option<Stated>,
+}
+
+impl Derived {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.gone.is_empty()
+            && self.written.is_empty()
+            && self.news.is_empty()
+            && self.retirements.is_empty()
+            && self.stated.is_none()
+    }
+
+    /// Derives the periods of an offer whose facts have changed, as far as they matter at a time.
+    pub(crate) fn new(
+        stored: &[StoredPeriod],
+        before: &Offer,
+        after: &Offer,
+        now: Timestamp,
+    ) -> Self {
+        let known: Vec<&StoredPeriod> = stored.iter().filter(|one| !one.is_empty()).collect();
+        let mut announced = due(&known, now);
+        let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
+        let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
+        let periods = timeline(&sightings, &withdrawals);
+        let mut found = news(&old, &periods, now);
+        if found.iter().any(|one| one.event == Event::Changed) {
+            let known = without_new_sources(before, &sightings);
+            name_new_sources(&mut found, &old, &timeline(&known, &withdrawals), now);
+        }
+        announced.extend(found);
+        let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
+        // A price that is listed still is seen all the time: that alone is not written.
+        let is_listed = |row: &StoredPeriod| {
+            let mut own = after.seen.iter().zip(&sightings);
+            !row.has_ended
+                && own.any(|(seen, sighting)| {
+                    seen.last_at.is_none()
+                        && sighting.tariff_id == row.period.tariff_id
+                        && sighting.last_at >= row.period.last_seen_at
+                })
+        };
+        let mut derived = Self {
+            news: announced,
+            ..Self::default()
+        };
+        derived.compare_rows(stored, rows, is_listed);
+        let was = state(&before.sightings(), &before.withdrawals(), &old, now);
+        let is = state(&sightings, &withdrawals, &periods, now);
+        derived.stated = (was != is).then_some(is);
+        if let Some(price) = price_at(&periods, now) {
+            let known = price_at(&old, now).map(|_| announced_by(before, now));
+            let known = known.unwrap_or_default();
+            derived.retirements = retirements(&known, &announced_by(after, now), price, now);
+        }
+        derived.periods = periods;
+        derived
+    }
+
+    /// Finds the rows that differ from the stored ones, be it by the last sighting of a price that is not listed.
+    fn compare_rows(
+        &mut self,
+        stored: &[StoredPeriod],
+        rows: Vec<StoredPeriod>,
+        is_listed: impl Fn(&StoredPeriod) -> bool,
+    ) {
+        let mut left: Vec<&StoredPeriod> = stored.iter().collect();
+        for mut row in rows {
+            let is_same = |one: &&StoredPeriod| {
+                one.period.starts_at == row.period.starts_at
+                    && one.period.tariff_id == row.period.tariff_id
+                    && one.is_empty() == row.is_empty()
+            };
+            match left.iter().position(is_same) {
+                None => self.written.push(row),
+                Some(index) => {
+                    let one = left.swap_remove(index);
+                    row.key = one.key;
+                    let mut unseen = row.clone();
+                    if is_listed(&row) {
+                        unseen.period.last_seen_at = one.period.last_seen_at;
+                    }
+                    unseen.period.source.clone_from(&one.period.source);
+                    if unseen != *one {
+                        self.written.push(row);
+                    }
+                }
+            }
+        }
+        self.gone = left.into_iter().map(|one| one.key).collect();
+    }
+}
+
+/// The sightings of the sources that had stated the offer before.
+fn without_new_sources(before: &Offer, sightings: &[Sighting]) -> Vec<Sighting> {
+    let is_known = |one: &&Sighting| before.seen.iter().any(|seen| seen.source == one.source);
+    sightings.iter().filter(is_known).cloned().collect()
+}
+
+/// News of prices that began or ended since their offer was last written.
+fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
+    let mut announced: Option<&StoredPeriod> = None;
+    let mut news = Vec::new();
+    let piece = |event, one: &StoredPeriod, previous: Option<Uuid>, in_force| News {
+        event,
+        sheet_id: one.period.sheet_id,
+        previous_sheet_id: previous,
+        starts_at: one.period.starts_at,
+        in_force,
+    };
+    for one in known.iter().filter(|one| one.period.starts_at <= now) {
+        if one.has_begun {
+            announced = Some(one);
+        } else if one.period.covers(now) {
+            let previous = announced.filter(|announced| {
+                !announced.has_ended || announced.period.ends_at() == Some(one.period.starts_at)
+            });
+            let previous = previous.map(|announced| announced.period.sheet_id);
+            news.push(piece(Event::Changed, one, previous, true));
+            announced = Some(one);
+        }
+    }
+    let is_over =
+        |one: &&StoredPeriod| !one.has_ended && one.period.ends_at().is_some_and(|end| end <= now);
+    if let Some(one) = announced.filter(is_over) {
+        let event = match one.period.end {
+            Some((_, Ending::Delisted)) => Event::Delisted,
+            Some((_, Ending::Withdrawn)) => Event::Withdrawn,
+            _ => Event::Expired,
+        };
+        let covers = known.iter().any(|other| other.period.covers(now));
+        news.extend((!covers).then(|| piece(event, one, None, false)));
+    }
+    news
+}
+
+/// Retirements that the sources announce at a time, if they announce one.
+type Announced<'a> = BTreeMap<&'a str, Option<Retirement>>;
+
+fn announced_by(offer: &Offer, at: Timestamp) -> Announced<'_> {
+    let sightings = offer.sightings();
+    let stated = stated_at(&sightings, &offer.withdrawals(), at);
+    let sheets = stated.iter().filter_map(|one| {
+        let seen = offer.seen.iter();
+        let mut seen = seen.filter(|seen| {
+            seen.source == one.sighting.source && seen.sheet.sheet_id == one.sighting.sheet_id
+        });
+        seen.next()
+    });
+    sheets
+        .map(|seen| (seen.source.as_str(), seen.sheet.retirement))
+        .collect()
+}
+
+/// Retirements that no source announced before, and those that a source cancelled which still lists the offer.
+fn retirements(
+    before: &Announced<'_>,
+    after: &Announced<'_>,
+    price: &Period,
+    now: Timestamp,
+) -> Vec<RetirementNews> {
+    let mut named = BTreeSet::new();
+    let mut news = Vec::new();
+    for (source, announced) in after {
+        let known = before.get(source).copied().flatten();
+        let is_past = |one: &Retirement| one.0.is_some_and(|at| at <= now);
+        let (was, is) = (known, announced.filter(|one| !is_past(one)));
+        let is_over = |all: &Announced<'_>, one: Option<Retirement>| {
+            one.is_some() && !all.values().any(|other| *other == one)
+        };
+        let is_news = is_over(before, is);
+        let is_called_off = announced.is_none() && is_over(after, was);
+        if (is_news || is_called_off) && named.insert((is_news, is.or(was))) {
+            news.push(RetirementNews {
+                before: was,
+                after: is,
+                sheet_id: price.sheet_id,
+                starts_at: price.starts_at,
+            });
+        }
+    }
+    news
+}
+
+fn state(
+    sightings: &[Sighting],
+    withdrawals: &[Withdrawal],
+    periods: &[Period],
+    now: Timestamp,
+) -> Stated {
+    let Some(price) = price_at(periods, now) else {
+        return Stated::default();
+    };
+    let others = stated_at(sightings, withdrawals, now).into_iter();
+    let others = others.filter(|other| other.sighting.tariff_id != price.tariff_id);
+    let other = |history::Stated {
+                     sighting,
+                     is_flagged,
+                 }: history::Stated<'_>| Other {
+        source: sighting.source.clone(),
+        sheet_id: sighting.sheet_id,
+        tariff_id: sighting.tariff_id,
+        is_flagged,
+    };
+    Stated {
+        in_force: Some(price.sheet_id),
+        others: others.map(other).collect(),
+    }
+}
+
+/// Rows of the periods, with an empty one for each price that was withdrawn before it began.
+fn rows(
+    offer: &Offer,
+    sightings: &[Sighting],
+    withdrawals: &[Withdrawal],
+    periods: Vec<Period>,
+    now: Timestamp,
+) -> Vec<StoredPeriod> {
+    let because = |sheet_id: Uuid, at: Timestamp| {
+        let cut = offer
+            .cuts
+            .iter()
+            .find(|cut| cut.sheet_id == sheet_id && cut.at == at);
+        cut.map(|cut| (at, cut.because.clone()))
+    };
+    let mut rows: Vec<StoredPeriod> = Vec::with_capacity(periods.len());
+    for period in periods {
+        let withdrawn = match period.end {
+            Some((at, Ending::Withdrawn)) => because(period.sheet_id, at),
+            _ => None,
+        };
+        rows.push(row(offer, sightings, period, withdrawn, now));
+    }
+    for cut in withdrawals.iter().filter(|cut| cut.seen_again_at.is_none()) {
+        let Some(sighting) = sightings.iter().find(|one| one.sheet_id == cut.sheet_id) else {
+            continue;
+        };
+        let Some(starts_at) = sighting.valid_from.filter(|start| *start >= cut.at) else {
+            continue;
+        };
+        let period = Period {
+            sheet_id: sighting.sheet_id,
+            tariff_id: sighting.tariff_id,
+            source: sighting.source.clone(),
+            starts_at,
+            start_basis: StartBasis::Stated,
+            not_before: None,
+            last_seen_at: sighting.last_at,
+            end: Some((starts_at, Ending::Withdrawn)),
+            is_flagged: false,
+        };
+        let mut row = row(offer, sightings, period, because(cut.sheet_id, cut.at), now);
+        (row.has_begun, row.has_ended) = (true, true);
+        rows.push(row);
+    }
+    rows
+}
+
+fn row(
+    offer: &Offer,
+    sightings: &[Sighting],
+    period: Period,
+    withdrawn: Option<(Timestamp, String)>,
+    now: Timestamp,
+) -> StoredPeriod {
+    let seen = sightings
+        .iter()
+        .filter(|one| one.tariff_id == period.tariff_id && one.last_at >= period.starts_at);
+    let first_at = seen.map(|one| one.first_at).min();
+    let sheet = offer
+        .seen
+        .iter()
+        .find(|seen| seen.sheet.sheet_id == period.sheet_id && seen.source == period.source);
+    let has_ended = period.ends_at().is_some_and(|end| end <= now);
+    StoredPeriod {
+        key: (0, 0),
+        catalog: sheet.map_or_else(|| period.source.clone(), |seen| seen.sheet.catalog.clone()),
+        observed_at: first_at.unwrap_or(period.last_seen_at),
+        withdrawn,
+        has_begun: period.starts_at <= now,
+        has_ended,
+        period,
+    }
+}

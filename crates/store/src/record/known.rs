@@ -1,0 +1,531 @@
+//! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
+//! row, and none for a kind without keys.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::checksum::StoredDocument;
+use crate::connect::connected::Connected;
+use super::derive::StoredPeriod;
+use super::offers::{
+    Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
+};
+use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
+use crate::connect::rows::{Piece, Statement};
+use crate::connect::value::Kind;
+use super::work::Work;
+use crate::{DbTime, StoreError};
+use unroof_price_sheet::history::{Ending, Period, Standing, StartBasis};
+use unroof_price_sheet::sheet::compare::Cells;
+
+/// Stored state of a recording: its sheet, its estimate, and whether its offer has any facts, at a version of the store.
+#[derive(Debug, FromRow)]
+struct RecordedRow {
+    version: i64,
+    sheet_id: Uuid,
+    estimate_id: Uuid,
+    document: Option<String>,
+    checksum: Option<Vec<u8>>,
+    is_question: Option<bool>,
+    listed_estimate_id: Option<Uuid>,
+    has_estimate: bool,
+    offer_id: Uuid,
+    is_new_offer: bool,
+    is_repeated: bool,
+}
+
+static RECORDED: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT (SELECT version FROM store_version WHERE id = 1) AS version,
+               given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
+               sheet.observed = FALSE AS is_question, listing.estimate_id AS listed_estimate_id,
+               EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
+               given.column3 AS offer_id,
+               NOT EXISTS (SELECT 1 FROM sightings AS seen WHERE seen.offer_id = given.column3)
+               AND NOT EXISTS (SELECT 1 FROM price_periods AS period WHERE period.offer_id = given.column3) AS is_new_offer,
+               EXISTS (
+                   SELECT 1 FROM sightings AS seen
+                   WHERE seen.offer_id = given.column3 AND seen.source = given.column4
+                     AND seen.sheet_id = given.column1 AND seen.last_at > given.column5
+                     AND NOT EXISTS (
+                         SELECT 1 FROM withdrawals AS cut
+                         WHERE cut.offer_id = seen.offer_id AND cut.sheet_id = seen.sheet_id
+                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at))
+               AND EXISTS (
+                   SELECT 1 FROM price_periods AS period
+                   WHERE period.offer_id = given.column3 AND period.sheet_id = given.column1
+                     AND has_begun = TRUE AND has_ended = FALSE
+                     AND (period.ends_at IS NULL OR period.ends_at > given.column6)) AS is_repeated
+        FROM given
+        LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
+    columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time, Kind::Time],
+}]);
+
+/// A sighting, with what matters of its sheet, and the looks of its source.
+#[derive(Debug, FromRow)]
+struct SightingRow {
+    offer_id: Uuid,
+    provider: String,
+    source: String,
+    standing: i64,
+    catalog: String,
+    entry: Option<String>,
+    sheet_id: Uuid,
+    first_at: DbTime,
+    last_at: Option<DbTime>,
+    newest_whole: Option<DbTime>,
+    newest_part: Option<DbTime>,
+    next_whole: Option<DbTime>,
+    next_part: Option<DbTime>,
+    tariff_id: Option<Uuid>,
+    valid_from: Option<DbTime>,
+    valid_to: Option<DbTime>,
+    currency: String,
+    input_price: Option<f64>,
+    output_price: Option<f64>,
+    is_misfit: bool,
+    states_limits: bool,
+    cells: Option<String>,
+    retires_at: Option<DbTime>,
+    status: Option<String>,
+    /// Rows without a stored tariff or stored cells.
+    document: Option<String>,
+}
+
+static SIGHTINGS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
+               seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
+               sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.cells, sheet.retires_at, sheet.status,
+               CASE WHEN sheet.tariff_id IS NULL OR sheet.cells IS NULL THEN sheet.document END AS document,
+               (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
+               (SELECT max(looks.at) FROM looks
+                WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
+               (SELECT looks.at FROM looks
+                WHERE looks.source = seen.source AND looks.scope = '' AND looks.at > seen.last_at
+                  AND NOT EXISTS (
+                      SELECT 1 FROM unread_entries AS unread
+                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
+                ORDER BY looks.at LIMIT 1) AS next_whole,
+               (SELECT looks.at FROM looks
+                WHERE looks.source = seen.source AND looks.scope = sheet.provider AND looks.at > seen.last_at
+                  AND NOT EXISTS (
+                      SELECT 1 FROM unread_entries AS unread
+                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
+                ORDER BY looks.at LIMIT 1) AS next_part
+        FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
+        JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
+    columns: &[Kind::Id],
+}]);
+
+/// A withdrawal, and the first look after it that listed the sheet still.
+#[derive(Debug, FromRow)]
+struct CutRow {
+    offer_id: Uuid,
+    sheet_id: Uuid,
+    at: DbTime,
+    because: String,
+    seen_at: Option<DbTime>,
+}
+
+static CUTS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT cut.offer_id, cut.sheet_id, cut.at, cut.because,
+               (SELECT min(looks.at)
+                FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+                JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
+                 AND looks.at > cut.at AND (seen.last_at IS NULL OR looks.at <= seen.last_at)
+                WHERE seen.sheet_id = cut.sheet_id AND seen.first_at <= cut.at AND seen.standing = 1) AS seen_at
+        FROM given JOIN withdrawals AS cut ON cut.offer_id = given.column1 AND cut.undone_at IS NULL",
+    columns: &[Kind::Id],
+}]);
+
+/// A price with its period.
+#[derive(Debug, FromRow)]
+struct PeriodRow {
+    sequence: i64,
+    part: i64,
+    offer_id: Uuid,
+    sheet_id: Uuid,
+    tariff_id: Option<Uuid>,
+    catalog: String,
+    starts_at: DbTime,
+    ends_at: Option<DbTime>,
+    observed_at: DbTime,
+    start_basis: Option<String>,
+    not_before: Option<DbTime>,
+    last_seen_at: Option<DbTime>,
+    ending: Option<String>,
+    is_flagged: bool,
+    withdrawn_at: Option<DbTime>,
+    withdrawn_because: Option<String>,
+    has_begun: bool,
+    has_ended: bool,
+    document: Option<String>,
+}
+
+static PERIODS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT period.sequence, period.part, period.offer_id, period.sheet_id,
+               coalesce(period.tariff_id, sheet.tariff_id) AS tariff_id, period.catalog, period.starts_at,
+               period.ends_at, period.observed_at, period.start_basis, period.not_before, period.last_seen_at,
+               period.ending, period.is_flagged, period.withdrawn_at, period.withdrawn_because, period.has_begun,
+               period.has_ended,
+               CASE WHEN period.tariff_id IS NULL AND sheet.tariff_id IS NULL THEN sheet.document END AS document
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
+        JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
+    columns: &[Kind::Id],
+}]);
+
+/// A disagreement that has not ended.
+#[derive(Debug, FromRow)]
+struct DisagreementRow {
+    offer_id: Uuid,
+    #[sqlx(flatten)]
+    open: OpenDisagreement,
+}
+
+static DISAGREEMENTS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id, open.is_flagged
+        FROM given JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
+    columns: &[Kind::Id],
+}]);
+
+/// A sheet that is named in news, with its listed estimate.
+#[derive(Debug, FromRow)]
+struct SheetRow {
+    id: Uuid,
+    canonical_model: Option<String>,
+    estimate_id: Option<Uuid>,
+    #[sqlx(flatten)]
+    document: StoredDocument,
+}
+
+static SHEETS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id, sheet.canonical_model, sheet.document, sheet.checksum, listing.estimate_id
+        FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
+        LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
+    columns: &[Kind::Id],
+}]);
+
+/// Those of some sheets whose estimates fit no machine.
+#[derive(Debug, FromRow)]
+struct MisfitRow {
+    id: Uuid,
+}
+
+static MISFITS: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT sheet.id FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
+        WHERE sheet.is_misfit = TRUE",
+    columns: &[Kind::Id],
+}]);
+
+/// Looks of a source around a time, scope by scope.
+#[derive(Debug, FromRow)]
+struct AroundRow {
+    scope: String,
+    previous: Option<DbTime>,
+    next: Option<DbTime>,
+    newest: Option<DbTime>,
+}
+
+static AROUND: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT looks.scope, max(CASE WHEN looks.at < given.column2 THEN looks.at END) AS previous,
+               min(CASE WHEN looks.at > given.column2 THEN looks.at END) AS next, max(looks.at) AS newest
+        FROM given JOIN looks ON looks.source = given.column1
+        GROUP BY looks.scope",
+    columns: &[Kind::Text, Kind::Time],
+}]);
+
+/// An entry that a look could not read.
+#[derive(Debug, FromRow)]
+struct UnreadRow {
+    entry: String,
+}
+
+static UNREAD: Statement = Statement::new(&[Piece {
+    sql: "
+        SELECT unread.entry
+        FROM given JOIN unread_entries AS unread ON unread.source = given.column1 AND unread.at = given.column2",
+    columns: &[Kind::Text, Kind::Time],
+}]);
+
+/// The version of the store.
+pub(crate) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
+
+/// Prepares all queries.
+pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
+    for statement in [
+        &RECORDED,
+        &SIGHTINGS,
+        &CUTS,
+        &PERIODS,
+        &DISAGREEMENTS,
+        &SHEETS,
+        &MISFITS,
+        &AROUND,
+        &UNREAD,
+    ] {
+        connection.prepare_rows(statement).await?;
+    }
+    Ok(())
+}
+
+/// Stored state of what is to be recorded, read through a connection to either database. The version is that of the first rows:
+/// what another writer commits meanwhile has a later one.
+pub(crate) async fn load(
+    connection: &mut impl Connected,
+    work: &Work,
+) -> Result<Known, StoreError> {
+    let mut known = Known::default();
+    let recorded = work.recordings.iter().map(|recording| {
+        let source = recording.repeatable_source();
+        vec![
+            recording.sheet_id.into(),
+            recording.estimate_id.into(),
+            recording.offer_id.into(),
+            source.into(),
+            DbTime::from(same_sighting_since(work.now)).into(),
+            DbTime::from(work.now).into(),
+        ]
+    });
+    let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded.collect()).await?;
+    known.version = match rows.first() {
+        Some(row) => row.version,
+        None => connection.read_number(VERSION).await?,
+    };
+    let mut repeated = BTreeSet::new();
+    let mut offers = work.offers();
+    let mut sheets = work.sheets();
+    for row in rows {
+        if row.is_new_offer {
+            offers.remove(&row.offer_id);
+        }
+        if row.document.is_none() {
+            sheets.remove(&row.sheet_id);
+        }
+        if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
+            repeated.insert((row.offer_id, row.sheet_id));
+        }
+        known.add_recorded(row)?;
+    }
+    known.unchanged = work.unchanged(&repeated);
+    offers.retain(|offer| !known.unchanged.contains(offer));
+    let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
+    let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
+    known.misfits = misfits.into_iter().map(|row| row.id).collect();
+    let offers = offers.into_iter().map(|id| vec![id.into()]).collect();
+    for (offer, provider) in work.providers() {
+        known.offers.entry(offer).or_default().provider = provider;
+    }
+    for row in connection.read_rows(&SIGHTINGS, &offers).await? {
+        known.add_sighting(row)?;
+    }
+    for row in connection.read_rows::<CutRow>(&CUTS, &offers).await? {
+        let offer = known.offers.entry(row.offer_id).or_default();
+        offer.cuts.push(Cut {
+            sheet_id: row.sheet_id,
+            at: row.at.into(),
+            because: row.because,
+            seen_at: row.seen_at.map(Into::into),
+        });
+    }
+    for row in connection.read_rows(&PERIODS, &offers).await? {
+        known.add_period(row)?;
+    }
+    for periods in known.periods.values_mut() {
+        periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
+    }
+    for row in connection
+        .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
+        .await?
+    {
+        known
+            .disagreements
+            .entry(row.offer_id)
+            .or_default()
+            .push(row.open);
+    }
+    if let Some(look) = &work.look {
+        known.look = Some(look_among(connection, look).await?);
+    }
+    if let Some(look) = work.look.as_ref().filter(|_| work.completes) {
+        let given = vec![vec![(&look.source).into(), look.at.into()]];
+        let unread: Vec<UnreadRow> = connection.read_rows(&UNREAD, &given).await?;
+        known.unread = unread.into_iter().map(|row| row.entry).collect();
+    }
+    Ok(known)
+}
+
+/// A look with the looks around it.
+pub(crate) async fn look_among(
+    connection: &mut impl Connected,
+    look: &LookAt,
+) -> Result<LookAmong, StoreError> {
+    let given = vec![vec![(&look.source).into(), look.at.into()]];
+    let rows: Vec<AroundRow> = connection.read_rows(&AROUND, &given).await?;
+    let scope = |row: AroundRow| {
+        let neighbours = Neighbours {
+            previous: row.previous.map(Into::into),
+            next: row.next.map(Into::into),
+            newest: row.newest.map(Into::into),
+        };
+        (row.scope, neighbours)
+    };
+    Ok(LookAmong {
+        look: look.clone(),
+        scopes: rows.into_iter().map(scope).collect(),
+    })
+}
+
+/// Sheets that are named in news.
+pub(crate) async fn load_sheets(
+    connection: &mut impl Connected,
+    wanted: &BTreeSet<Uuid>,
+) -> Result<HashMap<Uuid, SheetText>, StoreError> {
+    let ids = wanted.iter().map(|id| vec![(*id).into()]).collect();
+    let rows: Vec<SheetRow> = connection.read_rows(&SHEETS, &ids).await?;
+    let text = |row: SheetRow| {
+        let text = SheetText {
+            document: row.document.checked(row.id)?,
+            canonical_model: row.canonical_model,
+            estimate_id: row.estimate_id,
+        };
+        Ok((row.id, text))
+    };
+    rows.into_iter().map(text).collect()
+}
+
+/// The stored identity of a sheet's prices, or that of its document.
+fn tariff_of(
+    stored: Option<Uuid>,
+    sheet_id: Uuid,
+    document: Option<&String>,
+) -> Result<Uuid, StoreError> {
+    match stored {
+        Some(tariff_id) => Ok(tariff_id),
+        None => Ok(read_sheet(sheet_id, document)?.tariff_id()),
+    }
+}
+
+/// The stored cells of a sheet, or those of its document.
+fn cells_of(
+    stored: Option<&str>,
+    sheet_id: Uuid,
+    document: Option<&String>,
+) -> Result<Cells, StoreError> {
+    match stored {
+        Some(text) => Cells::of_text(text).ok_or(StoreError::Damaged(sheet_id)),
+        None => Ok(Cells::of(&read_sheet(sheet_id, document)?)),
+    }
+}
+
+fn standing(number: i64) -> Standing {
+    match number {
+        1 => Standing::Catalog,
+        2 => Standing::Entry,
+        _ => Standing::Sheet,
+    }
+}
+
+impl Known {
+    fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
+        if let Some((document, checksum)) = row.document.zip(row.checksum) {
+            let document = StoredDocument { document, checksum };
+            self.sheets
+                .insert(row.sheet_id, document.checked(row.sheet_id)?);
+        }
+        if row.is_question == Some(true) {
+            self.questions.insert(row.sheet_id);
+        }
+        if row.has_estimate {
+            self.estimates.insert(row.estimate_id);
+        }
+        if let Some(estimate_id) = row.listed_estimate_id {
+            self.listings.insert(row.sheet_id, estimate_id);
+        }
+        Ok(())
+    }
+
+    fn add_sighting(&mut self, row: SightingRow) -> Result<(), StoreError> {
+        let in_dollars = |price: Option<f64>| price.filter(|_| row.currency == "USD");
+        let sheet = SheetFacts {
+            sheet_id: row.sheet_id,
+            tariff_id: tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?,
+            catalog: row.catalog,
+            entry: row.entry,
+            valid_from: row.valid_from.map(Into::into),
+            valid_to: row.valid_to.map(Into::into),
+            is_misfit: row.is_misfit,
+            states_limits: row.states_limits,
+            cells: Arc::new(cells_of(
+                row.cells.as_deref(),
+                row.sheet_id,
+                row.document.as_ref(),
+            )?),
+            retirement: Retirement::of(row.retires_at.map(Into::into), row.status.is_some()),
+            input_price: in_dollars(row.input_price),
+            output_price: in_dollars(row.output_price),
+        };
+        let newest = row.newest_whole.max(row.newest_part);
+        let next = [row.next_whole, row.next_part].into_iter().flatten().min();
+        let offer = self.offers.entry(row.offer_id).or_default();
+        offer.provider = row.provider;
+        offer.seen.push(Seen {
+            sheet,
+            source: row.source,
+            standing: standing(row.standing),
+            first_at: row.first_at.into(),
+            last_at: row.last_at.map(Into::into),
+            newest_look: newest.map(Into::into),
+            next_look: next.map(Into::into),
+        });
+        Ok(())
+    }
+
+    fn add_period(&mut self, row: PeriodRow) -> Result<(), StoreError> {
+        let tariff_id = tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?;
+        let ending = match row.ending.as_deref() {
+            Some("expired") => Ending::Expired,
+            Some("delisted") => Ending::Delisted,
+            Some("withdrawn") => Ending::Withdrawn,
+            None if row.withdrawn_at.is_some() => Ending::Withdrawn,
+            _ => Ending::Replaced,
+        };
+        let start_basis = match row.start_basis.as_deref() {
+            Some("stated") => StartBasis::Stated,
+            Some("source_added") => StartBasis::SourceAdded,
+            _ => StartBasis::Observed,
+        };
+        let withdrawn_at = row.withdrawn_at.map(Into::into);
+        let stored = StoredPeriod {
+            key: (row.sequence, row.part),
+            period: Period {
+                sheet_id: row.sheet_id,
+                tariff_id,
+                source: String::new(),
+                starts_at: row.starts_at.into(),
+                start_basis,
+                not_before: row.not_before.map(Into::into),
+                last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
+                end: row.ends_at.map(|end| (end.into(), ending)),
+                is_flagged: row.is_flagged,
+            },
+            catalog: row.catalog,
+            observed_at: row.observed_at.into(),
+            withdrawn: withdrawn_at.map(|at| (at, row.withdrawn_because.unwrap_or_default())),
+            has_begun: row.has_begun,
+            has_ended: row.has_ended,
+        };
+        self.periods.entry(row.offer_id).or_default().push(stored);
+        Ok(())
+    }
+}

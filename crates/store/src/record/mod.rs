@@ -1,0 +1,23 @@
+//! Recording: what sources stated is planned, then written in one transaction.
+
+pub(crate) mod announced;
+pub(crate) mod asked;
+pub(crate) mod checksum;
+pub(crate) mod derive;
+pub(crate) mod effect;
+pub(crate) mod group;
+pub(crate) mod known;
+pub(crate) mod looks;
+pub(crate) mod names;
+pub(crate) mod offers;
+pub(crate) mod plan;
+pub(crate) mod price_in_force;
+pub(crate) mod queue;
+pub(crate) mod ready;
+pub(crate) mod record;
+pub(crate) mod recording;
+pub(crate) mod refusal;
+pub(crate) mod tables;
+pub(crate) mod withdrawals;
+pub(crate) mod work;
+pub(crate) mod writing;

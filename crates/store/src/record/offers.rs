@@ -1,0 +1,535 @@
+//! The facts about an offer: what its sources stated and when, and what was withdrawn. Pure: facts are added here, and
+//! written elsewhere.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use uuid::Uuid;
+
+use crate::access::Actor;
+use unroof_price_sheet::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
+use unroof_price_sheet::sheet::compare::Cells;
+use unroof_price_sheet::sheet::{Limits, PriceSheet, RateCell};
+use unroof_base::units::Decimal;
+
+/// The source of posted sheets.
+pub const POSTED: &str = "posted";
+
+/// A sheet that is stated again within this time is written no second time.
+const SAME_SIGHTING: SignedDuration = SignedDuration::from_hours(1);
+
+/// The earliest sighting that a sheet seen at a time does not extend.
+pub(crate) fn same_sighting_since(at: Timestamp) -> Timestamp {
+    at.checked_sub(SAME_SIGHTING).unwrap_or(Timestamp::MIN)
+}
+
+/// Facts of a sheet for the history of its offer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SheetFacts {
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Identity of its prices.
+    pub tariff_id: Uuid,
+    /// The catalog that it names.
+    pub catalog: String,
+    /// The key of its entry there.
+    pub entry: Option<String>,
+    /// Inclusive start of validity, if stated.
+    pub valid_from: Option<Timestamp>,
+    /// Exclusive end of validity, if stated.
+    pub valid_to: Option<Timestamp>,
+    /// Whether its estimate fits no machine.
+    pub is_misfit: bool,
+    /// Whether it states limits.
+    pub states_limits: bool,
+    /// Its priced cells.
+    pub cells: Arc<Cells>,
+    /// Retirement that it announces.
+    pub retirement: Option<Retirement>,
+    /// Input price in USD per million tokens.
+    pub input_price: Option<f64>,
+    /// Output price in USD per million tokens.
+    pub output_price: Option<f64>,
+}
+
+/// Announced retirement of an offer: its time, or none where it is not stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Retirement(pub Option<Timestamp>);
+
+impl Retirement {
+    /// That of a sheet with a time of retirement or the status `deprecated`.
+    pub(crate) fn of(retires_at: Option<Timestamp>, is_deprecated: bool) -> Option<Self> {
+        (retires_at.is_some() || is_deprecated).then_some(Self(retires_at))
+    }
+}
+
+impl SheetFacts {
+    /// Facts of a sheet with this id.
+    #[must_use]
+    pub fn new(sheet: &PriceSheet, sheet_id: Uuid, is_misfit: bool) -> Self {
+        let base = sheet.base_rate().filter(|_| sheet.currency == "USD");
+        let price = |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+        let source = sheet.sources.first();
+        Self {
+            sheet_id,
+            tariff_id: sheet.tariff_id(),
+            catalog: source
+                .map_or("manual", |source| source.format.name())
+                .to_owned(),
+            entry: source.and_then(|source| source.locator.clone()),
+            valid_from: sheet.valid_from.map(stored),
+            valid_to: sheet.valid_to.map(stored),
+            is_misfit,
+            states_limits: sheet.limits != Limits::default(),
+            cells: Arc::new(Cells::of(sheet)),
+            retirement: Retirement::of(sheet.retires_at.map(stored), sheet.status.is_some()),
+            input_price: price(|rate| rate.input.as_ref()),
+            output_price: price(|rate| rate.output.as_ref()),
+        }
+    }
+}
+
+/// A time as the databases keep it.
+pub(crate) fn stored(at: Timestamp) -> Timestamp {
+    crate::DbTime::from(at).into()
+}
+
+/// A sheet that a source stated for a time.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) sheet: SheetFacts,
+    pub(crate) source: String,
+    pub(crate) standing: Standing,
+    pub(crate) first_at: Timestamp,
+    /// None while the newest look of the source lists it.
+    pub(crate) last_at: Option<Timestamp>,
+    /// The newest look of the source at the offer.
+    pub(crate) newest_look: Option<Timestamp>,
+    /// The first look after the last sighting, where this is known.
+    pub(crate) next_look: Option<Timestamp>,
+}
+
+/// A withdrawal that was not undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) sheet_id: Uuid,
+    pub(crate) at: Timestamp,
+    pub(crate) because: String,
+    /// First look after it at which a source that stated the sheet already stated it still.
+    pub(crate) seen_at: Option<Timestamp>,
+}
+
+/// A whole catalog, or one provider of it, as it was read.
+#[derive(Debug, Clone)]
+pub struct LookAt {
+    /// The catalog.
+    pub source: String,
+    /// The provider that it was restricted to; empty where it was not.
+    pub scope: String,
+    /// Time of the look.
+    pub at: Timestamp,
+    /// Keys of the entries that it could not read: it says nothing about what they stated before.
+    pub unread: Arc<BTreeSet<String>>,
+}
+
+impl LookAt {
+    /// Whether it would have found an offer of a provider.
+    #[must_use]
+    pub fn covers(&self, provider: &str) -> bool {
+        self.scope.is_empty() || self.scope == provider
+    }
+
+    /// Whether it could not read the entry of a sheet.
+    fn is_blind_to(&self, seen: &Seen) -> bool {
+        let entry = seen.sheet.entry.as_ref();
+        entry.is_some_and(|entry| self.unread.contains(entry))
+    }
+}
+
+/// Complete looks of a source in one scope, around a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Neighbours {
+    pub(crate) previous: Option<Timestamp>,
+    pub(crate) next: Option<Timestamp>,
+    pub(crate) newest: Option<Timestamp>,
+}
+
+impl Neighbours {
+    /// Looks of two scopes as one sequence.
+    fn with(self, other: Self) -> Self {
+        Self {
+            previous: self.previous.max(other.previous),
+            next: [self.next, other.next].into_iter().flatten().min(),
+            newest: self.newest.max(other.newest),
+        }
+    }
+}
+
+/// A look with the looks around it, by scope.
+#[derive(Debug, Clone)]
+pub(crate) struct LookAmong {
+    pub(crate) look: LookAt,
+    pub(crate) scopes: HashMap<String, Neighbours>,
+}
+
+impl LookAmong {
+    fn around(&self, provider: &str) -> Neighbours {
+        let of = |scope: &str| self.scopes.get(scope).copied().unwrap_or_default();
+        of("").with(of(provider))
+    }
+}
+
+/// Recorded facts of an offer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Offer {
+    pub(crate) provider: String,
+    pub(crate) seen: Vec<Seen>,
+    pub(crate) cuts: Vec<Cut>,
+}
+
+impl Offer {
+    /// The newest time that is recorded of it, even that of a look that no longer found it.
+    pub(crate) fn newest(&self) -> Option<Timestamp> {
+        let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
+        let seen = self
+            .sightings()
+            .into_iter()
+            .map(|sighting| sighting.last_at);
+        let cuts = self.cuts.iter().map(|cut| cut.at);
+        looks.chain(seen).chain(cuts).max()
+    }
+
+    /// Time at which a source last listed its open sightings: all of them were listed at its newest look at the offer.
+    fn open_until(&self, source: &str) -> Option<Timestamp> {
+        let open = self.seen.iter();
+        let open = open.filter(|seen| seen.source == source && seen.last_at.is_none());
+        open.map(|seen| {
+            seen.newest_look
+                .map_or(seen.first_at, |look| look.max(seen.first_at))
+        })
+        .max()
+    }
+
+    /// The sightings, each with its last time.
+    pub(crate) fn sightings(&self) -> Vec<Sighting> {
+        let sighting = |seen: &Seen| {
+            let open = || self.open_until(&seen.source).unwrap_or(seen.first_at);
+            let is_catalog = seen.standing == Standing::Catalog;
+            Sighting {
+                sheet_id: seen.sheet.sheet_id,
+                tariff_id: seen.sheet.tariff_id,
+                source: seen.source.clone(),
+                standing: seen.standing,
+                valid_from: seen.sheet.valid_from,
+                valid_to: seen.sheet.valid_to,
+                first_at: seen.first_at,
+                last_at: seen.last_at.unwrap_or_else(open),
+                next_at: self.next_at(seen).filter(|_| is_catalog),
+                is_sellers_own: is_catalog && seen.source == self.provider,
+                is_misfit: seen.sheet.is_misfit,
+                states_limits: seen.sheet.states_limits,
+                cells: Arc::clone(&seen.sheet.cells),
+                input_price: seen.sheet.input_price,
+                output_price: seen.sheet.output_price,
+            }
+        };
+        self.seen.iter().map(sighting).collect()
+    }
+
+    /// The look of its source at which a sighting had ended: the next one that is about the offer.
+    fn next_at(&self, seen: &Seen) -> Option<Timestamp> {
+        let last_at = seen.last_at?;
+        let own = self.seen.iter().filter(|one| one.source == seen.source);
+        let listed = own.map(|one| one.first_at).filter(|at| *at > last_at);
+        listed.chain(seen.next_look).min()
+    }
+
+    /// The withdrawals, each with the sighting that ended it.
+    pub(crate) fn withdrawals(&self) -> Vec<Withdrawal> {
+        let sightings = self.sightings();
+        let withdrawal = |cut: &Cut| {
+            let own = || {
+                let own = sightings.iter();
+                own.filter(|sighting| sighting.sheet_id == cut.sheet_id)
+            };
+            let again = own()
+                .map(|sighting| sighting.first_at)
+                .filter(|at| *at > cut.at);
+            let covers = |at: &Timestamp| {
+                own().any(|sighting| sighting.first_at <= *at && *at <= sighting.last_at)
+            };
+            Withdrawal {
+                sheet_id: cut.sheet_id,
+                at: cut.at,
+                seen_again_at: again.chain(cut.seen_at.filter(covers)).min(),
+            }
+        };
+        self.cuts.iter().map(withdrawal).collect()
+    }
+
+    /// Adds what a look found of the offer.
+    pub(crate) fn look(&mut self, among: &LookAmong, listed: &[SheetFacts]) {
+        let around = among.around(&self.provider);
+        let look = &among.look;
+        if around.newest.is_some_and(|newest| look.at <= newest) {
+            return self.look_between(among, around, listed);
+        }
+        let open_until = self.open_until(&look.source);
+        let is_listed = |id: Uuid| listed.iter().any(|sheet| sheet.sheet_id == id);
+        let is_paused = open_until.is_some_and(|until| look.at.duration_since(until) >= FRESH_FOR);
+        let own = self.seen.iter_mut();
+        for seen in own.filter(|seen| seen.source == look.source && seen.last_at.is_none()) {
+            if is_paused || !is_listed(seen.sheet.sheet_id) {
+                seen.last_at = open_until;
+            }
+        }
+        for sheet in listed {
+            let is_open = self.seen.iter().any(|seen| {
+                seen.source == look.source
+                    && seen.last_at.is_none()
+                    && seen.sheet.sheet_id == sheet.sheet_id
+            });
+            if is_open {
+                continue;
+            }
+            self.seen.push(Seen {
+                sheet: sheet.clone(),
+                source: look.source.clone(),
+                standing: Standing::Catalog,
+                first_at: look.at,
+                last_at: None,
+                newest_look: around.newest,
+                next_look: None,
+            });
+        }
+    }
+
+    /// Adds what a look found that is not later than all others.
+    fn look_between(&mut self, among: &LookAmong, around: Neighbours, listed: &[SheetFacts]) {
+        let look = &among.look;
+        let sightings = self.sightings();
+        let stretch = |(seen, sighting): (&Seen, Sighting)| {
+            (seen.source == look.source).then_some(Stretch {
+                sheet_id: sighting.sheet_id,
+                first_at: sighting.first_at,
+                last_at: sighting.last_at,
+            })
+        };
+        let stretches: Vec<Stretch> = self
+            .seen
+            .iter()
+            .zip(sightings)
+            .filter_map(stretch)
+            .collect();
+        let ids: Vec<Uuid> = listed.iter().map(|sheet| sheet.sheet_id).collect();
+        let after = Look {
+            at: look.at,
+            previous: around.previous,
+            next: around.next,
+        };
+        let after = after.add(&stretches, &ids);
+        let (own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
+            .into_iter()
+            .partition(|seen| seen.source == look.source);
+        self.seen = others;
+        for stretch in after {
+            let known = own
+                .iter()
+                .find(|seen| seen.sheet.sheet_id == stretch.sheet_id);
+            let sheet = known.map(|seen| &seen.sheet).or_else(|| {
+                listed
+                    .iter()
+                    .find(|sheet| sheet.sheet_id == stretch.sheet_id)
+            });
+            let Some(sheet) = sheet.cloned() else {
+                continue;
+            };
+            let is_open = around.newest.is_none_or(|newest| newest <= stretch.last_at);
+            let same_end = own
+                .iter()
+                .find(|seen| seen.last_at == Some(stretch.last_at));
+            self.seen.push(Seen {
+                sheet,
+                source: look.source.clone(),
+                standing: Standing::Catalog,
+                first_at: stretch.first_at,
+                last_at: (!is_open).then_some(stretch.last_at),
+                newest_look: around.newest,
+                next_look: same_end.map_or(around.next, |seen| seen.next_look),
+            });
+        }
+    }
+
+    /// Counts a look as complete: it ends what the source no longer lists.
+    pub(crate) fn complete(&mut self, look: &LookAt) {
+        if !look.covers(&self.provider) {
+            return;
+        }
+        let own = self.seen.iter_mut();
+        for seen in own.filter(|seen| seen.source == look.source) {
+            seen.newest_look = seen.newest_look.max(Some(look.at));
+            if seen.last_at.is_some_and(|last_at| last_at < look.at) && !look.is_blind_to(seen) {
+                let next = seen.next_look.map_or(look.at, |next| next.min(look.at));
+                seen.next_look = Some(next);
+            }
+        }
+        let sightings = self.sightings();
+        for cut in &mut self.cuts {
+            let lists = |sighting: &&Sighting| {
+                sighting.sheet_id == cut.sheet_id
+                    && sighting.source == look.source
+                    && sighting.first_at <= cut.at
+                    && look.at <= sighting.last_at
+            };
+            if cut.at < look.at && sightings.iter().any(|sighting| lists(&sighting)) {
+                let seen_at = cut.seen_at.map_or(look.at, |seen_at| seen_at.min(look.at));
+                cut.seen_at = Some(seen_at);
+            }
+        }
+    }
+
+    /// Adds a sheet or an entry that was posted.
+    pub(crate) fn post(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) {
+        let at = if by.is_now {
+            self.post_now(sheet, by, at)
+        } else {
+            Some(at)
+        };
+        let Some(mut at) = at else { return };
+        let own = |seen: &Seen| seen.source == by.source;
+        // Of two sheets that were seen at one time, the one that came later was seen later.
+        while self.seen.iter().any(|seen| {
+            own(seen)
+                && seen.sheet.sheet_id != sheet.sheet_id
+                && (seen.first_at == at || seen.last_at == Some(at))
+        }) {
+            let Ok(next) = at.checked_add(1.microsecond()) else {
+                return;
+            };
+            at = next;
+        }
+        let covers = |seen: &Seen| seen.first_at <= at && seen.last_at >= Some(at);
+        let mut parts = Vec::new();
+        self.seen.retain(|seen| {
+            let is_split = own(seen) && covers(seen) && seen.sheet.sheet_id != sheet.sheet_id;
+            if is_split {
+                let last_at = seen.last_at.unwrap_or(seen.first_at);
+                parts.push(Seen {
+                    last_at: Some(seen.first_at),
+                    ..seen.clone()
+                });
+                parts.push(Seen {
+                    first_at: last_at,
+                    ..seen.clone()
+                });
+            }
+            !is_split
+        });
+        self.seen.extend(parts);
+        let is_known =
+            |seen: &Seen| own(seen) && covers(seen) && seen.sheet.sheet_id == sheet.sheet_id;
+        if !self.seen.iter().any(is_known) {
+            self.seen.push(Seen {
+                sheet: sheet.clone(),
+                source: by.source.clone(),
+                standing: by.standing,
+                first_at: at,
+                last_at: Some(at),
+                newest_look: None,
+                next_look: None,
+            });
+        }
+    }
+
+    /// The time of a sheet that is seen now: never before what is recorded already. None where it is known.
+    fn post_now(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) -> Option<Timestamp> {
+        let newest = self.newest();
+        let at = newest.map_or(at, |newest| newest.max(at));
+        let withdrawn_at = self
+            .cuts
+            .iter()
+            .filter(|cut| cut.sheet_id == sheet.sheet_id);
+        let withdrawn_at = withdrawn_at.map(|cut| cut.at).max();
+        let own = self.seen.iter_mut().filter(|seen| seen.source == by.source);
+        let mut own: Vec<&mut Seen> = own.collect();
+        own.sort_by_key(|seen| (seen.last_at, seen.first_at));
+        let newest_of_sheet = own
+            .iter()
+            .rposition(|seen| seen.sheet.sheet_id == sheet.sheet_id);
+        if let Some(index) = newest_of_sheet
+            && withdrawn_at.is_none_or(|withdrawn_at| Some(withdrawn_at) < own[index].last_at)
+        {
+            // A request that is sent again does not bring back what was replaced since: its client may only have lost
+            // the answer.
+            if index + 1 == own.len()
+                && let Some(last_at) = own[index].last_at
+                && at.duration_since(last_at) >= SAME_SIGHTING
+            {
+                own[index].last_at = Some(at);
+            }
+            return None;
+        }
+        if newest == Some(at) {
+            return at.checked_add(1.microsecond()).ok();
+        }
+        Some(at)
+    }
+}
+
+/// A sheet that a catalog lists as of its newest look.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct ListedSheet {
+    /// The offer.
+    pub offer_id: Uuid,
+    /// The sheet.
+    pub sheet_id: Uuid,
+    /// Provider that bills.
+    pub provider: String,
+}
+
+/// Source of the sighting of a single sheet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SightedBy {
+    /// A catalog's entries, or [`POSTED`].
+    pub source: String,
+    /// Its standing.
+    pub standing: Standing,
+    /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
+    pub is_now: bool,
+    /// Sender, for the audit log; none for the examples.
+    pub actor: Option<Arc<Actor>>,
+}
+
+impl SightedBy {
+    /// A sheet that was posted.
+    #[must_use]
+    pub fn post(is_now: bool) -> Self {
+        Self {
+            source: POSTED.to_owned(),
+            standing: Standing::Sheet,
+            is_now,
+            actor: None,
+        }
+    }
+
+    /// An entry of a catalog that was posted.
+    #[must_use]
+    pub fn entry(catalog: &str, is_now: bool) -> Self {
+        Self {
+            source: format!("{catalog}_entry"),
+            standing: Standing::Entry,
+            is_now,
+            actor: None,
+        }
+    }
+
+    /// The same, sent by a caller.
+    #[must_use]
+    pub fn sent_by(self, actor: Actor) -> Self {
+        Self {
+            actor: Some(Arc::new(actor)),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Known rows and their plan, ready to be written.
+
+use std::collections::{BTreeSet, HashMap};
+
+use uuid::Uuid;
+
+use super::announced::Announced;
+use crate::connect::connected::Connected;
+use super::plan::{Known, Plan, SheetText};
+use super::work::Work;
+use crate::StoreError;
+use super::{known, tables};
+
+/// All that is to be written, as of a version of the store.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) version: i64,
+    pub(crate) plan: Plan,
+    pub(crate) announced: Announced,
+    /// Count of numbers that its rows take.
+    pub(crate) count: i64,
+}
+
+impl Ready {
+    /// Reads what is known, and plans.
+    pub(crate) async fn make(
+        connection: &mut impl Connected,
+        work: &Work,
+    ) -> Result<Self, StoreError> {
+        let known: Known = known::load(connection, work).await?;
+        let version = known.version;
+        let plan = Plan::make(work, known)?;
+        let recorded: BTreeSet<Uuid> = work
+            .recordings
+            .iter()
+            .map(|recording| recording.sheet_id)
+            .collect();
+        let mut wanted = plan.wanted_sheets();
+        wanted.extend(work.act.iter().map(|act| act.sheet_id));
+        wanted.retain(|id| !recorded.contains(id));
+        let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
+        let announced = Announced::of(work, &plan, &texts)?;
+        let count = tables::numbers(&plan, &announced);
+        Ok(Self {
+            version,
+            plan,
+            announced,
+            count,
+        })
+    }
+}

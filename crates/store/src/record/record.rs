@@ -1,0 +1,181 @@
+//! Records facts and the content that they are about: new content is stored, the periods of the offers are derived again,
+//! and what changed is added to the feed. All of a batch, or nothing.
+
+use std::ops::Range;
+
+use sqlx::Database;
+
+use crate::connect::connected::Connected;
+use crate::connect::newer_tables::{ADVANCE_VERSION, take_numbers};
+use super::plan::{Acted, Step};
+use super::ready::Ready;
+use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use crate::connect::session::{Session, Statements, on_session};
+use super::work::Work;
+use crate::{Store, StoreError};
+use super::tables;
+
+/// Times that a plan is made without the lock, while other writers commit.
+const MOST_TRIES: usize = 3;
+
+impl Store {
+    /// Stores an estimate and its sheets in one transaction. Stored content is unchanged, but a new source of a known
+    /// sheet is added.
+    ///
+    /// # Errors
+    /// The query fails; then nothing is stored.
+    pub async fn save(&self, new: NewEstimate<'_>) -> Result<Saved, StoreError> {
+        let is_stated = !new.answer.assumptions.is_empty();
+        let is_pool = new.sheets.len() > 1;
+        let mut recordings: Vec<Recording> = new
+            .sheets
+            .iter()
+            .map(|sheet| {
+                let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
+                recording.listing = Listing::Unlisted;
+                recording.recorded_at = new.recorded_at;
+                recording.sighted_by.clone_from(&new.sighted_by);
+                recording.is_observed = new.sighted_by.is_some();
+                recording
+            })
+            .collect();
+        if let Some(last) = recordings.last_mut() {
+            last.listing = match (is_pool, is_stated) {
+                (true, is_stated) => Listing::Pooled { is_stated },
+                (false, true) => Listing::Stated,
+                (false, false) => Listing::Offer { duplicate_of: None },
+            };
+            last.estimate = Some(EstimateRecord::new(new.answer, new.document.to_owned()));
+        }
+        self.record_all(recordings, new.waits_for_others).await
+    }
+
+    /// Records sheets with their estimates in one transaction, in their order.
+    ///
+    /// # Errors
+    /// The query fails; then nothing is stored.
+    pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
+        self.record_all(recordings.to_vec(), false).await
+    }
+
+    async fn record_all(
+        &self,
+        recordings: Vec<Recording>,
+        waits_for_others: bool,
+    ) -> Result<Saved, StoreError> {
+        // Read without a lock first: what is known needs none. An import knows what is new, and those that are stored
+        // together are read together.
+        let is_read_later =
+            recordings.len() > 1 || (waits_for_others && self.require_writable().is_ok());
+        if is_read_later {
+            return self
+                .record_in_group(recordings, None, waits_for_others)
+                .await;
+        }
+        let work = Work::of(recordings);
+        self.wait_for_tables().await?;
+        let ready = on_session!(self, in_time, session => read_ready(&mut session, &work).await)?;
+        if ready.plan.is_empty() {
+            return Ok(ready.recorded(None).saved(0..1));
+        }
+        self.record_in_group(work.recordings, Some(ready), waits_for_others)
+            .await
+    }
+
+    /// Records in one transaction. What is known is read before it, if it was not, and read again where another
+    /// writer has committed since.
+    pub(crate) async fn record_at_once(
+        &self,
+        work: &Work,
+        ready: Option<Ready>,
+    ) -> Result<Recorded, StoreError> {
+        self.wait_for_tables().await?;
+        on_session!(self, within_write_timeout, session => {
+            if session.prepares() {
+                let mut statements = session.statements().await?;
+                tables::prepare(&mut statements).await?;
+                statements.prepare(ADVANCE_VERSION).await?;
+            }
+            let mut ready = match ready {
+                Some(ready) if ready.version == self.newest() => ready,
+                _ => read_ready(&mut session, work).await?,
+            };
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let is_empty = ready.plan.is_empty();
+                if is_empty && !work.completes {
+                    return Ok(ready.recorded(None));
+                }
+                let mut transaction = session.transaction(self.begin()).await?;
+                // The version is the lock of the writers: from here to the end there are two round trips, and a few more where
+                // the estimates are many. A look that found what was there before is not a new version.
+                let count = if is_empty { 0 } else { ready.count };
+                let mut version = take_numbers(&mut transaction, count).await?;
+                let mut base = version - count;
+                if ready.version != base && tries < MOST_TRIES {
+                    // What another writer has committed is read without the lock.
+                    transaction.rollback().await?;
+                    ready = read_ready(&mut session, work).await?;
+                    continue;
+                }
+                if ready.version != base {
+                    ready = Ready::make(&mut transaction, work).await?;
+                    base = version;
+                    version = take_numbers(&mut transaction, ready.count).await?;
+                }
+                tables::write(&mut transaction, work, &ready.plan, &ready.announced, base).await?;
+                transaction.commit().await?;
+                self.advance_version(version);
+                return Ok(ready.recorded(Some(version)));
+            }
+        })
+    }
+}
+
+/// Reads what is known without a lock, and plans.
+async fn read_ready<D: Database>(
+    session: &mut Session<'_, D>,
+    work: &Work,
+) -> Result<Ready, StoreError>
+where
+    for<'c> Statements<'c, D>: Connected,
+{
+    let mut statements = session.reading().await?;
+    // A transaction that is dropped is rolled back when its connection is used again, or returned: the write need not wait.
+    Ready::make(&mut statements, work).await
+}
+
+impl Ready {
+    fn recorded(self, version: Option<i64>) -> Recorded {
+        Recorded {
+            version,
+            steps: self.plan.steps,
+            acted: self.plan.acted,
+        }
+    }
+}
+
+/// Result of a transaction.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    version: Option<i64>,
+    steps: Vec<Step>,
+    pub(crate) acted: Option<Acted>,
+}
+
+impl Recorded {
+    /// The result for some of the recordings.
+    pub(crate) fn saved(&self, members: Range<usize>) -> Saved {
+        let steps = &self.steps[members];
+        let is_known = steps.iter().all(Step::is_empty);
+        Saved {
+            is_new: steps.iter().any(|step| step.inserts_estimate),
+            version: self.version.filter(|_| !is_known),
+            effects: steps
+                .iter()
+                .filter_map(|step| step.effect.clone())
+                .collect(),
+        }
+    }
+}

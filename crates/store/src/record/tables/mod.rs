@@ -1,0 +1,112 @@
+//! Writes the rows of recorded sheets: the same statements on both databases, and one round trip on PostgreSQL, unless the
+//! estimates are many.
+
+mod announced;
+mod audited;
+mod periods;
+mod planned;
+mod sheets;
+mod sightings;
+
+use self::planned::Writing;
+use super::announced::Announced;
+use crate::connect::connected::Connected;
+use super::plan::Plan;
+use crate::connect::rows::{Rows, Statement};
+use super::work::Work;
+use crate::StoreError;
+use crate::keep::audit;
+use super::known;
+
+/// Estimates in one statement. PostgreSQL copies what it is given several times, which takes less where it fits the processor's cache.
+const MOST_ESTIMATES: usize = 32;
+
+/// Prepares all statements of a recording before the write lock is taken.
+pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
+    known::prepare(connection).await?;
+    connection.prepare_rows(&ESTIMATES).await?;
+    connection.prepare_rows(&WRITE).await
+}
+
+/// Writes what was planned, numbered from the one after `base`.
+pub(crate) async fn write(
+    connection: &mut impl Connected,
+    work: &Work,
+    plan: &Plan,
+    announced: &Announced,
+    base: i64,
+) -> Result<(), StoreError> {
+    let writing = Writing {
+        work,
+        recordings: &work.recordings,
+        plan,
+        announced,
+        base,
+    };
+    let mut estimates = writing.estimates();
+    while estimates.len() > MOST_ESTIMATES {
+        let rest = estimates.split_off(MOST_ESTIMATES);
+        connection.write_rows(&ESTIMATES, &[estimates]).await?;
+        estimates = rest;
+    }
+    connection
+        .write_rows(&WRITE, &rows(&writing, estimates))
+        .await
+}
+
+/// Count of numbers that the rows of a plan take: each table has numbers of its own.
+pub(crate) fn numbers(plan: &Plan, announced: &Announced) -> i64 {
+    let periods = plan.offers.iter().map(|offer| offer.derived.written.len());
+    let steps = plan.steps.iter().filter(|step| !step.is_empty());
+    let counts = [steps.count(), periods.sum(), announced.changes.len(), 1];
+    let most = counts.into_iter().max().unwrap_or_default();
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+/// Rows for each piece of [`WRITE`].
+fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>) -> Vec<Rows<'a>> {
+    vec![
+        writing.sheets(),
+        writing.documents(),
+        writing.answered_questions(),
+        estimates,
+        writing.estimate_sheets(),
+        writing.listings(),
+        writing.lost_sightings(),
+        writing.sightings(),
+        writing.looks(),
+        writing.read_entries(),
+        writing.unread_entries(),
+        writing.withdrawals(),
+        writing.gone_periods(),
+        writing.periods(),
+        writing.settled(),
+        writing.disagreements(),
+        writing.changes(),
+        writing.audit(),
+    ]
+}
+
+/// New estimates, but for the last ones of many.
+static ESTIMATES: Statement = Statement::new(&[sheets::ESTIMATES]);
+
+static WRITE: Statement = Statement::new(&[
+    sheets::SHEETS,
+    sheets::DOCUMENTS,
+    sheets::ANSWERED_QUESTIONS,
+    sheets::ESTIMATES,
+    sheets::ESTIMATE_SHEETS,
+    sheets::LISTINGS,
+    sightings::LOST_SIGHTINGS,
+    sightings::SIGHTINGS,
+    sightings::LOOKS,
+    sightings::READ_ENTRIES,
+    sightings::UNREAD_ENTRIES,
+    periods::WITHDRAWALS,
+    periods::GONE_PERIODS,
+    periods::PERIODS,
+    announced::SETTLED,
+    announced::DISAGREEMENTS,
+    announced::CHANGES,
+    audit::PIECE,
+]);

@@ -1,0 +1,203 @@
+//! Sheets, their estimates and the listings of these.
+
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
+use super::planned::Writing;
+use crate::record::checksum::checksum;
+use crate::record::names::status_name;
+use crate::record::plan::{SheetStep, Step};
+use crate::record::recording::{EstimateRecord, Recording};
+use crate::connect::rows::{Piece, Rows};
+use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
+use unroof_price_sheet::catalog::model_key;
+use unroof_price_sheet::sheet::{Limits, RateCell};
+use unroof_base::units::Decimal;
+
+impl<'a> Writing<'a> {
+    /// New sheets.
+    pub(super) fn sheets(&self) -> Rows<'a> {
+        let row = |(recording, number): (&'a Recording, i64)| {
+            let sheet = &recording.sheet;
+            let base = sheet.base_rate();
+            let price =
+                |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
+            let document = &self.plan.sheets[&recording.sheet_id];
+            vec![
+                recording.sheet_id.into(),
+                number.into(),
+                recording.offer_id.into(),
+                model_key(&sheet.model).into(),
+                (&sheet.provider).into(),
+                (&sheet.model).into(),
+                recording.canonical_model.as_deref().into(),
+                (&sheet.region).into(),
+                (&sheet.currency).into(),
+                sheet.valid_from.into(),
+                sheet.valid_to.into(),
+                recording.observed_at.into(),
+                price(|rate| rate.input.as_ref()).into(),
+                price(|rate| rate.output.as_ref()).into(),
+                price(|rate| rate.cache_read.as_ref()).into(),
+                checksum(document).into(),
+                document.into(),
+                recording.facts.tariff_id.into(),
+                self.plan.misfits.contains(&recording.sheet_id).into(),
+                (!self.plan.questions.contains(&recording.sheet_id)).into(),
+                sheet.retires_at.into(),
+                sheet.status.as_ref().map(status_name).into(),
+                (sheet.limits != Limits::default()).into(),
+                recording.facts.cells.to_text().into(),
+            ]
+        };
+        self.with(|step| step.sheet == SheetStep::Insert)
+            .map(row)
+            .collect()
+    }
+
+    /// Documents of known sheets that have other sources or another fit now, as they are in the end.
+    pub(super) fn documents(&self) -> Rows<'a> {
+        let ids = |does| self.with(does).map(|(recording, _)| recording.sheet_id);
+        let new: BTreeSet<Uuid> = ids(|step| step.sheet == SheetStep::Insert).collect();
+        let is_changed =
+            |step: &Step| step.sheet == SheetStep::AddSources || step.reveals || step.is_other_fit;
+        let changed: BTreeSet<Uuid> = ids(is_changed).collect();
+        let row = |id: &Uuid| {
+            let document = &self.plan.sheets[id];
+            vec![
+                (*id).into(),
+                document.into(),
+                checksum(document).into(),
+                self.plan.misfits.contains(id).into(),
+            ]
+        };
+        changed.difference(&new).map(row).collect()
+    }
+
+    /// Sheets of questions that a source states now: their listings are those of a price.
+    pub(super) fn answered_questions(&self) -> Rows<'a> {
+        let ids = self.with(|step| step.reveals);
+        let ids: BTreeSet<Uuid> = ids.map(|(recording, _)| recording.sheet_id).collect();
+        ids.into_iter().map(|id| vec![id.into()]).collect()
+    }
+
+    fn new_estimates(&self) -> impl Iterator<Item = (i64, &'a EstimateRecord)> {
+        self.with(|step| step.inserts_estimate)
+            .filter_map(|(recording, number)| Some((number, recording.estimate.as_ref()?)))
+    }
+
+    /// New estimates.
+    pub(super) fn estimates(&self) -> Rows<'a> {
+        let row = |(number, estimate): (i64, &'a EstimateRecord)| {
+            vec![
+                estimate.id.into(),
+                number.into(),
+                estimate.engine_version.into(),
+                estimate.readings_defined.into(),
+                estimate.conflicts.into(),
+                (&estimate.numbers).into(),
+                estimate.document.checksum.clone().into(),
+                (&estimate.document.text).into(),
+            ]
+        };
+        self.new_estimates().map(row).collect()
+    }
+
+    /// The sheets of new estimates.
+    pub(super) fn estimate_sheets(&self) -> Rows<'a> {
+        let new: BTreeSet<Uuid> = self.new_estimates().map(|(_, new)| new.id).collect();
+        let is_drawn_from = |recording: &&Recording| {
+            recording.listing.duplicate_of().is_none() && new.contains(&recording.estimate_id)
+        };
+        let drawn = self.recordings.iter().filter(is_drawn_from);
+        let drawn: BTreeSet<(Uuid, Uuid)> = drawn
+            .map(|recording| (recording.estimate_id, recording.sheet_id))
+            .collect();
+        let row = |(estimate, sheet): (Uuid, Uuid)| vec![estimate.into(), sheet.into()];
+        drawn.into_iter().map(row).collect()
+    }
+
+    /// New listings of estimates.
+    pub(super) fn listings(&self) -> Rows<'a> {
+        let row = |(recording, number): (&'a Recording, i64)| {
+            let place = recording.place();
+            vec![
+                number.into(),
+                recording.estimate_id.into(),
+                place.of.map(|of| of.offer_id).into(),
+                place.of.map(|of| of.sheet_id).into(),
+                recording.listing.duplicate_of().into(),
+                place.provider.into(),
+                place.model.into(),
+                recording.canonical_model.as_deref().into(),
+                place.region.into(),
+                (&recording.sheet.currency).into(),
+                place.of.and_then(|of| of.sheet.valid_from).into(),
+                place.of.and_then(|of| of.sheet.valid_to).into(),
+                recording.observed_at.into(),
+                recording.listing.is_stated().into(),
+                recording.is_observed.into(),
+            ]
+        };
+        self.with(|step| step.inserts_listing).map(row).collect()
+    }
+}
+
+/// New sheets.
+pub(super) const SHEETS: Piece = Piece {
+    sql: "
+        INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
+                                  currency, valid_from, valid_to, observed_at, input_price, output_price,
+                                  cache_read_price, checksum, document, tariff_id, is_misfit, observed,
+                                  retires_at, status, states_limits, cells)
+        SELECT * FROM given",
+    columns: &[
+        Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text, Id,
+        Flag, Flag, Time, Text, Flag, Text,
+    ],
+};
+
+/// Documents of known sheets.
+pub(super) const DOCUMENTS: Piece = Piece {
+    sql: "
+        UPDATE price_sheets
+        SET document = given.column2, checksum = given.column3, is_misfit = given.column4, observed = TRUE
+        FROM given WHERE price_sheets.id = given.column1",
+    columns: &[Id, Text, Bytes, Flag],
+};
+
+/// Listings of sheets that a source states now.
+pub(super) const ANSWERED_QUESTIONS: Piece = Piece {
+    sql: "
+        UPDATE estimate_listings SET observed = TRUE FROM given
+        WHERE sheet_id = given.column1 AND stated_assumptions = FALSE",
+    columns: &[Id],
+};
+
+/// New estimates.
+pub(super) const ESTIMATES: Piece = Piece {
+    sql: "
+        INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values,
+                               checksum, document)
+        SELECT * FROM given",
+    columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
+};
+
+/// The sheets of new estimates.
+pub(super) const ESTIMATE_SHEETS: Piece = Piece {
+    sql: "INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given",
+    columns: &[Id, Id],
+};
+
+/// New listings of estimates.
+pub(super) const LISTINGS: Piece = Piece {
+    sql: "
+        INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
+                                       canonical_model, region, currency, valid_from, valid_to, observed_at,
+                                       stated_assumptions, observed)
+        SELECT * FROM given",
+    columns: &[
+        Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag, Flag,
+    ],
+};

@@ -1,0 +1,121 @@
+//! Work of one transaction: facts, and the content that they are about.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::offers::{LookAt, SheetFacts};
+use super::recording::Recording;
+use crate::access::Actor;
+
+/// An offer with all sheets that a look found for it.
+#[derive(Debug, Clone)]
+pub struct ListedOffer {
+    /// The offer.
+    pub offer_id: Uuid,
+    /// Provider that bills.
+    pub provider: String,
+    /// Its sheets; none where the catalog no longer lists it.
+    pub sheets: Vec<SheetFacts>,
+}
+
+/// A withdrawal, or that one is undone.
+#[derive(Debug, Clone)]
+pub(crate) struct Act {
+    pub(crate) offer_id: Uuid,
+    pub(crate) sheet_id: Uuid,
+    /// Reason for a withdrawal; none where it is undone.
+    pub(crate) because: Option<String>,
+    /// Actor.
+    pub(crate) actor: Actor,
+}
+
+/// Work of one transaction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Work {
+    /// The time at which it is recorded.
+    pub(crate) now: Timestamp,
+    pub(crate) recordings: Vec<Recording>,
+    pub(crate) look: Option<LookAt>,
+    /// Findings of the look.
+    pub(crate) listed: Vec<ListedOffer>,
+    /// Whether the look is complete with this.
+    pub(crate) completes: bool,
+    pub(crate) act: Option<Act>,
+    /// Offers to derive again.
+    pub(crate) again: Vec<Uuid>,
+}
+
+impl Work {
+    pub(crate) fn of(recordings: Vec<Recording>) -> Self {
+        let now = recordings
+            .iter()
+            .map(|recording| recording.recorded_at)
+            .max();
+        Self {
+            now: now.unwrap_or_default(),
+            recordings,
+            ..Self::default()
+        }
+    }
+
+    /// The offers that it is about.
+    pub(crate) fn offers(&self) -> BTreeSet<Uuid> {
+        let recorded = self.recordings.iter().map(|recording| recording.offer_id);
+        let listed = self.listed.iter().map(|offer| offer.offer_id);
+        let acted = self.act.iter().map(|act| act.offer_id);
+        let again = self.again.iter().copied();
+        recorded.chain(listed).chain(acted).chain(again).collect()
+    }
+
+    /// Offers whose facts change, or that are to be derived again, in the order in which they came.
+    pub(crate) fn touched(&self) -> Vec<Uuid> {
+        let seen = self
+            .recordings
+            .iter()
+            .filter(|recording| recording.sighted_by.is_some());
+        let listed = self.listed.iter().map(|offer| offer.offer_id);
+        let acted = self.act.iter().map(|act| act.offer_id);
+        let again = self.again.iter().copied();
+        let seen = seen.map(|recording| recording.offer_id);
+        let mut once = BTreeSet::new();
+        let touched = seen.chain(listed).chain(acted).chain(again);
+        touched.filter(|offer| once.insert(*offer)).collect()
+    }
+
+    /// Offers of which it only states again what was stated a moment ago. `repeated` has such pairs of offer and sheet.
+    pub(crate) fn unchanged(&self, repeated: &BTreeSet<(Uuid, Uuid)>) -> BTreeSet<Uuid> {
+        let is_repeated =
+            |recording: &&Recording| repeated.contains(&(recording.offer_id, recording.sheet_id));
+        let (same, new): (Vec<&Recording>, Vec<&Recording>) =
+            self.recordings.iter().partition(is_repeated);
+        let listed = self.listed.iter().map(|offer| offer.offer_id);
+        let acted = self.act.iter().map(|act| act.offer_id);
+        let again = self.again.iter().copied();
+        let new = new.into_iter().map(|recording| recording.offer_id);
+        let changed: BTreeSet<Uuid> = new.chain(listed).chain(acted).chain(again).collect();
+        let same = same.into_iter().map(|recording| recording.offer_id);
+        same.filter(|offer| !changed.contains(offer)).collect()
+    }
+
+    /// The sheets that it is about, and those of which they are copies.
+    pub(crate) fn sheets(&self) -> BTreeSet<Uuid> {
+        let recorded = self.recordings.iter().map(|recording| recording.sheet_id);
+        let copied = self.recordings.iter();
+        let copied = copied.filter_map(|recording| recording.listing.duplicate_of());
+        let listed = self.listed.iter().flat_map(|offer| &offer.sheets);
+        let listed = listed.map(|sheet| sheet.sheet_id);
+        recorded.chain(copied).chain(listed).collect()
+    }
+
+    /// The providers of offers that may be new.
+    pub(crate) fn providers(&self) -> BTreeMap<Uuid, String> {
+        let recorded = self.recordings.iter();
+        let recorded =
+            recorded.map(|recording| (recording.offer_id, recording.sheet.provider.clone()));
+        let listed = self.listed.iter();
+        let listed = listed.map(|offer| (offer.offer_id, offer.provider.clone()));
+        recorded.chain(listed).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! Whether the database takes writes. After a refused write, all further writes are refused at once until a probe of
+//! ordinary size succeeds; reads continue.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use sqlx::{ConnectOptions, Connection};
+
+use crate::connect::connected::Connected;
+use crate::connect::database::{Pool, on_pool};
+use crate::connect::file::{FileIdentity, may_write};
+use crate::connect::migrations::own_migration;
+use crate::connect::query::Query;
+use super::refusal::Refusal;
+use crate::connect::session::Session;
+use crate::{Store, StoreError};
+
+/// Interval between probes of a database that refuses writes.
+const BETWEEN_PROBES: Duration = Duration::from_millis(500);
+/// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
+const FILLER_BYTES: usize = 256 * 1024;
+
+// Another replica may have brought the tables up to date for a newer program.
+const PROBE: &str = "
+    UPDATE readiness SET probes = probes + 1
+    WHERE id = 1 AND NOT EXISTS (SELECT 1 FROM _sqlx_migrations WHERE version > $1)";
+const FILL: &str = "UPDATE readiness SET filler = $1 WHERE id = 1";
+
+impl Store {
+    /// Whether the path of an embedded database leads to another file than the one that was opened, or to none.
+    pub(crate) fn is_file_gone(&self) -> bool {
+        match &self.pool {
+            Pool::Postgres { .. } => false,
+            Pool::Sqlite { path, file, .. } => {
+                FileIdentity::of(path).map_or(true, |found| found != *file)
+            }
+        }
+    }
+
+    /// Tests the file without writing to it.
+    fn look_at_file(&self) -> Option<Refusal> {
+        let Pool::Sqlite { path, .. } = &self.pool else {
+            return None;
+        };
+        if self.is_file_gone() {
+            return Some(Refusal::Replaced);
+        }
+        (!may_write(path)).then_some(Refusal::ReadOnly)
+    }
+
+    /// Refuses if the database is known to take no writes.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn require_writable(&self) -> Result<(), StoreError> {
+        if let Some(refusal) = self.look_at_file() {
+            self.refuse(refusal);
+        }
+        self.writing
+            .refusal()
+            .map_or(Ok(()), |refusal| Err(StoreError::Refused(refusal)))
+    }
+
+    /// Records from an operation's error whether the database takes writes.
+    pub(crate) fn note_failure(&self, error: &StoreError) {
+        if let Some(refusal) = error.refusal() {
+            self.refuse(refusal);
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal) {
+        let is_first = self.writing.set(Some(refusal)).is_none();
+        // Tables of a newer program stay so.
+        if is_first && !matches!(refusal, Refusal::NewerTables(_)) {
+            tokio::spawn(self.clone().await_writes());
+        }
+    }
+
+    /// Probes the database until it takes writes.
+    async fn await_writes(self) {
+        while !self.is_closed() {
+            match self.probe_on_new_connection().await {
+                Ok(()) => {
+                    self.renew_connections();
+                    self.writing.set(None);
+                    return;
+                }
+                Err(error) => {
+                    if let Some(refusal) = error.refusal() {
+                        self.writing.set(Some(refusal));
+                    }
+                }
+            }
+            tokio::time::sleep(BETWEEN_PROBES).await;
+        }
+    }
+
+    /// Writes as much as a request does, on a new connection: one that was opened while the database could only be
+    /// read would not learn that this is over.
+    async fn probe_on_new_connection(&self) -> Result<(), StoreError> {
+        if let Some(refusal) = self.look_at_file() {
+            return Err(StoreError::Refused(refusal));
+        }
+        let _writer = self.wait_for_turn().await?;
+        let probing = async {
+            on_pool!(self, pool => {
+                let mut connection = pool.connect_options().connect().await?;
+                let mut is_spoiled = false;
+                let mut session = Session::new(&mut connection, self, &mut is_spoiled);
+                for filler in [Some("x".repeat(FILLER_BYTES)), None] {
+                    let mut statements = session.statements().await?;
+                    statements.execute(Query::new(FILL).bind(filler)).await?;
+                    statements.commit().await?;
+                }
+                Ok(connection.close().await?)
+            })
+        };
+        self.in_time(Box::pin(probing)).await
+    }
+
+    /// Closes all open connections; those in use close when they are returned.
+    fn renew_connections(&self) {
+        self.writing.generation.fetch_add(1, Ordering::AcqRel);
+        on_pool!(self, pool => while let Some(mut connection) = pool.try_acquire() {
+            connection.close_on_drop();
+        });
+    }
+
+    /// Checks with a small write whether the database takes writes. Does not wait for a running write, whose outcome is
+    /// recorded anyway.
+    ///
+    /// # Errors
+    /// It takes no writes, or is unreachable.
+    pub async fn probe_writing(&self) -> Result<(), StoreError> {
+        self.require_writable()?;
+        let _writer = match &self.pool {
+            Pool::Sqlite { writer, .. } => match Arc::clone(writer).try_lock_owned() {
+                Ok(writer) => Some(writer),
+                Err(_) => return Ok(()),
+            },
+            Pool::Postgres { .. } => None,
+        };
+        if self
+            .execute(Query::new(PROBE).bind(own_migration()))
+            .await?
+            > 0
+        {
+            return Ok(());
+        }
+        let newer = self.newer_tables().await?;
+        self.writing.set(newer.map(Refusal::NewerTables));
+        self.require_writable()
+    }
+}

@@ -1,0 +1,300 @@
+//! Shared parts of the calculators' commands: a request from a file and flags, and a report.
+
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::shell::input::read_input;
+use crate::estimates::report::{paragraph, table, write_reasons, write_table};
+use crate::cli::{Failure, label};
+use crate::shell::terminal;
+use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
+use unroof_base::input::RequestError;
+use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
+use unroof_roofline::reference::{Accelerator, accelerators};
+use unroof_base::units::{Bytes, readable};
+
+/// Flags that state fields of a request; the request's type declares them.
+#[derive(Debug)]
+pub(crate) struct RequestFlags<Request> {
+    stated: Vec<(Flag, String)>,
+    request: PhantomData<Request>,
+}
+
+impl<Request: Body + Clone> Args for RequestFlags<Request> {
+    fn augment_args(command: Command) -> Command {
+        let argument = |flag: Flag| {
+            Arg::new(flag.name)
+                .long(flag.name)
+                .value_name(flag.placeholder)
+                .allow_negative_numbers(true)
+                .help(flag.help.trim_end_matches('.').replace('\n', " "))
+        };
+        command.args(flags::<Request>().into_iter().map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let stated = |flag: Flag| {
+            let value = matches.get_one::<String>(flag.name)?.clone();
+            Some((flag, value))
+        };
+        Ok(Self {
+            stated: flags::<Request>().into_iter().filter_map(stated).collect(),
+            request: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<Request: Body + Clone> RequestFlags<Request> {
+    /// Sets the fields of a request that the flags state.
+    pub(crate) fn apply(&self, request: &mut Value) {
+        for (flag, value) in &self.stated {
+            *place(request, &flag.pointer) = if flag.placeholder == LIST_PLACEHOLDER {
+                value
+                    .split(',')
+                    .map(|item| stated_value(item.trim()))
+                    .collect()
+            } else {
+                stated_value(value)
+            };
+        }
+    }
+
+    /// Calls fields by the flags that state them.
+    pub(crate) fn name_flags(&self, error: RequestError) -> RequestError {
+        naming_flags(error, &self.stated, &flags::<Request>())
+    }
+}
+
+/// The answer to the request in a file, or to an empty request, with the fields stated by flags.
+pub(crate) fn answered<Request: Body + Clone, Answer>(
+    file: Option<&Path>,
+    flags: &RequestFlags<Request>,
+    answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
+) -> Result<Answer, Failure> {
+    let text = file.map_or_else(|| Ok(b"{}".to_vec()), read_input)?;
+    if flags.stated.is_empty() {
+        return Ok(answer(&text)?);
+    }
+    // Faults of the file are those of the file as it is written.
+    if file.is_some() {
+        answer(&text)?;
+    }
+    let mut request: Value =
+        serde_json::from_slice(&text).context("the request is not an object")?;
+    flags.apply(&mut request);
+    let answer = answer(request.to_string().as_bytes());
+    Ok(answer.map_err(|error| flags.name_flags(error))?)
+}
+
+/// The field of a request by its path, created if absent.
+fn place<'r>(request: &'r mut Value, pointer: &str) -> &'r mut Value {
+    pointer.split('/').skip(1).fold(request, |object, name| {
+        // An object may be written as its name alone.
+        if let Value::String(written) = object {
+            *object = serde_json::json!({"name": written});
+        }
+        &mut object[name]
+    })
+}
+
+/// Writes the flag in place of the pointer in faults of fields that a flag states, and in place of the names of fields
+/// that have a flag.
+fn naming_flags(error: RequestError, stated: &[(Flag, String)], all: &[Flag]) -> RequestError {
+    let RequestError::Wrong(mut faults) = error else {
+        return error;
+    };
+    for fault in &mut faults {
+        let is_of = |flag: &Flag| {
+            let rest = fault.pointer.strip_prefix(&flag.pointer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        // A field that is missing has the pointer of the object that lacks it.
+        let is_within = |flag: &Flag| flag.pointer.starts_with(&format!("{}/", fault.pointer));
+        let flag = stated.iter().find(|(flag, _)| is_of(flag));
+        let flag = flag.or_else(|| stated.iter().find(|(flag, _)| is_within(flag)));
+        let Some((flag, _)) = flag else {
+            continue;
+        };
+        fault.pointer = format!("--{}", flag.name);
+        for text in [&mut fault.detail, &mut fault.hint] {
+            *text = with_flags(text, all);
+        }
+    }
+    RequestError::Wrong(faults)
+}
+
+/// Calls fields by their flags in remarks on an answer to a request that is made of flags alone.
+pub(crate) fn remarks_with_flags<Request: Body + Clone>(
+    file: Option<&Path>,
+    caveats: &mut [String],
+    not_defined: &mut [NoValue],
+) {
+    if file.is_some() {
+        return;
+    }
+    let all = flags::<Request>();
+    let reasons = not_defined.iter_mut().map(|entry| &mut entry.reason);
+    for text in caveats.iter_mut().chain(reasons) {
+        *text = with_flags(text, &all);
+    }
+}
+
+/// A message in which fields that have a flag are called by it.
+fn with_flags(text: &str, all: &[Flag]) -> String {
+    all.iter().fold(text.to_owned(), |text, flag| {
+        let path = flag.pointer.trim_start_matches('/').replace('/', ".");
+        let name = flag.pointer.rsplit('/').next().unwrap_or_default();
+        let flag = format!("--{}", flag.name);
+        text.replace(&format!("`{path}`"), &flag)
+            .replace(&format!("`{name}`"), &flag)
+    })
+}
+
+/// The value of a flag as JSON: a number if it is one, else a string.
+fn stated_value(written: &str) -> Value {
+    match serde_json::from_str(written) {
+        Ok(Value::Number(number)) => Value::Number(number),
+        _ => Value::String(written.to_owned()),
+    }
+}
+
+/// Prints an answer as JSON, as HTTP gives it, or as a report.
+pub(crate) fn print<Answer: Serialize>(
+    answer: &Answer,
+    as_json: bool,
+    write: impl Fn(&mut dyn Write, &Answer) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut out = terminal::stdout();
+    if as_json {
+        let text = serde_json::to_string(answer).context("the answer could not be serialised")?;
+        writeln!(out, "{text}")?;
+    } else {
+        write(&mut out, answer)?;
+    }
+    Ok(())
+}
+
+/// Names and values for [`write_values`].
+macro_rules! values {
+    ($($name:literal => $value:expr;)*) => { [$(($name, $value)),*] };
+}
+pub(crate) use values;
+
+/// A heading and two columns: name and value.
+pub(crate) fn write_values(
+    mut out: &mut dyn Write,
+    heading: &str,
+    values: &[(&str, String)],
+) -> io::Result<()> {
+    writeln!(out, "{}", label(heading))?;
+    let widest = values.iter().map(|(name, _)| name.chars().count()).max();
+    for (name, value) in values {
+        let gap = " ".repeat(widest.unwrap_or(0) - name.chars().count());
+        paragraph(&mut out, &format!("{name}{gap}  {value}"), 2)?;
+    }
+    writeln!(out)
+}
+
+/// Last part of every report of a calculator: null values, equations, inputs.
+pub(crate) fn write_grounds(
+    mut out: &mut dyn Write,
+    not_defined: &[NoValue],
+    equations: &[EquationUsed],
+    inputs: &[InputUsed],
+) -> io::Result<()> {
+    let reasons = not_defined.iter();
+    write_reasons(&mut out, reasons.map(|entry| (&*entry.reason, entry.value)))?;
+    writeln!(out, "{}", label("equations"))?;
+    for equation in equations {
+        let text = format!(
+            "{} {} [{}]",
+            equation.id, equation.equation, equation.source
+        );
+        paragraph(&mut out, text.trim_start(), 2)?;
+    }
+    writeln!(out)?;
+    writeln!(out, "{}", label("values used"))?;
+    let rows = inputs.iter().map(|input| {
+        let value = match &input.value {
+            InputValue::Number(number) => format!("{} {}", readable(*number), input.unit),
+            InputValue::Name(name) => name.clone(),
+        };
+        let from = match input.from {
+            InputOrigin::Stated => "stated",
+            InputOrigin::Reference => "reference",
+            InputOrigin::Derived => "derived",
+            InputOrigin::Default => "default",
+        };
+        vec![
+            input.name.clone(),
+            value.trim_end().to_owned(),
+            from.to_owned(),
+        ]
+    });
+    write_table(&mut out, &table(&["name", "value", "from"], rows))
+}
+
+/// A value with its unit, or a dash.
+pub(crate) fn or_dash<T: ToString>(value: Option<T>) -> String {
+    value.map_or("–".to_owned(), |value| value.to_string())
+}
+
+/// Bytes in a readable unit.
+pub(crate) fn size(bytes: Bytes) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let unit = units.into_iter().find(|(unit, _)| bytes.0 >= *unit);
+    match unit {
+        Some((unit, name)) if bytes.0 < 1e16 => {
+            // Four digits are enough to compare by.
+            let (whole, decimals) = (bytes.0 / unit, [2, 1, 0]);
+            let digits = decimals[usize::from(whole >= 10.0) + usize::from(whole >= 100.0)];
+            format!("{whole:.digits$} {name}")
+        }
+        _ => bytes.to_string(),
+    }
+}
+
+/// The value of an input by its name, as text.
+pub(crate) fn input(inputs: &[InputUsed], name: &str) -> Option<String> {
+    let found = inputs.iter().find(|input| input.name == name)?;
+    Some(match &found.value {
+        InputValue::Number(number) => readable(*number),
+        InputValue::Name(name) => name.clone(),
+    })
+}
+
+/// Prints the ids and names of the accelerators.
+pub(crate) fn list_accelerators() -> Result<(), Failure> {
+    let mut out = terminal::stdout();
+    let row = |row: &Accelerator| vec![row.id.clone(), row.name.clone()];
+    write_table(
+        &mut out,
+        &table(&["id", "name"], accelerators().iter().map(row)),
+    )?;
+    Ok(())
+}
+
+pub(crate) fn yes_no(answer: bool) -> &'static str {
+    if answer { "yes" } else { "no" }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,370 @@
+//! `unroof simulate`: a model on a machine, without a server.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::calculator::{
+    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    write_grounds, write_values, yes_no,
+};
+use crate::estimates::chart::{Chart, Line, show};
+use crate::estimates::report::{paragraph, table, write_table};
+use crate::cli::{Failure, label};
+use crate::shell::terminal;
+use unroof_roofline::calculator::simulate::request::SimulateRequest;
+use unroof_roofline::calculator::simulate::{Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split, simulate};
+use unroof_roofline::reference::open_models;
+use unroof_base::units::{Seconds, readable};
+
+/// Rows of a series in the report; `--json` has all of them.
+const MOST_ROWS: usize = 40;
+
+/// Arguments of `unroof simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  unroof simulate --model DeepSeek-V3 --accelerator h800 --chips 144 --batch-per-chip 88 --context 4989
+  unroof simulate --model Llama-3.1-70B --accelerator h100-sxm --batch 1 --context 4096 --efficiencies peak
+  unroof simulate request.json --json | jq .price_sheet.infer_request | unroof infer -")]
+pub(crate) struct SimulateArguments {
+    /// File with a request as `POST /simulate` takes it; `-` reads standard input; all defaults if left out
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    stated: RequestFlags<SimulateRequest>,
+    /// Print the answer as HTTP gives it
+    #[arg(long)]
+    json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
+    /// Print the names of the open-weight models instead
+    #[arg(long, exclusive = true)]
+    list_models: bool,
+}
+
+pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
+    if arguments.list_models {
+        let mut out = terminal::stdout();
+        for model in open_models() {
+            writeln!(out, "{}", model.name)?;
+        }
+        return Ok(());
+    }
+    if arguments.list_accelerators {
+        return list_accelerators();
+    }
+    let answer = answered(arguments.file.as_deref(), &arguments.stated, simulate)?;
+    print(&answer, arguments.json, write_simulation)?;
+    show(chart(&answer), arguments.save.as_deref(), !arguments.json)
+}
+
+/// Cost of generated tokens, or the time of a step, over contexts where they vary, a curve per batch; else over batches.
+fn chart(answer: &SimulationAnswer) -> Option<Chart> {
+    if answer.series.len() < 2 {
+        return None;
+    }
+    let has_cost = answer
+        .series
+        .iter()
+        .all(|item| item.cost_output_usd_per_mtok.is_some());
+    let y = |item: &SeriesItem| match item.cost_output_usd_per_mtok.filter(|_| has_cost) {
+        Some(usd) => usd,
+        None => item.step_seconds * 1e3,
+    };
+    let of_batch =
+        |left: &SeriesItem, right: &SeriesItem| left.batch.total_cmp(&right.batch).is_eq();
+    let batches: Vec<&[SeriesItem]> = answer.series.chunk_by(of_batch).collect();
+    let over_contexts = batches.iter().any(|rows| rows.len() > 1);
+    let lines = if over_contexts {
+        let line = |rows: &&[SeriesItem]| Line {
+            name: format!("batch {}", readable(rows[0].batch)),
+            points: rows
+                .iter()
+                .map(|item| (item.context_tokens, y(item)))
+                .collect(),
+        };
+        batches.iter().map(line).collect()
+    } else {
+        let points = answer.series.iter().map(|item| (item.batch, y(item)));
+        vec![Line {
+            name: "all".to_owned(),
+            points: points.collect(),
+        }]
+    };
+    Some(Chart {
+        title: title(answer),
+        x: if over_contexts {
+            "context tokens"
+        } else {
+            "batch"
+        },
+        y: if has_cost { "USD/Mtok" } else { "step, ms" },
+        lines,
+    })
+}
+
+fn title(answer: &SimulationAnswer) -> String {
+    let value = |name| input(&answer.inputs, name);
+    let model = value("model.name").unwrap_or_else(|| "a stated architecture".to_owned());
+    let (chips, chip) = (value("machine.chips"), value("machine.accelerator"));
+    format!(
+        "{model} on {} × {}",
+        chips.unwrap_or_default(),
+        chip.unwrap_or_default()
+    )
+}
+
+fn write_simulation(mut out: &mut dyn Write, answer: &SimulationAnswer) -> io::Result<()> {
+    writeln!(out, "{}\n", label(&title(answer)))?;
+    for caveat in &answer.caveats {
+        paragraph(&mut out, &format!("note: {caveat}"), 0)?;
+        writeln!(out)?;
+    }
+    write_roofline(out, &answer.roofline)?;
+    write_memory(out, &answer.memory)?;
+    write_decode(out, &answer.decode)?;
+    write_prefill(out, &answer.prefill)?;
+    if answer.series.len() > 1 {
+        write_series(out, &answer.series)?;
+    }
+    if let Some(sheet) = &answer.price_sheet {
+        write_sheet(out, sheet)?;
+    }
+    write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
+}
+
+fn time(time: Seconds) -> String {
+    if time.0 >= 1.0 {
+        format!("{} s", readable(time.0))
+    } else {
+        format!("{} ms", readable(time.0 * 1e3))
+    }
+}
+
+fn bound(bound: Bound) -> String {
+    match bound {
+        Bound::Memory => "memory".to_owned(),
+        Bound::Compute => "compute".to_owned(),
+    }
+}
+
+fn cost(usd_per_mtok: Option<f64>) -> String {
+    or_dash(usd_per_mtok.map(|cost| format!("{} USD/Mtok", readable(cost))))
+}
+
+fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
+    let attention = &roofline.attention;
+    let intensity = attention.flop_per_kv_byte.zip(attention.bound);
+    let attention = intensity.map(|(flop, waits)| {
+        let ridge = readable(attention.ridge_flop_per_byte);
+        format!(
+            "{} FLOP/B against {ridge}: {}",
+            readable(flop),
+            bound(waits)
+        )
+    });
+    let crossover = roofline
+        .crossover_context_tokens
+        .map(|tokens| format!("{} tokens", readable(tokens.round())));
+    write_values(
+        out,
+        "roofline, at peak",
+        &values! {
+            "compute over bandwidth, ρ" => readable(roofline.compute_to_bandwidth);
+            "KV bytes stored per token" => roofline.kv_bytes_per_token_stored.to_string();
+            "KV bytes read per token at 8,192" => roofline.kv_bytes_per_token_read.to_string();
+            "KV bytes read per further token" => roofline.kv_bytes_per_token_read_slope.to_string();
+            "optimal batch, B*" => readable(roofline.optimal_batch.round());
+            "B/B*" => readable(roofline.batch_over_optimal_batch);
+            "crossover context, L0" => or_dash(crossover);
+            "memory time over compute time, r" => readable(roofline.memory_time_over_compute_time);
+            "attention" => or_dash(attention);
+            "latency floor" => time(roofline.latency_floor_seconds);
+            "latency floor of one sequence" => time(roofline.latency_floor_of_one_sequence_seconds);
+            "HBM sweep, τ" => time(roofline.sweep_time_seconds);
+            "worst-case latency, 2τ" => time(roofline.worst_case_latency_seconds);
+        },
+    )
+}
+
+fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
+    let share = memory.used_bytes.0 / memory.capacity_bytes.0;
+    let fits = match &memory.does_not_fit {
+        None => "yes".to_owned(),
+        Some(lacking) => format!(
+            "no, {} missing: {}",
+            size(lacking.missing_bytes),
+            lacking.detail
+        ),
+    };
+    write_values(
+        out,
+        "memory of all chips",
+        &values! {
+            "HBM" => size(memory.capacity_bytes);
+            "reserved" => size(memory.reserved_bytes);
+            "weights" => size(memory.weights_bytes);
+            "KV cache and state" => size(memory.kv_bytes);
+            "used" => format!("{}, {}", size(memory.used_bytes), percent(share));
+            "largest batch" => or_dash(memory.largest_batch.map(readable));
+            "fits" => fits;
+        },
+    )
+}
+
+fn split(split: &Split) -> Vec<(&'static str, String)> {
+    values! {
+        "multiplying with weights" => time(split.weight_compute_seconds);
+        "reading weights" => time(split.weight_memory_seconds);
+        "multiplying in attention" => time(split.attention_compute_seconds);
+        "reading the KV cache" => time(split.kv_memory_seconds);
+        "exchanges between chips" => time(split.communication_seconds);
+        "other traffic per token" => time(split.token_overhead_seconds);
+        "waiting between kernels" => time(split.stage_overhead_seconds);
+        "all, with overlaps" => time(split.total_seconds);
+    }
+    .into()
+}
+
+fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
+    let mut values = split(&decode.time);
+    values.extend(values! {
+        "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
+        "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
+        "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+        "users to fill the batch" => readable(decode.users_to_fill_batch.round());
+        "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
+        "limit of arithmetic alone" => cost(decode.cost_compute_limit_usd_per_mtok);
+        "limit of reading the cache alone" => cost(decode.cost_kv_limit_usd_per_mtok);
+    });
+    if decode.drafted_tokens > 0.0 {
+        values.extend(values! {
+            "drafted tokens per step" => readable(decode.drafted_tokens);
+            "accepted tokens per step" => readable(decode.accepted_tokens_per_step);
+        });
+    }
+    let heading = format!(
+        "decode, {} sequences at {} tokens",
+        readable(decode.batch),
+        readable(decode.context_tokens)
+    );
+    write_values(out, &heading, &values)
+}
+
+fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
+    let mut values = split(&prefill.time);
+    values.extend(values! {
+        "time to the first token" => time(prefill.time_to_first_token_seconds);
+        "throughput per accelerator" => format!("{} tok/s", readable(prefill.tokens_per_second_per_accelerator));
+        "cost of prompt tokens" => cost(prefill.cost_usd_per_mtok);
+    });
+    let heading = format!(
+        "prefill, {} prompts of {} tokens on {} chips",
+        readable(prefill.prompts_per_pass),
+        readable(prefill.prompt_tokens),
+        readable(prefill.chips)
+    );
+    write_values(out, &heading, &values)
+}
+
+fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()> {
+    writeln!(out, "{}", label("over the grid"))?;
+    let row = |row: &SeriesItem| {
+        vec![
+            readable(row.batch),
+            readable(row.context_tokens.round()),
+            time(Seconds(row.step_seconds)),
+            readable(row.tokens_per_second_per_user),
+            readable(row.tokens_per_second_per_accelerator),
+            or_dash(row.cost_output_usd_per_mtok.map(readable)),
+            bound(row.bound),
+            yes_no(row.fits).to_owned(),
+        ]
+    };
+    let header = [
+        "batch",
+        "context",
+        "step",
+        "tok/s user",
+        "tok/s chip",
+        "USD/Mtok",
+        "waits for",
+        "fits",
+    ];
+    write_table(
+        &mut out,
+        &table(&header, series.iter().take(MOST_ROWS).map(row)),
+    )?;
+    if series.len() > MOST_ROWS {
+        let rest = series.len() - MOST_ROWS;
+        paragraph(
+            &mut out,
+            &format!("… and {rest} more; --json has them all"),
+            2,
+        )?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()> {
+    writeln!(out, "{}", label("the price sheet it implies, USD/Mtok"))?;
+    let amount = |price: Option<&unroof_base::units::Decimal>| {
+        price.map_or(String::new(), |price| readable(price.to_f64()))
+    };
+    let rows = implied.infer_request.price_sheet.rates.iter().map(|rate| {
+        let writes = rate.cache_write.iter().map(|write| {
+            let ttl = write
+                .ttl_seconds
+                .map_or(String::new(), |ttl| format!(" for {ttl} s"));
+            format!("{}{ttl}", readable(write.price.to_f64()))
+        });
+        vec![
+            rate.service_tier.clone(),
+            match rate.context_tier.min_prompt_tokens {
+                0 => String::new(),
+                tokens => format!("> {}", readable(f64::from(tokens))),
+            },
+            amount(rate.input.as_ref()),
+            amount(rate.output.as_ref()),
+            amount(rate.cache_read.as_ref()),
+            writes.collect::<Vec<_>>().join("\n"),
+        ]
+    });
+    let header = [
+        "tier",
+        "prompt",
+        "input",
+        "output",
+        "cache read",
+        "cache write",
+    ];
+    write_table(&mut out, &table(&header, rows))?;
+    let all_in = &implied.all_in_efficiencies;
+    paragraph(
+        &mut out,
+        &format!(
+            "note: a prompt token costs {} times the value of E16, a generated token {} times that of E1; {}",
+            readable(all_in.input_cost_factor),
+            readable(all_in.output_cost_factor),
+            all_in.note
+        ),
+        2,
+    )?;
+    writeln!(out)?;
+    writeln!(out, "{}", label("values that its readings recover"))?;
+    let rows = implied.reads_back.iter().map(|back| {
+        vec![
+            back.reading.to_string(),
+            back.quantity.to_owned(),
+            back.value
+                .map_or_else(|| back.not_read.unwrap_or_default().to_owned(), readable),
+        ]
+    });
+    write_table(&mut out, &table(&["reading", "quantity", "value"], rows))
+}

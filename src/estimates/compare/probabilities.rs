@@ -1,0 +1,58 @@
+//! The probability that one model has more of a quantity than another, from their draws: `GET /compare`.
+
+use serde::Deserialize;
+use unroof_infer::estimate::quantities::JointQuantity;
+
+use crate::cli::Failure;
+use crate::record::source::{Document, Source};
+
+/// The probabilities of a comparison.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Probabilities {
+    pairs: Vec<Pair>,
+}
+
+/// An ordered pair of models.
+#[derive(Debug, Deserialize)]
+struct Pair {
+    model: String,
+    than: String,
+    quantities: Vec<Probability>,
+}
+
+/// The probability that the one has more than the other.
+#[derive(Debug, Deserialize)]
+struct Probability {
+    quantity: String,
+    probability: f64,
+}
+
+/// The comparison of models by their canonical names; none where the service has none.
+///
+/// # Errors
+/// The service does not answer, or an estimate is of another version.
+pub(super) fn ask(source: &Source, models: &[&str]) -> Result<Option<Document>, Failure> {
+    let query: Vec<(&str, &str)> = models.iter().map(|model| ("model", *model)).collect();
+    source.find(&["compare"], &query)
+}
+
+impl Probabilities {
+    /// Whether there are any.
+    pub(super) fn are_known(&self) -> bool {
+        !self.pairs.is_empty()
+    }
+
+    /// The probability that a model has more of a quantity than another; none where it was not computed.
+    pub(super) fn of_more(&self, model: &str, than: &str, quantity: JointQuantity) -> Option<f64> {
+        let pair = self
+            .pairs
+            .iter()
+            .find(|pair| pair.model == model && pair.than == than)?;
+        let name = quantity.definition().name;
+        let found = pair
+            .quantities
+            .iter()
+            .find(|found| found.quantity == name)?;
+        Some(found.probability)
+    }
+}

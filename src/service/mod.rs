@@ -1,0 +1,9 @@
+//! The service and its settings.
+
+pub(crate) mod access;
+pub(crate) mod healthcheck;
+pub(crate) mod limits;
+pub(crate) mod serve;
+pub(crate) mod service;
+pub(crate) mod stop;
+pub(crate) mod telemetry;
