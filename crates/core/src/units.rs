@@ -104,7 +104,7 @@ impl FlopPerSecond {
 }
 
 impl UsdPerHour {
-    /// The same rental per second.
+    /// Rental in USD per second.
     #[must_use]
     pub fn usd_per_second(self) -> f64 {
         self.0 / 3600.0
@@ -199,7 +199,7 @@ impl Decimal {
         &self.0
     }
 
-    /// The same number in its shortest spelling: "0.30" becomes "0.3".
+    /// Number in its shortest spelling: "0.30" becomes "0.3".
     #[must_use]
     pub fn normalized(&self) -> Self {
         Self(self.0.normalized())

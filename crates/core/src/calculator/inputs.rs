@@ -67,16 +67,16 @@ pub struct InputUsed {
     pub name: String,
     /// The value.
     pub value: InputValue,
-    /// Its unit; empty for a name or a ratio.
+    /// Unit of the value; empty for a name or a ratio.
     pub unit: &'static str,
-    /// Its origin.
+    /// Origin of the value.
     pub from: InputOrigin,
 }
 
 /// An equation that the answer uses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct EquationUsed {
-    /// Its number in the description of the model; empty where it has none.
+    /// Number of the equation in the description of the model; empty where it has none.
     #[schema(example = "E20")]
     pub id: &'static str,
     /// The equation.

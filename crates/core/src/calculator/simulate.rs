@@ -133,7 +133,7 @@ impl Question {
         memory_s / compute_s
     }
 
-    /// The same on the prefill chips.
+    /// Serving setup on the prefill chips.
     fn prefill_serving(&self) -> Serving<'_> {
         let hardware = &self.hardware;
         Serving {

@@ -116,7 +116,7 @@ fn least<'a>(sheets: impl Iterator<Item = &'a PriceSheet>, line: PriceOf) -> Opt
 }
 
 impl Exceeding {
-    /// Of a line, 0 for input and 1 for output, at a kind of price.
+    /// Models whose cost of a line, 0 for input and 1 for output, exceeds a kind of price.
     #[must_use]
     pub fn count(
         costs: &[ModelCosts],

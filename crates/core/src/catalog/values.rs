@@ -11,7 +11,7 @@ pub(super) fn is_name(text: &str) -> bool {
         && !text.chars().any(char::is_control)
 }
 
-/// Our name of a provider, from pairs of the catalog's name and ours.
+/// Name of a provider in price sheets, from pairs of the catalog's name and that name.
 pub(super) fn renamed<'n>(names: &[(&str, &'static str)], written: &'n str) -> &'n str {
     let known = names.iter().find(|(theirs, _)| *theirs == written);
     known.map_or(written, |(_, ours)| ours)

@@ -153,7 +153,7 @@ pub struct SourceCost {
     /// The source: a catalog, or `official` for the provider's own page.
     #[schema(example = "litellm")]
     pub source: String,
-    /// Its sheet.
+    /// Id of the sheet that states the price.
     #[schema(value_type = String, format = Uuid)]
     pub sheet_id: String,
     /// ISO 4217 code.

@@ -155,7 +155,7 @@ pub enum Meter {
 }
 
 impl Meter {
-    /// Its name, as sheets and answers write it.
+    /// Name of the meter, as sheets and answers write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -88,7 +88,7 @@ impl ImpliedMargin {
 /// A line of a sheet and its cost.
 struct Line {
     name: String,
-    /// Its name without the service tier.
+    /// Name of the line without the service tier.
     kind: &'static str,
     price: f64,
     log_cost: LogCost,

@@ -66,7 +66,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
         .expect("the token is never cancelled")
 }
 
-/// The same, until it is cancelled.
+/// Answers a request by a calibration of one's own, until the work is cancelled.
 ///
 /// # Errors
 /// The work is cancelled.

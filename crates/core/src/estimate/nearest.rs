@@ -14,7 +14,7 @@ use crate::units::significant;
 /// An open-weight model near the estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct NearModel {
-    /// Its name, as `/reference/open-models` has it.
+    /// Name of the model, as `/reference/open-models` has it.
     pub name: String,
     /// Root mean square distance of its four figures from the estimate, in standard deviations of the estimate.
     pub distance: f64,

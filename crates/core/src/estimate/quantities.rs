@@ -10,23 +10,23 @@ use crate::model::unknowns::Unknowns;
 /// A quantity of the joint estimate as the table defines it.
 #[derive(Debug)]
 pub struct Definition {
-    /// Its name in answers and lists.
+    /// Name of the quantity in answers and lists.
     pub name: &'static str,
-    /// Its columns in the rows of lists.
+    /// Columns of the quantity in the rows of lists.
     pub columns: QuantityColumns,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     pub label: &'static str,
-    /// Its name in the differences of a price history; none where these leave it out.
+    /// Name of the quantity in the differences of a price history; none where these leave it out.
     pub history_label: Option<&'static str>,
     /// The quantity in words, without its unit.
     pub description: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Its gauge in `/metrics`.
+    /// Gauge of the quantity in `/metrics`.
     pub gauge: Gauge,
-    /// Its logarithm in one draw.
+    /// Logarithm of the quantity in one draw.
     pub log_value: fn(&Unknowns<'_>) -> f64,
 }
 
@@ -50,7 +50,7 @@ pub struct QuantityColumns {
 /// A gauge in `/metrics`.
 #[derive(Debug)]
 pub struct Gauge {
-    /// Its name.
+    /// Name of the gauge.
     pub name: &'static str,
     /// The table's units per unit of the gauge.
     pub divisor: f64,
@@ -269,19 +269,19 @@ joint_quantities! {
 }
 
 impl JointQuantity {
-    /// Its row of the table.
+    /// Row of the table of quantities.
     #[must_use]
     pub fn definition(self) -> &'static Definition {
         &DEFINITIONS[self as usize]
     }
 
-    /// Its name in answers and lists.
+    /// Name of the quantity in answers and lists.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// Its logarithm in one draw.
+    /// Logarithm of the quantity in one draw.
     #[must_use]
     pub fn log_value(self, unknowns: &Unknowns<'_>) -> f64 {
         (self.definition().log_value)(unknowns)
@@ -289,7 +289,7 @@ impl JointQuantity {
 }
 
 impl Quantities {
-    /// Each of [`JointQuantity::ALL`], in its order.
+    /// Estimates with their quantities, in the order of [`JointQuantity::ALL`].
     #[must_use]
     pub fn in_order(&self) -> [(JointQuantity, &QuantityEstimate); JointQuantity::COUNT] {
         JointQuantity::ALL.map(|quantity| (quantity, self.get(quantity)))

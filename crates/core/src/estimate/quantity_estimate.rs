@@ -90,7 +90,7 @@ pub enum Regime {
 /// Reason that a quantity is not identified.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotIdentified {
-    /// It is stated.
+    /// The quantity is stated.
     Stated,
     /// The rent of the machine is neither published nor stated.
     NoRent,

@@ -25,11 +25,11 @@ pub struct ListRow {
 /// A column of a row.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// Whether it holds true or false instead of a number.
     pub is_flag: bool,
-    /// Its content, with the unit.
+    /// Content of the column, with the unit.
     pub description: String,
 }
 

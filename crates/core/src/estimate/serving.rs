@@ -55,7 +55,7 @@ pub struct RooflinePoint {
 }
 
 impl Serving {
-    /// Of draws.
+    /// Serving of models as the draws describe them.
     #[must_use]
     pub fn of(draws: &Draws<'_>) -> Self {
         let chosen = even(draws);

@@ -15,7 +15,7 @@ use crate::reference::RecordSetting;
 /// An estimate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredEstimate {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// Version of the engine that made it.
     pub engine_version: String,
@@ -129,7 +129,7 @@ pub struct EstimatedQuantity {
     pub moved_by: Vec<StoredMove>,
     /// Limit of decoding, of the ratio of memory time to compute time.
     pub regime: Option<Regime>,
-    /// Its probability.
+    /// Probability of the regime.
     pub regime_probability: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ pub struct StoredTiers {
     pub ttl_seconds: Option<f64>,
     /// Probability of each tier, by its id.
     pub probabilities: BTreeMap<String, f64>,
-    /// The same without the documented medium.
+    /// Probability of each tier without the documented medium.
     pub probability_without_document: Option<BTreeMap<String, f64>>,
     /// The most probable one.
     pub most_likely: String,
@@ -215,14 +215,14 @@ pub struct StoredDocument {
     pub medium: Option<String>,
     /// The lifetime as it is written.
     pub lifetime: String,
-    /// Its source.
+    /// Source of the document.
     pub source: String,
 }
 
 /// An open-weight model near the estimate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredNeighbour {
-    /// Its name.
+    /// Name of the open-weight model.
     pub name: String,
     /// Distance in standard deviations of the estimate.
     pub distance: f64,
@@ -291,7 +291,7 @@ impl StoredConflict {
 /// A reading.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredReading {
-    /// Its id.
+    /// Id of the reading.
     pub id: String,
     /// The feature of the sheet that it is drawn from.
     pub clue: String,
@@ -312,15 +312,15 @@ pub struct StoredReading {
     /// Unit.
     #[serde(default)]
     pub unit: String,
-    /// Its errors on open-weight models.
+    /// Errors of the reading on open-weight models.
     pub track_record: Option<StoredRecord>,
 }
 
 /// An input of a reading.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredInput {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// Its value.
+    /// Value of the input.
     pub value: Value,
 }

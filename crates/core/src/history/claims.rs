@@ -14,7 +14,7 @@ pub(super) struct Claim<'a> {
     pub(super) sighting: &'a Sighting,
     /// Start of its validity, or its first sighting.
     pub(super) start: Timestamp,
-    /// Its start, or that of a fresher statement of its source with a stated start before it.
+    /// Start of the claim, or of a fresher statement of its source with a stated start before it.
     holds_from: Timestamp,
     /// Time since which the source lists these prices, even with other limits or names.
     pub(super) since: Timestamp,

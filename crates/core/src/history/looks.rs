@@ -20,7 +20,7 @@ pub struct Stretch {
 /// A look at a source, between its other looks.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Its time.
+    /// Time at which the source was read.
     pub at: Timestamp,
     /// The look before it.
     pub previous: Option<Timestamp>,

@@ -45,7 +45,7 @@ pub struct Sighting {
     pub is_misfit: bool,
     /// Whether the sheet states limits.
     pub states_limits: bool,
-    /// Its priced cells.
+    /// Priced cells of the sheet.
     pub cells: Arc<Cells>,
     /// Input price in USD per million tokens.
     pub input_price: Option<f64>,

@@ -55,7 +55,7 @@ impl<T> Stated<T> {
 /// The object of which a body is being read.
 #[derive(Clone, Copy)]
 pub struct Source<'f, 'a> {
-    /// Its fields; none of them is stated where the object is left out.
+    /// Fields of the object; none of them is stated where the object is left out.
     pub fields: Option<&'f Fields<'a>>,
     /// The field `name`, where the object is written as that name alone.
     pub bare_name: Option<&'f Cursor<'a>>,
@@ -373,7 +373,7 @@ pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 pub trait Body: Sized {
     /// The name of its schema.
     const NAME: &'static str;
-    /// Its documentation, line by line.
+    /// Documentation of the object, line by line.
     const DOC: &'static [&'static str];
     /// Least number of present fields.
     const LEAST_FIELDS: usize = 0;
@@ -405,7 +405,7 @@ pub trait Body: Sized {
 /// A flag of a command, which states a field of a request.
 #[derive(Debug, Clone)]
 pub struct Flag {
-    /// Its name, without dashes.
+    /// Name of the flag, without dashes.
     pub name: &'static str,
     /// JSON pointer to the field.
     pub pointer: String,

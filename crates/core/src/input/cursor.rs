@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same without fields that are null.
+    /// Entries of an object without fields that are null.
     #[must_use]
     pub fn present(&self) -> Option<Vec<(&'a str, Self)>> {
         let mut fields = self.entries()?;

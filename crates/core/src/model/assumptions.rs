@@ -103,7 +103,7 @@ impl SizeClass {
     /// Every class.
     pub(crate) const ALL: [Self; 2] = [Self::Dense, Self::Mixture];
 
-    /// Its name in requests.
+    /// Name of the class in requests.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dense => "dense",
@@ -160,7 +160,7 @@ impl Assumptions {
         object
     }
 
-    /// The same, with the speed stated for one service tier as the speed multiplier, if there is one.
+    /// Copy with the speed stated for one service tier as the speed multiplier, if there is one.
     #[must_use]
     pub(crate) fn with_speed_of(&self, names: &[&str]) -> Option<Self> {
         let interval = *names

@@ -65,7 +65,7 @@ impl HoldPrice {
         if all > 0.0 { paid / all } else { 1.0 }
     }
 
-    /// The same over all tiers that the vendor's document leaves.
+    /// Probability that the price pays, over all tiers that the vendor's document leaves.
     fn pays_documented(&self, unknowns: &Unknowns<'_>) -> f64 {
         self.pays(unknowns, |tier| self.offer.allows(tier))
     }

@@ -71,7 +71,7 @@ impl Lifetime {
 /// A storage tier with what its placement needs.
 #[derive(Debug, Clone, Copy)]
 pub struct CacheTier {
-    /// Its id.
+    /// Id of the tier.
     pub id: &'static str,
     /// Kind of storage.
     pub kind: StorageKind,

@@ -160,7 +160,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Each cell of a service tier with the standard cell for the same prompts and times.
+    /// Cells of a service tier, each with the standard cell for the same prompts and times.
     #[must_use]
     pub(crate) fn beside_standard(&self, service_tier: &str) -> Vec<(Cell<'a>, Cell<'a>)> {
         let cells = self.cells();

@@ -61,9 +61,9 @@ pub(crate) fn log_normal(residual: f64, sd: f64) -> f64 {
 
 /// Standard deviations from the middle up to which [`NORMAL`] reaches.
 const NORMAL_REACH: u16 = 6;
-/// Its entries per standard deviation.
+/// Entries of [`NORMAL`] per standard deviation.
 const NORMAL_ENTRIES: u16 = 64;
-/// All of them, both ends included.
+/// Entries of [`NORMAL`] in all, both ends included.
 const ALL_NORMAL_ENTRIES: usize = 2 * NORMAL_REACH as usize * NORMAL_ENTRIES as usize + 1;
 
 /// Probability below, and density, at evenly spaced points of a standard normal distribution: evaluating it for each

@@ -14,7 +14,7 @@ use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 /// A machine as far as the joint estimate needs it; natural logarithms.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Its prior probability.
+    /// Prior probability of the machine.
     pub share: f64,
     /// log ρ
     pub log_compute_to_bandwidth: f64,
@@ -70,7 +70,7 @@ impl Machine {
         &self.units[..self.unit_count]
     }
 
-    /// The same with the sums of 1/chips up to each.
+    /// Sizes of serving units in chips, ascending, with the sums of 1/chips up to each.
     pub(super) fn units_with_shares(&self) -> impl DoubleEndedIterator<Item = (f64, f64)> + Clone {
         let below = &self.units_below[..self.unit_count];
         self.units().iter().copied().zip(below.iter().copied())
@@ -113,7 +113,8 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
     machines_sold(assumptions, None)
 }
 
-/// The same, of accelerators that were sold by a day, written as in ISO 8601, where it is known.
+/// Every machine that agrees with the stated values, of accelerators that were sold by a day, written as in ISO 8601, where it is
+/// known.
 #[must_use]
 pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machine> {
     let known_model = known_model(assumptions);
@@ -211,7 +212,7 @@ fn chip(
     chip
 }
 
-/// Of every accelerator, whether it was sold by a day, written as in ISO 8601; all were where no day is known.
+/// Whether an accelerator was sold by a day, written as in ISO 8601, per accelerator; all were where no day is known.
 #[must_use]
 pub fn sold_by(day: Option<&str>) -> Vec<bool> {
     accelerators()

@@ -27,7 +27,7 @@ pub struct Specification {
     pub needs: &'static str,
     /// Condition under which it is not defined.
     pub not_defined_when: &'static str,
-    /// Its assumptions about the provider.
+    /// Assumptions of the reading about the provider.
     pub assumes: &'static [&'static str],
     /// Source of the equation: T talk, F flashcards, MK Mooncake, D derived in `docs/MODEL.md`.
     pub source: &'static str,
@@ -90,11 +90,11 @@ impl Value {
 /// An input of a reading.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Input {
-    /// Its name.
+    /// Name of the input.
     pub name: &'static str,
-    /// Its symbol in the equation; empty for a qualifier.
+    /// Symbol of the input in the equation; empty for a qualifier.
     pub symbol: &'static str,
-    /// Its value, the geometric middle of a range.
+    /// Value of the input, the geometric middle of a range.
     pub value: Value,
     /// Lower end of a stated range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,9 +104,9 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub high: Option<f64>,
-    /// Its unit; empty for a plain ratio.
+    /// Unit of the value; empty for a plain ratio.
     pub unit: String,
-    /// Its origin.
+    /// Origin of the value.
     pub from: Origin,
 }
 
@@ -139,9 +139,9 @@ impl Input {
 /// A figure that belongs to a reading beside its value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Detail {
-    /// Its name.
+    /// Name of the detail.
     pub name: String,
-    /// Its value.
+    /// Value of the detail.
     pub value: Value,
     /// Lower end where an input is a range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,7 +151,7 @@ pub struct Detail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub high: Option<f64>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
     /// Point or bound.
     pub kind: Kind,
@@ -256,7 +256,7 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub details: Vec<Detail>,
-    /// Its assumptions about the provider.
+    /// Assumptions of the reading about the provider.
     pub assumes: &'static [&'static str],
     /// Caveats about its use.
     pub caveats: Vec<String>,

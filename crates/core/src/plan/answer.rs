@@ -164,7 +164,7 @@ pub struct SplitItem {
     pub kv_memory_seconds: Seconds,
     /// Exchanges between chips.
     pub communication_seconds: Seconds,
-    /// Other traffic per token, and waiting between kernels.
+    /// Memory traffic per token beside weights and cache, and waiting between kernels.
     pub overhead_seconds: Seconds,
     /// The whole, with overlaps.
     pub total_seconds: Seconds,
@@ -273,7 +273,7 @@ pub struct SensitivityItem {
     pub input: &'static str,
     /// Change of the cost per request where the input is a tenth lower; null where no plan is left.
     pub cost_change_at_minus_10_percent: Option<f64>,
-    /// The same where it is a tenth higher.
+    /// Change of the cost per request where the input is a tenth higher; null where no plan is left.
     pub cost_change_at_plus_10_percent: Option<f64>,
 }
 

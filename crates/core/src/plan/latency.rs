@@ -16,7 +16,7 @@ pub(super) struct FirstToken {
     pub(super) window_probability: f64,
     /// Times of prefill with their shares.
     pub(super) services: Vec<(f64, f64)>,
-    /// The same for every request: transfer of the cache.
+    /// Time that every request takes besides: transfer of the cache, in seconds.
     pub(super) added_s: f64,
 }
 

@@ -113,7 +113,7 @@ impl Lengths {
         self.variation
     }
 
-    /// The same shape with every length multiplied.
+    /// Lengths of this shape, every one multiplied.
     pub(super) fn times(&self, factor: f64) -> Self {
         Self {
             points: self

@@ -100,11 +100,11 @@ body! {
 
     /// Prices of tokens, in USD per million.
     pub struct PlannedPrices {
-        /// Of prompt tokens that are computed.
+        /// Price of prompt tokens that are computed.
         input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("input-price"),
-        /// Of prompt tokens that are found in the cache.
+        /// Price of prompt tokens that are found in the cache.
         cached_input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("cached-price"),
-        /// Of generated tokens.
+        /// Price of generated tokens.
         output_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("output-price"),
     }
 
@@ -151,7 +151,7 @@ impl Percentile {
 /// Ways of serving that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServingKinds {
-    /// Both ways.
+    /// Shared and separate chips.
     Both,
     /// Prompts and answers on the same chips.
     Aggregated,

@@ -77,9 +77,9 @@ pub struct RentalUsdPerHour {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AcceleratorStatus {
-    /// It can be rented or bought.
+    /// The accelerator can be rented or bought.
     Shipping,
-    /// Its maker has published figures.
+    /// The maker has published figures of the accelerator.
     Announced,
 }
 

@@ -17,7 +17,7 @@ use crate::input::schema::one_of_texts;
 
 /// Sizes of a dimension, numbers of heads or of layers.
 const DIMENSION: RangeInclusive<u32> = 1..=1 << 24;
-/// The same for a part that a model may lack.
+/// Sizes of a dimension, or numbers of heads or layers, of a part that a model may lack.
 const OPTIONAL_DIMENSION: RangeInclusive<u32> = 0..=*DIMENSION.end();
 /// Parameters of a part of a model.
 const PARAMETERS: RangeInclusive<f64> = 1e3..=1e16;
@@ -132,7 +132,7 @@ body! {
     /// Linear attention or a state-space layer: a state of constant size, no cache.
     #[derive(Copy, PartialEq, Serialize)]
     pub struct Linear {
-        /// Such layers.
+        /// Layers with linear attention or a state space.
         layers: u32 = plain(count(DIMENSION)),
         /// Elements of state per layer and sequence.
         state_elements: f64 = plain(number(1.0..=1e12).hint("state the elements of state per layer")),
@@ -159,7 +159,7 @@ impl Architecture {
         <Self as Body>::read(cursor).map(Self::completed)
     }
 
-    /// The same from an object that has other fields too.
+    /// Reads an architecture from an object that has other fields too.
     pub(super) fn read_among(fields: &Fields<'_>) -> Option<Self> {
         let object = Source {
             fields: Some(fields),

@@ -80,7 +80,7 @@ impl AttentionKind {
         matches!(self, Self::Windowed | Self::Sparse | Self::Compressed)
     }
 
-    /// Its name in words.
+    /// Name of the kind in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

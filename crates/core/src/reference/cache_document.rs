@@ -55,7 +55,7 @@ pub struct CacheDocument {
     pub tiers: Vec<StorageKind>,
     /// Source of the document.
     pub source: String,
-    /// Its address.
+    /// Address of the document.
     pub address: String,
     /// Certainty of the row.
     pub confidence: String,

@@ -46,7 +46,7 @@ pub struct Provenance {
     pub models: usize,
     /// Models among them with a price.
     pub priced_models: usize,
-    /// Their families.
+    /// Families of the models.
     pub families: Vec<String>,
     /// Model × host rows, without duplicates of one decision.
     pub price_rows: usize,
@@ -82,7 +82,7 @@ pub struct Population {
 pub struct Sizes {
     /// Means.
     pub mean: [f64; 2],
-    /// Their covariance.
+    /// Covariance of the sizes.
     pub covariance: [[f64; 2]; 2],
 }
 
@@ -126,7 +126,7 @@ pub struct AttentionLaw {
     pub kind: AttentionKind,
     /// Mean of the logarithm.
     pub log_read_over_stored: f64,
-    /// Its standard deviation; 0 where both are the same.
+    /// Standard deviation of the logarithm; 0 where both are the same.
     pub sd: f64,
 }
 

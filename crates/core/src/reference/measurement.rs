@@ -73,9 +73,9 @@ pub enum MeasuredPhase {
     Prefill,
     /// Generated tokens only.
     Decode,
-    /// Both on the same chips.
+    /// Prompts and generated tokens on the same chips.
     Mixed,
-    /// Both, in a benchmark with its own lengths and limits.
+    /// Prompts and generated tokens, in a benchmark with its own lengths and limits.
     Mlperf,
 }
 
@@ -100,7 +100,7 @@ pub enum Measure {
     PromptTokensPerSecondPerChip,
     /// Generated tokens per second and chip.
     OutputTokensPerSecondPerChip,
-    /// Both together.
+    /// Prompt and generated tokens together per second and chip.
     TotalTokensPerSecondPerChip,
     /// Time of a decode step.
     StepMilliseconds,

@@ -32,7 +32,7 @@ pub enum RecordSetting {
 }
 
 impl RecordSetting {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Self; 4] = [
         Self::PooledHosts,
         Self::AuthorAlone,
@@ -113,7 +113,7 @@ pub struct QuantityRecord {
     pub fold_error_90: f64,
     /// Mean log score over that of the prior, in nats per model.
     pub mean_gain: f64,
-    /// Its 80 % interval over resampled families, or over resampled vendors for an author's sheet.
+    /// 80 % interval of the mean gain over resampled families, or over resampled vendors for an author's sheet.
     pub mean_gain_80: [f64; 2],
     /// Share of the true values inside the 90 % interval.
     pub coverage_90: f64,

@@ -26,7 +26,7 @@ pub fn share_leaving_domain(domains: u32) -> f64 {
 pub struct Links {
     /// SU: within the scale-up domain.
     pub scale_up: BytesPerSecond,
-    /// SO: between domains.
+    /// SO: between scale-up domains.
     pub scale_out: BytesPerSecond,
 }
 
@@ -193,7 +193,7 @@ impl Pipeline {
         self.kv_per_gpu_of_batch(sequences)
     }
 
-    /// The same for B sequences in all, B·L·(k/P)/E: halves when P doubles \[T\].
+    /// E21, second term: KV bytes per GPU for B sequences in all, B·L·(k/P)/E: halves when P doubles \[T\].
     #[must_use]
     pub fn kv_per_gpu_of_batch(&self, sequences: f64) -> Bytes {
         let per_sequence = self.kv_bytes_per_token_and_stage().0 * self.context_tokens;

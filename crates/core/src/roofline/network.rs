@@ -33,14 +33,14 @@ pub struct UnitLogs<N = f64> {
 }
 
 impl UnitLogs {
-    /// Of one chip.
+    /// Logarithms of a unit of one chip.
     pub const OF_ONE_CHIP: Self = Self {
         chips: 0.0,
         other_chips: f64::NEG_INFINITY,
         other_domains: f64::NEG_INFINITY,
     };
 
-    /// Of a machine.
+    /// Logarithms of a machine.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl UnitLogs {
 }
 
 impl<N: Number> UnitLogs<N> {
-    /// Those of a unit in each lane.
+    /// Packs the logarithms of a unit per lane.
     pub(crate) fn of_lanes<'l>(logs: impl Fn(usize) -> &'l UnitLogs) -> Self {
         let each = |value: fn(&UnitLogs) -> f64| N::of_lanes(|lane| value(logs(lane)));
         Self {

@@ -26,7 +26,7 @@ impl From<Attainment> for Efficiencies {
 pub struct Serving<'a> {
     /// The model.
     pub architecture: &'a Architecture,
-    /// Its cache.
+    /// KV cache of the model.
     pub cache: KvCache,
     /// w: bytes per parameter, by component.
     pub weights: WeightFormats,

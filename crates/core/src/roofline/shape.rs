@@ -17,7 +17,7 @@ pub struct ModelShape<N = f64> {
     pub always_read_parameters: N,
     /// `N_exp`: parameters of the routed experts; 0 in a dense model.
     pub expert_parameters: N,
-    /// Of these, those that a token is multiplied with.
+    /// Parameters of the routed experts that a token is multiplied with.
     pub active_expert_parameters: N,
     /// Whether it has routed experts.
     pub has_experts: bool,
@@ -57,7 +57,7 @@ impl From<&Architecture> for ModelShape {
 }
 
 impl<N: Number> ModelShape<N> {
-    /// The same in every lane.
+    /// Copies one shape into every lane.
     pub(crate) fn splat(shape: &ModelShape) -> Self {
         Self {
             total_parameters: N::splat(shape.total_parameters),

@@ -31,7 +31,7 @@ impl ServingUnit {
 pub enum WeightReads {
     /// Every parameter, as in the talk.
     All,
-    /// Those of the experts that a batch touches: `N_attn + (1 − (1 − 1/s)^B)·N_exp` \[E25\].
+    /// Weights of the experts that a batch touches: `N_attn + (1 − (1 − 1/s)^B)·N_exp` \[E25\].
     Experts {
         /// `N_attn`: parameters every token reads, without the input embedding.
         always_read_parameters: f64,

@@ -68,7 +68,7 @@ impl Demand {
         self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
     }
 
-    /// The same times the chance that it is served: what to expect when training is paid for \[T\].
+    /// Tokens times the chance that the model is served: what to expect when training is paid for \[T\].
     #[must_use]
     pub fn inference_tokens(&self) -> f64 {
         self.tokens_if_served() * self.served_probability

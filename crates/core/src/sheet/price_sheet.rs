@@ -146,7 +146,7 @@ choices! {
 
     /// State of an offer that its seller has announced.
     pub enum OfferStatus {
-        /// It is to be retired.
+        /// The offer is to be retired.
         Deprecated = "deprecated",
     }
 

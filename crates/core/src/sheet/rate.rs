@@ -113,10 +113,10 @@ choices! {
     /// Whether a price is in the source.
     #[derive(Default)]
     pub enum Basis {
-        /// It does.
+        /// The source states the price.
         #[default]
         Stated = "stated",
-        /// It was computed.
+        /// The price was computed.
         Computed = "computed",
     }
 }

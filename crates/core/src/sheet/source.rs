@@ -18,7 +18,7 @@ document! {
         when: JsonObject = filled(verbatim()),
         /// The factor.
         multiplier: Decimal = plain(value(decimal()).hint("write the factor, such as \"1.1\"")),
-        /// Which prices it applies to.
+        /// Prices to which the factor applies.
         applies_to: Vec<String> = filled(List::entries(name())),
     }
 
@@ -73,7 +73,7 @@ impl Source {
 }
 
 impl SourceFormat {
-    /// Its name, as sheets write it.
+    /// Name of the format, as sheets write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         let named = Self::ALL.iter().find(|(_, format)| *format == self);

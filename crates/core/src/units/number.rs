@@ -37,7 +37,7 @@ pub trait Number:
     /// The number of a lane.
     fn lane(self, lane: usize) -> f64;
 
-    /// The same number in all lanes.
+    /// Copies one number into all lanes.
     fn splat(number: f64) -> Self;
 
     /// The lesser of two.
@@ -68,7 +68,7 @@ pub trait Number:
     #[must_use]
     fn ln(self) -> Self;
 
-    /// This positive number to a power.
+    /// Raises a positive number to a power.
     #[inline]
     #[must_use]
     fn power(self, exponent: Self) -> Self {

@@ -19,7 +19,7 @@ pub struct SimulationAnswer {
     pub decode: Decode,
     /// A pass of prompts.
     pub prefill: Prefill,
-    /// The same over the grid, one flat row per point; the operating point alone where no grid is stated.
+    /// Decode and prefill over the grid, one flat row per point; the operating point alone where no grid is stated.
     pub series: Vec<SeriesItem>,
     /// The price sheet that the machine implies, where its terms are stated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,9 +126,9 @@ pub struct Memory {
     pub weights_bytes: Bytes,
     /// Cache and state of the batch, with the copies of what has fewer heads than there are chips.
     pub kv_bytes: Bytes,
-    /// Both.
+    /// Weights and caches of the serving unit, bytes.
     pub used_bytes: Bytes,
-    /// Both, per chip.
+    /// Weights and caches per chip, bytes.
     pub used_bytes_per_chip: Bytes,
     /// The largest batch whose caches fit; none if the weights alone do not, or if any batch does.
     pub largest_batch: Option<f64>,
@@ -160,7 +160,7 @@ pub struct Split {
     pub kv_memory_seconds: Seconds,
     /// Exchanges between chips.
     pub communication_seconds: Seconds,
-    /// Other memory traffic, per token.
+    /// Memory traffic per token beside weights and cache, seconds.
     pub token_overhead_seconds: Seconds,
     /// Waiting between kernels.
     pub stage_overhead_seconds: Seconds,

@@ -53,7 +53,7 @@ body! {
         exposed_exchange: Stated<f64> = number(0.0..=1.0),
         /// Hidden vectors per token and layer that pass through memory in addition to weights and cache.
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
-        /// The same per copy of a token that goes to an expert.
+        /// Hidden vectors per copy of a token that goes to an expert, which pass through memory in addition to weights and cache.
         vectors_per_expert_copy: Stated<f64> = number(0.0..=1e6),
         /// Share of peak of multiplies with experts, over that with dense matrices.
         expert_compute_ratio: Stated<f64> = number(SHARES),

@@ -33,7 +33,7 @@ body! {
         rental_usd_per_hour: Stated<f64> = number(FIGURES).unit("USD/h"),
         /// F: peak dense arithmetic in the format of the weights.
         flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
-        /// The same in attention's format.
+        /// Peak dense arithmetic in attention's format.
         attention_flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
         /// HBM bandwidth.
         bandwidth_bytes_per_second: Stated<f64> = number(FIGURES).unit("B/s"),

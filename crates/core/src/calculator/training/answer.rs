@@ -65,7 +65,7 @@ pub struct OptimumItem {
     pub overtraining: f64,
     /// Share of the budget that inference takes.
     pub inference_share: f64,
-    /// Its loss.
+    /// Loss of the model of least loss.
     pub loss: f64,
     /// Loss of the model of the request, which costs as much.
     pub loss_of_request: f64,
@@ -77,7 +77,7 @@ pub struct OptimumItem {
 pub enum TokensFrom {
     /// The request states them.
     Stated,
-    /// They cost as much as those of inference (E24).
+    /// The tokens cost as much as those of inference (E24).
     Equalised,
     /// Traffic × lifetime × share (E26).
     Demand,
@@ -86,7 +86,7 @@ pub enum TokensFrom {
 /// One phase.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TrainingPhaseItem {
-    /// Which.
+    /// Phase of the model's life.
     pub phase: TrainingPhase,
     /// D
     pub tokens: f64,
@@ -94,7 +94,7 @@ pub struct TrainingPhaseItem {
     pub tokens_from: TokensFrom,
     /// E24: tokens that cost as much as those of inference.
     pub tokens_of_equal_compute: f64,
-    /// The same where training as a whole costs as much as inference, half of it pretraining.
+    /// Tokens at which training as a whole costs as much as inference, half of it pretraining.
     pub tokens_of_equal_halves: f64,
     /// D over that of pretraining.
     pub tokens_over_pretraining: f64,
@@ -112,7 +112,7 @@ pub struct TrainingPhaseItem {
     pub accelerator_hours: Option<f64>,
     /// Days on all stated accelerators together.
     pub days: Option<f64>,
-    /// Its rent.
+    /// Rent of the machine time, USD.
     pub usd: Option<f64>,
 }
 
@@ -164,7 +164,7 @@ pub enum ActivationScheme {
 }
 
 impl ActivationScheme {
-    /// Its name in a report.
+    /// Name of the scheme in a report.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {

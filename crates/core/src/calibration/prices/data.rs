@@ -54,17 +54,17 @@ const READ_CONTEXT: f64 = READ_CONTEXT_TOKENS;
 /// A model whose architecture is published, and what its hosts charge.
 #[derive(Debug, Clone)]
 pub struct PricedModel {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
     /// Family: models of one author with a common design.
     pub family: String,
-    /// Its published figures.
+    /// Published figures of the model.
     pub truth: Truth,
     /// The vendor that made it.
     pub author: String,
     /// One sheet per host.
     pub sheets: Vec<PriceSheet>,
-    /// Of each sheet: whether the model's author sells it.
+    /// Whether the model's author sells it, per sheet.
     pub first_party: Vec<bool>,
 }
 
@@ -91,7 +91,7 @@ impl PricedModel {
         self.sheets.push(sheet);
     }
 
-    /// The same model with the sheets that are wanted, each given with whether its seller is the model's author.
+    /// Copy of the model with the sheets that are wanted, each given with whether its seller is the model's author.
     #[must_use]
     pub fn with_sheets(&self, wanted: impl Fn(&PriceSheet, bool) -> bool) -> Self {
         let kept = self.sheets.iter().zip(&self.first_party);
@@ -116,7 +116,7 @@ pub enum DataError {
     /// A row has not the columns or values it should have.
     #[error("{file}: {source}")]
     Row {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
         /// The fault and its place.
         source: csv::Error,
@@ -124,17 +124,17 @@ pub enum DataError {
     /// A row is about a model that the models do not list.
     #[error("{file}: no row of the models is named `{model}`")]
     UnknownModel {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
-        /// The name.
+        /// Name that no row of the models has.
         model: String,
     },
     /// A number is not a price, or a figure is not positive.
     #[error("{file}: `{value}` of `{model}` is not a positive number")]
     NotANumber {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
-        /// The model.
+        /// Name of the model of the row.
         model: String,
         /// The text found there.
         value: String,

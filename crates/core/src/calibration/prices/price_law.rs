@@ -26,7 +26,7 @@ const VENDOR_SHRINKAGE: f64 = 3.0;
 /// Values of the two lines that a row shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shown {
-    /// Both.
+    /// Values of the input and the output line.
     Both(Vector2<f64>),
     /// One combination of them, and its value.
     One(Vector2<f64>, f64),

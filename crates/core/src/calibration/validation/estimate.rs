@@ -48,7 +48,7 @@ const CONDITIONAL_DRAWS: usize = 1_024;
 
 /// Estimates and readings of one model under one calibration.
 pub(super) struct Estimated {
-    /// Of each scored quantity: the estimate, the prior, and the exact scores.
+    /// Estimate, prior and exact scores of each scored quantity.
     pub(super) quantities: Vec<(Distribution, Distribution, Option<Exact>)>,
     pub(super) readings: Vec<Typical>,
 }

@@ -53,7 +53,7 @@ pub(super) fn typical_readings(contents: &[PriceSheet], assumptions: &Assumption
         .collect()
 }
 
-/// Each kind of reading on the quantity it is about, from (reading, quantity, error, error of the prior).
+/// Scores of each kind of reading on the quantity it is about, from (reading, quantity, error, error of the prior).
 pub(super) fn reading_scores(
     errors: &[(&'static str, &'static str, f64, f64)],
 ) -> Vec<ReadingScore> {

@@ -40,9 +40,9 @@ pub struct Validation {
 /// The estimates of one model against its published values.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelOutcome {
-    /// Its name.
+    /// Name of the model.
     pub model: String,
-    /// Its family.
+    /// Family of the model.
     pub family: String,
     /// The host whose sheet it is estimated from, where that is one alone.
     pub host: Option<String>,
@@ -53,7 +53,7 @@ pub struct ModelOutcome {
     /// The family or vendor by which scores are resampled.
     #[serde(skip)]
     group: String,
-    /// Its share of the model.
+    /// Weight of the outcome in the score of the model.
     #[serde(skip)]
     pub(super) weight: f64,
 }

@@ -63,7 +63,7 @@ pub(super) struct ClassPrior {
     pub(super) log_share: f64,
     /// A mixture over the free unknowns, with the logs of its shares.
     pub(super) mixture: [(f64, Gaussian); SCALES],
-    /// The same mixture, for densities.
+    /// Mixture over the free unknowns, prepared for densities.
     weighed: Mixture,
     /// Coordinates of the free unknowns.
     slots: [usize; UNKNOWNS],
@@ -87,7 +87,7 @@ pub struct Prior {
     is_for_users: bool,
     /// log density of the stated values of the unknowns.
     log_statement: f64,
-    /// Its draws that answers share, once they are wanted.
+    /// Draws of the prior that answers share, once they are wanted.
     pub(super) drawn: Drawn,
 }
 
@@ -140,7 +140,8 @@ impl Prior {
         prior.with_machines(machines(assumptions))
     }
 
-    /// The same of sheets: machines that were sold by their day, and a least speed unless they are for batches alone.
+    /// Prior of the models behind sheets: machines that were sold by their day, and a least speed unless they are for batches
+    /// alone.
     #[must_use]
     pub fn of_sheets(
         calibration: &Calibration,
@@ -331,7 +332,7 @@ impl ClassPrior {
         self.mixture[0].1.free()
     }
 
-    /// Which coordinates are free.
+    /// Coordinates that are free.
     pub(super) fn slots(&self) -> &[usize] {
         &self.slots[..self.free()]
     }
@@ -484,8 +485,8 @@ fn merge_slope(statements: &mut Vec<Statement>, attention: AttentionKind) -> Opt
     merge(statements, KV_SLOPE, into)
 }
 
-/// Of two coordinates that are one in a class of models, a statement about the first is one about the second. Returns the log
-/// density of the agreement of two such statements; none if they exclude each other.
+/// Turns a statement about the first of two coordinates, which are one in a class of models, into one about the second. Returns the
+/// log density of the agreement of two such statements; none if they exclude each other.
 fn merge(statements: &mut Vec<Statement>, from: usize, into: usize) -> Option<f64> {
     /// Two equal numbers agree with certainty.
     const CERTAIN: f64 = 50.0;

@@ -56,7 +56,7 @@ pub(super) fn log_target(
 pub(super) struct Proposal {
     /// The fitted distributions, each with its share of them.
     fits: Vec<(f64, Gaussian)>,
-    /// The same, to be weighed; none where all draws are from the prior.
+    /// Mixture of the fitted distributions, to be weighed; none where all draws are from the prior.
     fitted: Option<Mixture>,
     /// Share of the prior.
     defensive_share: f64,

@@ -19,7 +19,7 @@ pub struct Interval {
 pub struct Summary {
     /// Mean of the logarithm.
     pub log_mean: f64,
-    /// Its standard deviation.
+    /// Standard deviation of the logarithm.
     pub log_sd: f64,
     /// The quantiles of [`PROBABILITIES`].
     log_quantiles: [f64; 5],

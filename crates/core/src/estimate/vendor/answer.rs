@@ -53,7 +53,7 @@ pub struct SizeEstimate {
 pub struct SizeRatio {
     /// The model with more active parameters.
     pub larger: String,
-    /// The other one.
+    /// The model with fewer active parameters.
     pub smaller: String,
     /// Ratio of their active parameters.
     pub active_parameters: Span,

@@ -185,7 +185,7 @@ impl<K: Kind> List<K> {
         self
     }
 
-    /// Each value is above the one before.
+    /// Requires each value to be above the one before.
     #[must_use]
     pub fn rising(self) -> Self
     where

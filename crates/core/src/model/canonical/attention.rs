@@ -13,12 +13,12 @@ pub enum Attention<N = f64> {
         reading: KvReading<N>,
         /// Multiply-adds of a generated token per element that it reads.
         decode_macs: N,
-        /// The same of a prompt token that would be computed alone.
+        /// Multiply-adds of a prompt token per element that it would read if computed alone.
         prefill_macs: N,
         /// Bytes of linear state per sequence.
         state_bytes: N,
     },
-    /// That of an open-weight model.
+    /// Attention of an open-weight model.
     Known(&'static KvCache),
 }
 

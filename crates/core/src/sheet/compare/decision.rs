@@ -12,7 +12,7 @@ use crate::units::Decimal;
 /// Similarity of the prices of two sheets of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same decision: all shared prices are equal up to a common factor of duplicates.
+    /// One decision: all shared prices are equal up to a common factor of duplicates.
     OneDecision,
     /// A reseller's markup: the same ratios with another factor.
     OneRatio,
