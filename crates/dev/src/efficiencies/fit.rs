@@ -38,7 +38,7 @@ const RESTARTS: usize = 3;
 /// Error of the fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// There is nothing to fit.
+    /// The measurements have no row that can be fitted.
     #[error("no measurement can be predicted")]
     NoRows,
     /// The search failed.
@@ -56,7 +56,7 @@ pub fn fit(rows: &[&Measurement]) -> Result<Attainment, FitError> {
     fit_from(CENTRE, rows)
 }
 
-/// The same, searched from another point.
+/// The efficiencies that the measurements fit best, searched from a given point.
 pub(super) fn fit_from(start: Attainment, rows: &[&Measurement]) -> Result<Attainment, FitError> {
     let rows: Vec<&Measurement> = rows
         .iter()

@@ -34,9 +34,9 @@ pub enum RowKind {
     Prefill,
     /// Prompts and answers on the same chips, dense models.
     SharedDense,
-    /// The same, mixtures of experts.
+    /// Prompts and answers on the same chips, mixtures of experts.
     SharedExperts,
-    /// The same, at a published or required speed per user.
+    /// Prompts and answers on the same chips, at a published or required speed per user.
     AtSpeed,
     /// Added after the model was chosen.
     Check,

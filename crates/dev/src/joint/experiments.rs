@@ -11,7 +11,7 @@ const NORMAL: f64 = 1e6;
 /// All variants.
 #[derive(Debug, Clone)]
 pub struct Experiments {
-    /// Other settings and fewer clues: the name of each variant, and its scores.
+    /// Variants with other settings or fewer clues: the name of each, and its scores.
     pub tried: Vec<(&'static str, Validation)>,
     /// Settings chosen per family by an inner leave-one-family-out over the others.
     pub chosen: Validation,
