@@ -47,7 +47,7 @@ impl Window {
         })
     }
 
-    /// Its begin, cut to minutes: within a minute, the answer is the same.
+    /// Begin of the window, cut to minutes: within a minute, the answer is the same.
     fn begin(&self, now: Timestamp) -> Timestamp {
         let begin = now - SignedDuration::from_hours(self.hours);
         Timestamp::from_second(begin.as_second().div_euclid(60) * 60).unwrap_or(begin)

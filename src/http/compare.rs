@@ -63,9 +63,9 @@ pub(in crate::http) struct ComparedQuantity {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(in crate::http) quantity: &'static str,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     pub(in crate::http) label: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub(in crate::http) unit: &'static str,
     /// A value per model.
     pub(in crate::http) values: Vec<ComparedValue>,

@@ -15,7 +15,7 @@ use super::page::{FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Pa
 use super::problem::Problem;
 use crate::storage::DisagreementRow;
 
-/// Which disagreements.
+/// Filter of disagreements.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]

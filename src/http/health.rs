@@ -16,7 +16,7 @@ use crate::storage::INSTANCE_HEADER;
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Works {
-    /// It does; anything else is a problem.
+    /// The service works; anything else is a problem.
     Ok,
 }
 

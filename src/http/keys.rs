@@ -74,7 +74,7 @@ pub(super) struct NewKeyItem {
     /// Id of the key.
     #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     id: Uuid,
-    /// Its name.
+    /// Name of the key.
     #[schema(example = "price desk")]
     name: String,
     /// Scope; each includes those before it.

@@ -10,11 +10,11 @@ use super::{App, router};
 /// An answer of a route.
 #[derive(Debug)]
 pub(crate) struct LocalAnswer {
-    /// Its status.
+    /// Status of the answer.
     pub(crate) status: StatusCode,
-    /// Its headers.
+    /// Headers of the answer.
     pub(crate) headers: HeaderMap,
-    /// Its body, as it would be sent.
+    /// Body of the answer, as it would be sent.
     pub(crate) body: Bytes,
 }
 

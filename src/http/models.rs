@@ -273,7 +273,7 @@ pub(super) struct ModelPath {
 }
 
 impl ModelPath {
-    /// Its canonical name.
+    /// Canonical name of the model.
     pub(super) fn name(&self) -> String {
         format!("{}/{}", self.author, self.model)
     }

@@ -41,9 +41,9 @@ pub(super) struct Observation {
 struct ObservedSheet {
     /// Id of the sheet.
     price_sheet_id: Uuid,
-    /// Its place in the record.
+    /// Place of the sheet in the record.
     effect: EffectName,
-    /// The same in words.
+    /// Effect of the sheet, in words.
     #[schema(example = "it is the price in force")]
     because: String,
     /// Id of the sheet in force now; null where no price is in force.
@@ -58,19 +58,19 @@ struct ObservedSheet {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum EffectName {
-    /// It is the price in force.
+    /// The sheet is the price in force.
     InForce,
     /// The price in force is the same, by the sheet of another source.
     Confirms,
-    /// Its price begins later.
+    /// The price begins later.
     Scheduled,
     /// Another source states another price, and counts more: `/disagreements` lists both.
     Lesser,
-    /// It is under quarantine while another source disagrees.
+    /// The sheet is under quarantine while another source disagrees.
     Quarantined,
-    /// It was withdrawn.
+    /// The sheet was withdrawn.
     Withdrawn,
-    /// Its source has replaced it since, or it has expired.
+    /// The source has replaced the sheet since, or the price has expired.
     Past,
 }
 

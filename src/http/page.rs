@@ -388,7 +388,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The same page with these fields of a row alone, where they are stated.
+    /// Page with these fields of a row alone, where they are stated.
     pub(super) fn of_fields(self, fields: Option<&'a str>) -> Self {
         Self { fields, ..self }
     }
@@ -503,7 +503,7 @@ pub(super) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
     format!("<{}>; rel=\"next\"", link_with(uri, parameter, place))
 }
 
-/// The same address with another value of a parameter.
+/// Address with another value of a parameter.
 pub(super) fn link_with(uri: &Uri, parameter: &str, place: &str) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {

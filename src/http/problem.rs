@@ -171,7 +171,7 @@ impl Problem {
         }
     }
 
-    /// Its detail and hint, for the last line of a list.
+    /// Detail and hint of the problem, for the last line of a list.
     pub(super) fn into_detail(self) -> String {
         match self.hint {
             Some(hint) => format!("{}; {hint}", self.detail),

@@ -29,15 +29,15 @@ pub(super) const VIEW: &str = "view";
 
 /// An answer of a calculator.
 pub(super) enum Calculated {
-    /// Of `/simulate`.
+    /// Answer of `/simulate`.
     Machine(Box<SimulationAnswer>),
-    /// Of `/plan`.
+    /// Answer of `/plan`.
     Fleet(Box<PlanAnswer>),
-    /// Of `/layout`.
+    /// Answer of `/layout`.
     Layout(Box<LayoutAnswer>),
-    /// Of `/training`.
+    /// Answer of `/training`.
     Training(Box<TrainingAnswer>),
-    /// Of `/cost`.
+    /// Answer of `/cost`.
     Cost(Box<Priced>),
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn density(app: &App, question: &Question) -> Result<Chart, Pro
     density_of(&subject, &drawn, question.quantity()?)
 }
 
-/// The same of a subject.
+/// Density chart of a quantity of one estimate.
 ///
 /// # Errors
 /// The estimate lacks the quantity.
@@ -118,7 +118,7 @@ impl Side {
         }
     }
 
-    /// Its name.
+    /// Name of the side in addresses.
     pub(in crate::http) fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -150,7 +150,7 @@ const TYPICAL: f64 = 8_192.0;
 /// Contexts that are shown of a sheet that states no longest one.
 const SHOWN: f64 = 262_144.0;
 
-/// The same of a subject.
+/// Chart of the tariff and costs of one estimate.
 pub(in crate::http) fn cost_of(
     subject: &Subject,
     drawn: &EstimateDensity,
@@ -272,7 +272,7 @@ pub(super) async fn roofline(app: &App, question: &Question) -> Result<Chart, Pr
     roofline_of(&drawn).ok_or_else(|| Problem::new(NOT_FOUND, "no draw has a machine"))
 }
 
-/// The same of draws; none where there are none.
+/// Roofline chart of stored draws; `None` if no draw has a machine.
 pub(in crate::http) fn roofline_of(drawn: &EstimateDensity) -> Option<Chart> {
     let points = &drawn.serving.roofline;
     let mut counts: BTreeMap<(&str, u64), (usize, &RooflinePoint)> = BTreeMap::new();

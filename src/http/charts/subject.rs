@@ -22,7 +22,7 @@ pub(in crate::http) struct Subject {
     pub(in crate::http) name: String,
     /// author/model; none for an offer without a canonical name.
     pub(in crate::http) canonical_model: Option<String>,
-    /// Its estimate.
+    /// Estimate that is drawn.
     pub(in crate::http) estimate: StoredEstimate,
     /// Offers in force, of a model.
     pub(in crate::http) offers: Vec<ModelOffer>,

@@ -1,4 +1,4 @@
-//! Which of two models has more of a quantity.
+//! Probabilities that one of two models has more of a quantity.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use unroof_core::units::significant;
 pub(in crate::http) struct ComparedPair {
     /// The one model.
     pub(in crate::http) model: String,
-    /// The other one.
+    /// Canonical name of the second model.
     pub(in crate::http) than: String,
     /// Every quantity.
     pub(in crate::http) quantities: Vec<ProbabilityOfMore>,
@@ -41,9 +41,9 @@ pub(in crate::http) struct ProbabilityOfMore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::http) enum ComparedDraws {
-    /// Each model by itself, from all of its sheets.
+    /// Draws of each model by itself, from all of its sheets.
     Independent,
-    /// Both as their author sells them, with one markup and one accelerator in common.
+    /// Draws of two models as their author sells them, with one markup and one accelerator in common.
     Vendor,
 }
 

@@ -35,7 +35,7 @@ pub(in crate::http) struct LineTerms {
     pub(in crate::http) cost_usd_per_mtok: Span,
     /// 1 − cost ÷ price at the lowest price.
     pub(in crate::http) margin_at_lowest: Option<ImpliedMargin>,
-    /// The same at the median price.
+    /// 1 − cost ÷ price at the median price.
     pub(in crate::http) margin_at_median: Option<ImpliedMargin>,
 }
 

@@ -181,7 +181,7 @@ impl Question {
         query.finish()
     }
 
-    /// The same, sorted by a column; by the other direction where it is sorted by it already.
+    /// Question sorted by a column; by the other direction where it is sorted by it already.
     pub(in crate::http) fn sorted_by(&self, sort: Sort) -> Self {
         let descending = if self.sort == sort {
             !self.descending

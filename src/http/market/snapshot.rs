@@ -70,7 +70,7 @@ pub(in crate::http) struct MarketModel {
     pub(in crate::http) hosts: usize,
     /// The lowest price of every provider, but free ones, the cheapest first.
     prices: Vec<Price>,
-    /// The same without copies: equal prices once.
+    /// Prices without copies: equal prices once.
     distinct: Vec<Price>,
 }
 
@@ -109,7 +109,7 @@ impl MarketModel {
         self.estimated.estimates.get(quantity as usize).copied()
     }
 
-    /// Its published value.
+    /// Published value of a quantity.
     pub(in crate::http) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
         self.estimated
             .truths

@@ -33,7 +33,7 @@ impl Asset {
         }
     }
 
-    /// Its address.
+    /// Address of the asset.
     pub(super) fn address(&self) -> String {
         format!("/ui/assets/{}", self.name)
     }

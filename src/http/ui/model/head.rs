@@ -25,7 +25,7 @@ const PARTS: [(&str, &str); 12] = [
     ("readings", "Readings"),
     ("events", "Changes"),
 ];
-/// Those that only a model has.
+/// Sections that only a model has.
 const OF_MODELS: [&str; 2] = ["offers", "events"];
 
 /// The head.

@@ -135,7 +135,7 @@ struct Line {
     margin: f64,
     /// Cost of a million tokens at the length that was asked about.
     cost: f64,
-    /// That length.
+    /// Length that was asked about, in tokens.
     tokens: f64,
     /// Reason that a greater length costs more.
     because: &'static str,

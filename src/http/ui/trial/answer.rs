@@ -186,7 +186,7 @@ impl Shown {
         }
     }
 
-    /// The same question to the API.
+    /// Question as a request to the API.
     fn request(&self) -> Markup {
         html! {
             details {

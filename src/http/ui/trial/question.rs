@@ -33,7 +33,7 @@ const MOST_KEYS: usize = 60;
 pub(super) struct Question {
     /// The body.
     pub(super) body: Vec<u8>,
-    /// Its format.
+    /// Format of the body.
     pub(super) format: Format,
     /// The form in which the text was read, in words.
     pub(super) read_as: String,

@@ -19,7 +19,7 @@ pub(super) const RELEASE_DATE: &str = "release_date";
 /// An assumption that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misread {
-    /// Its name in the form.
+    /// Name of the assumption in the form.
     pub(super) name: String,
     /// The fault.
     pub(super) detail: String,
