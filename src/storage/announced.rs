@@ -233,7 +233,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of models. Another estimate of a sheet is not news; that of its model is.
+    /// Adds new estimates of models. Another estimate of a sheet is not news; that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
             let is_pool = matches!(recording.listing, Listing::Pooled { .. });

@@ -73,7 +73,7 @@ pub(super) struct AuditEntry<'a> {
     pub(super) action: AuditAction,
     /// Id of what was changed.
     pub(super) subject_id: Uuid,
-    /// Its name for people.
+    /// Name of what was changed, for people.
     pub(super) subject: String,
 }
 

@@ -46,7 +46,7 @@ pub struct AuditRow {
     /// Id of what was changed.
     #[schema(example = "4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11")]
     pub subject_id: Uuid,
-    /// Its name.
+    /// Name of what was changed.
     #[schema(example = "openai/gpt-5.4")]
     pub subject: String,
     /// Id of the request; null for a change without one.

@@ -46,7 +46,7 @@ impl StoredDocument {
         Ok(self.with_checksum(id)?.text)
     }
 
-    /// The same with its checksum.
+    /// The document of a sheet or estimate, with its checksum.
     ///
     /// # Errors
     /// The document does not match its checksum.

@@ -122,7 +122,7 @@ impl Store {
         Self::open_on(&Databases::at(url.clone()), limits).await
     }
 
-    /// The same for a database at several addresses.
+    /// Opens the store on a database at several addresses.
     ///
     /// # Errors
     /// The file cannot be created, or an address is invalid.
@@ -222,7 +222,7 @@ impl Store {
         within(self.limits.operation(), operation)
     }
 
-    /// The same with the timeout of an operation of a dozen statements.
+    /// Runs one operation, within the time of a dozen statements.
     pub(super) fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
@@ -240,7 +240,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// The same without the check that the database takes writes.
+    /// The write lock of SQLite, without the check that the database takes writes.
     pub(super) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);

@@ -20,7 +20,7 @@ pub enum DatabaseUrl {
 /// Reason why a text names no database. It never contains the text, which may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
-    /// Neither of the two forms.
+    /// A text of neither form.
     #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`, a file")]
     Unknown,
     /// A password contains an unescaped delimiter of an address.

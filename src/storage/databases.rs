@@ -7,7 +7,7 @@ use super::DatabaseUrl;
 pub struct Databases {
     /// The database.
     pub main: DatabaseUrl,
-    /// Its server, for migrations and LISTEN, if the other addresses lead through a pooler in transaction mode.
+    /// Server of the database, for migrations and LISTEN, if the other addresses lead through a pooler in transaction mode.
     pub direct: Option<DatabaseUrl>,
     /// A standby, which lists are read from.
     pub standby: Option<DatabaseUrl>,

@@ -107,7 +107,7 @@ const AS_POOLED: &str = ") AS pooled";
 const OF_ESTIMATES: &str = ") AS latest
     CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
 
-/// Which estimates are the latest.
+/// Filter of the latest estimates.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest<'a> {
     /// Filter by offer.
@@ -196,7 +196,7 @@ impl EstimateRow {
         EstimateOf::listed(self.is_of_sheet, &self.provider)
     }
 
-    /// Its place in a list.
+    /// Place of the row in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
         match order.by {
@@ -221,7 +221,7 @@ impl Store {
         Ok(document.map(|document| document.text))
     }
 
-    /// The same with its checksum.
+    /// The document of an estimate, with its checksum.
     ///
     /// # Errors
     /// The query fails, or the document is damaged.

@@ -68,7 +68,7 @@ impl HistoryRow {
     }
 }
 
-/// Which prices a history has.
+/// Filter of the prices of a history.
 #[derive(Debug, Clone, Copy)]
 pub struct PricesOf<'a> {
     /// Provider that bills.
@@ -88,9 +88,9 @@ pub struct HistoryKey {
     pub region: String,
     /// Start of the period.
     pub starts_at: DbTime,
-    /// Its place in the order of storing.
+    /// Place of the period in the order of storing.
     pub sequence: i64,
-    /// Its part.
+    /// Number of the period among those that one sheet opened at once.
     pub part: i64,
 }
 
@@ -111,7 +111,7 @@ pub struct DisagreementRow {
     pub sheet_id: Uuid,
     /// The catalog that lists another price.
     pub other_catalog: String,
-    /// Its sheet.
+    /// Sheet of the other catalog.
     pub other_sheet_id: Uuid,
     /// Whether the other price is under quarantine: it is far from that of other sources, or fits no machine.
     #[sqlx(rename = "is_flagged")]

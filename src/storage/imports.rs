@@ -37,7 +37,7 @@ pub struct ListingRow {
 pub struct LeaderRow {
     /// Id of the sheet.
     pub id: Uuid,
-    /// Its estimate.
+    /// Id of the listed estimate.
     pub estimate_id: Uuid,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
@@ -205,7 +205,7 @@ pub struct RefusalsRow {
 }
 
 impl ImportRow {
-    /// Its place in a list.
+    /// Place of the import in a list.
     #[must_use]
     pub fn place(&self, order: ImportOrder) -> ImportPlace {
         let started_at = self.started_at.into();
@@ -344,7 +344,7 @@ impl Store {
         self.rows(Query::new(LISTED_OFFERS)).await
     }
 
-    /// Those of some estimates that are stored.
+    /// Estimates among the given ones that are stored.
     ///
     /// # Errors
     /// The query fails.

@@ -214,7 +214,7 @@ static SHEETS: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id],
 }]);
 
-/// Those of some sheets whose estimates fit no machine.
+/// Id of a sheet whose estimate fits no machine.
 #[derive(Debug, FromRow)]
 struct MisfitRow {
     id: Uuid,

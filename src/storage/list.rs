@@ -213,13 +213,13 @@ impl<'a> Query<'a> {
         self.names_beside_keys(selection, region, currency)
     }
 
-    /// The same for rows that are joined with others by their sheet, which is a better key than a region or a currency.
+    /// Filter by names for rows that are joined with others by their sheet, which is a better key than a region or a currency.
     pub(super) fn names_of_joined(self, selection: &'a Selection) -> Self {
         self.names_beside_keys(selection, (true, "region"), (true, "currency"))
     }
 
-    /// The same for estimates of several sheets, which have indexes of their own: SQLite would take one of all estimates for a region
-    /// or a currency. They are never null.
+    /// Filter by names for estimates of several sheets, which have indexes of their own: SQLite would take one of all estimates for
+    /// a region or a currency. They are never null.
     pub(super) fn names_of_pools(self, selection: &'a Selection) -> Self {
         let (region, currency) = ("coalesce(region, '')", "coalesce(currency, '')");
         self.names_beside_keys(selection, (true, region), (true, currency))
@@ -368,8 +368,8 @@ impl<'a> Query<'a> {
             .value(at)
     }
 
-    /// The same, as recorded at a time or now. Only where the clock that recorded a price was ahead of this one is each offer
-    /// asked about its last recorded time, which is read from all its periods.
+    /// Whether a row of `price_intervals` is in force, as recorded at a time or now. Only where the clock that recorded a price was
+    /// ahead of this one is each offer asked about its last recorded time, which is read from all its periods.
     pub(super) fn in_force_as_of(self, as_of: AsOf) -> Self {
         let now = match as_of {
             AsOf::Time(at) => return self.in_force(at),

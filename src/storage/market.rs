@@ -51,7 +51,7 @@ pub struct MarketOffer<'a> {
 }
 
 impl MarketOffersRow {
-    /// Its prices.
+    /// Prices of the model's offers.
     pub fn offers(&self) -> impl Iterator<Item = MarketOffer<'_>> {
         self.offers.lines().filter_map(|line| {
             let mut parts = line.splitn(3, ' ');

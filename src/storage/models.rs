@@ -72,25 +72,25 @@ impl StoredAnswer {
 pub struct ModelRecord {
     /// The model, as it was due.
     pub due: DueModel,
-    /// Its new estimate.
+    /// Outcome of the new estimate.
     pub outcome: ModelOutcome,
 }
 
 /// Outcome for a model that was due.
 #[derive(Debug, Clone)]
 pub enum ModelOutcome {
-    /// Its sheets are those of its last estimate.
+    /// The sheets are those of the last estimate.
     Unchanged,
-    /// It no longer has a sheet, and therefore no estimate.
+    /// The model no longer has a sheet, and therefore no estimate.
     Gone,
-    /// It has another estimate.
+    /// The model has another estimate.
     Estimated(Box<NewModelEstimate>),
 }
 
 /// An estimate of a model to be stored.
 #[derive(Debug, Clone)]
 pub struct NewModelEstimate {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// author
     pub author: String,
@@ -216,7 +216,7 @@ impl Query<'_> {
 /// Most offers of one model.
 const MOST_OFFERS: u32 = 2_000;
 
-/// Which estimates of models.
+/// Filter of estimates of models.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSelection {
     /// Authors; all where it is empty.

@@ -43,7 +43,7 @@ pub struct SheetFacts {
     pub is_misfit: bool,
     /// Whether it states limits.
     pub states_limits: bool,
-    /// Its priced cells.
+    /// Priced cells of the sheet.
     pub cells: Arc<Cells>,
     /// Retirement that it announces.
     pub retirement: Option<Retirement>,
@@ -58,7 +58,7 @@ pub struct SheetFacts {
 pub struct Retirement(pub Option<Timestamp>);
 
 impl Retirement {
-    /// That of a sheet with a time of retirement or the status `deprecated`.
+    /// Retirement of a sheet with a time of retirement or the status `deprecated`.
     pub(super) fn of(retires_at: Option<Timestamp>, is_deprecated: bool) -> Option<Self> {
         (retires_at.is_some() || is_deprecated).then_some(Self(retires_at))
     }
@@ -493,7 +493,7 @@ pub struct ListedSheet {
 pub struct SightedBy {
     /// A catalog's entries, or [`POSTED`].
     pub source: String,
-    /// Its standing.
+    /// Rank of the source.
     pub standing: Standing,
     /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
     pub is_now: bool,
@@ -524,7 +524,7 @@ impl SightedBy {
         }
     }
 
-    /// The same, sent by a caller.
+    /// Source of a sheet that a caller has sent.
     #[must_use]
     pub fn sent_by(self, actor: Actor) -> Self {
         Self {

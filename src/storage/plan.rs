@@ -127,7 +127,7 @@ impl OfferPlan {
 /// Outcome of a withdrawal, or of undoing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Acted {
-    /// It is withdrawn, now or since an earlier request; or no longer withdrawn.
+    /// The price is withdrawn, now or since an earlier request; or no longer withdrawn.
     Done(Option<(Timestamp, String)>),
     /// The price is neither in force nor announced.
     Over,
@@ -140,9 +140,9 @@ pub(super) struct Plan {
     pub(super) offers: Vec<OfferPlan>,
     /// Documents of the sheets that are recorded.
     pub(super) sheets: HashMap<Uuid, String>,
-    /// Those of them that no source stated so far.
+    /// Ids of recorded sheets known only as questions.
     pub(super) questions: HashSet<Uuid>,
-    /// Those of them whose estimates fit no machine.
+    /// Ids of recorded sheets whose estimate fits no accelerator.
     pub(super) misfits: HashSet<Uuid>,
     /// Entries that a look at the same time could not read, and this one could.
     pub(super) now_read: BTreeSet<String>,

@@ -78,7 +78,7 @@ const IS_IN_FORCE: &str = "
 const IS_ONE: &str = " LIMIT 1)";
 
 impl PriceSheetRow {
-    /// Its place in a list.
+    /// Place of the sheet in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
         let priced = |price: Option<f64>| Place::Priced(price.unwrap_or_default(), self.sequence);
@@ -106,7 +106,7 @@ impl Store {
         Ok(document.map(|document| document.text))
     }
 
-    /// The same with its checksum.
+    /// The document of a sheet, with its checksum.
     ///
     /// # Errors
     /// The query fails, or the document is damaged.

@@ -43,7 +43,7 @@ pub struct Saved {
 /// A stored estimate.
 #[derive(Debug, Clone)]
 pub struct EstimateRecord {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// Version of the engine.
     pub engine_version: &'static str,
@@ -85,7 +85,7 @@ pub enum Listing {
         /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
-    /// The same, with stated assumptions.
+    /// Listed under the offer of its sheet, with stated assumptions.
     Stated,
     /// Listed under the model of several hosts' sheets.
     Pooled {

@@ -23,8 +23,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
-/// of one value, so that SQLite does not choose it as the key.
+/// SQLite and PostgreSQL have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
+/// one value, so that SQLite does not choose it as the key.
 const OFFERS: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing

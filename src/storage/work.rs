@@ -16,11 +16,11 @@ pub struct ListedOffer {
     pub offer_id: Uuid,
     /// Provider that bills.
     pub provider: String,
-    /// Its sheets; none where the catalog no longer lists it.
+    /// Sheets of the offer; none where the catalog no longer lists it.
     pub sheets: Vec<SheetFacts>,
 }
 
-/// A withdrawal, or that one is undone.
+/// A withdrawal or its reversal.
 #[derive(Debug, Clone)]
 pub(super) struct Act {
     pub(super) offer_id: Uuid,
@@ -40,7 +40,7 @@ pub(super) struct Work {
     pub(super) look: Option<LookAt>,
     /// Findings of the look.
     pub(super) listed: Vec<ListedOffer>,
-    /// Whether the look is complete with this.
+    /// True for the last batch of a catalog snapshot.
     pub(super) completes: bool,
     pub(super) act: Option<Act>,
     /// Offers to derive again.
