@@ -76,11 +76,11 @@ impl NewKey {
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its id.
+    /// Id of the key.
     pub id: Uuid,
     /// Id of the key that it was made from if it is a session, else its own.
     pub origin: Uuid,
-    /// Its name, for people.
+    /// Name of the key, for people.
     pub name: String,
     /// Scope.
     pub scope: Scope,
@@ -99,7 +99,7 @@ impl Key {
 pub enum RefusedKey {
     /// There is no such key, or it was revoked.
     Unknown,
-    /// It has expired.
+    /// The key has expired.
     Expired,
 }
 

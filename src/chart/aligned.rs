@@ -32,7 +32,7 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// Its chart.
+    /// Chart of the aligned series.
     pub(crate) fn chart(self) -> Chart {
         let values = self.strips.iter().flat_map(|(_, strip)| {
             let (low, high) = strip.interval_90;

@@ -24,7 +24,7 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Its chart.
+    /// Chart of the curve.
     pub(crate) fn chart(self) -> Chart {
         let across = Scale::linear((0.0, 1.0), FRAME.across());
         let up = Scale::linear((0.0, 1.0), FRAME.up());

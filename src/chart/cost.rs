@@ -28,7 +28,7 @@ pub(crate) struct Cost {
 /// A tariff against costs.
 #[derive(Debug, Clone)]
 pub(crate) struct TariffAndCost {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -49,7 +49,7 @@ impl TariffAndCost {
             .map(|(_, price)| *price)
     }
 
-    /// Their chart.
+    /// Chart of a tariff against costs.
     pub(crate) fn chart(self) -> Chart {
         let all = self
             .costs

@@ -21,7 +21,7 @@ const SIDE: f64 = 16.0;
 /// Densities of a quantity.
 #[derive(Debug, Clone)]
 pub(crate) struct Densities {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -38,7 +38,7 @@ pub(crate) struct Densities {
 }
 
 impl Densities {
-    /// Their chart.
+    /// Chart of the densities.
     pub(crate) fn chart(self) -> Chart {
         let ends = self.values.iter().chain(&self.truth);
         let horizontal = Scale::log(extent(ends.copied()), (SIDE, WIDTH - SIDE));

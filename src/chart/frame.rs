@@ -39,11 +39,11 @@ pub(crate) struct Frame {
 
 /// An axis as it is drawn.
 pub(crate) struct Axis<'a> {
-    /// Its scale.
+    /// Scale of the axis.
     pub(crate) scale: &'a Scale,
-    /// Its values, as they are written.
+    /// Values of the axis, as they are written.
     pub(crate) ticks: Vec<(f64, String)>,
-    /// Its name; empty where the title says it.
+    /// Name of the axis; empty where the title says it.
     pub(crate) name: &'a str,
 }
 

@@ -17,7 +17,7 @@ const FRAME: Frame = Frame::new(420.0, 236.0);
 /// A way of running.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
-    /// Its name, such as that of a batch.
+    /// Name of the way, such as that of a batch.
     pub(crate) name: String,
     /// Tokens per second that one user gets.
     pub(crate) speed: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    /// Its chart.
+    /// Chart of the frontier.
     pub(crate) fn chart(self) -> Chart {
         let ends = |value: fn(&Way) -> f64| extent(self.ways.iter().map(value));
         let (speeds, costs) = (ends(|way| way.speed), ends(|way| way.cost));

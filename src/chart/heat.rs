@@ -23,7 +23,7 @@ const GROUND: f64 = 0.12;
 /// A row: its name, and a probability per column.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatRow {
-    /// Its name.
+    /// Name of the row.
     pub(crate) name: String,
     /// A probability per column.
     pub(crate) shares: Vec<f64>,
@@ -32,7 +32,7 @@ pub(crate) struct HeatRow {
 /// A heat map.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatMap {
-    /// Its finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -43,7 +43,7 @@ pub(crate) struct HeatMap {
 }
 
 impl HeatMap {
-    /// Its chart.
+    /// Chart of the heat map.
     pub(crate) fn chart(self) -> Chart {
         #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
         let height = HEAD + ROW * self.rows.len() as f64 + 4.0;

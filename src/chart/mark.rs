@@ -16,9 +16,9 @@ pub(crate) fn round(place: f64) -> f64 {
 pub(crate) enum Anchor {
     /// The text begins there.
     Start,
-    /// Its middle is there.
+    /// The middle of the text is there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     End,
 }
 

@@ -21,7 +21,7 @@ pub(crate) type Point = (f64, f64);
 /// A model among others.
 #[derive(Debug, Clone)]
 pub(crate) struct Neighbours {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -36,7 +36,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Their chart.
+    /// Chart of the neighbours.
     pub(crate) fn chart(self) -> Chart {
         let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
             let models = self.models.iter().map(|(_, point)| of(point));

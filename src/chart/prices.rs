@@ -43,7 +43,7 @@ pub(crate) struct PriceSpan {
 /// Prices over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -56,7 +56,7 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    /// Their chart.
+    /// Chart of the prices.
     #[expect(clippy::cast_precision_loss, reason = "a handful of series")]
     pub(crate) fn chart(self) -> Chart {
         let all = self.spans.iter().map(|span| span.price);
@@ -204,7 +204,7 @@ pub(crate) struct EstimateSpan {
 /// An estimate over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Estimates {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -215,7 +215,7 @@ pub(crate) struct Estimates {
 }
 
 impl Estimates {
-    /// Their chart.
+    /// Chart of the estimates.
     pub(crate) fn chart(self) -> Chart {
         let all = self
             .spans

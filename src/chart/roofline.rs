@@ -31,7 +31,7 @@ pub(crate) struct Draw {
 /// Draws under a roof.
 #[derive(Debug, Clone)]
 pub(crate) struct Roofline {
-    /// Their finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -42,7 +42,7 @@ pub(crate) struct Roofline {
 }
 
 impl Roofline {
-    /// Its chart.
+    /// Chart of the roofline.
     pub(crate) fn chart(self) -> Chart {
         let (_, peak, bandwidth) = &self.roof;
         let ridge = peak / bandwidth;

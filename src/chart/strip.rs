@@ -69,7 +69,7 @@ impl Strip {
 
 /// Width of a strip on an axis of its own.
 const OWN_WIDTH: f64 = 240.0;
-/// Its height.
+/// Height of a strip on an axis of its own.
 const OWN_HEIGHT: f64 = 22.0;
 /// Space for a dot at either end.
 const END: f64 = 6.0;

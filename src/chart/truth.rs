@@ -20,7 +20,7 @@ const DIAMOND: f64 = 5.5;
 /// A model with its estimate and the public value.
 #[derive(Debug, Clone)]
 pub(crate) struct Scored {
-    /// Its name, with the host where there is one.
+    /// Name of the model, with the host where there is one.
     pub(crate) name: String,
     /// The public value.
     pub(crate) truth: f64,
@@ -44,7 +44,7 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// Its chart.
+    /// Chart of estimates against true values.
     pub(crate) fn chart(self) -> Chart {
         // Medians and truths have the same axis; intervals are cut at its ends.
         let models = self.models.iter();

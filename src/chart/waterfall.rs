@@ -28,7 +28,7 @@ pub(crate) struct Step {
 /// A waterfall.
 #[derive(Debug, Clone)]
 pub(crate) struct Waterfall {
-    /// Its finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -41,7 +41,7 @@ pub(crate) struct Waterfall {
 }
 
 impl Waterfall {
-    /// Its chart.
+    /// Chart of the waterfall.
     pub(crate) fn chart(self) -> Chart {
         let places = self.places();
         let (median, (low, high)) = self.estimate;

@@ -41,7 +41,7 @@ pub(super) fn command() -> Command {
     unbroken(command).help_template(template)
 }
 
-/// The same command with examples without broken lines at any width: a broken example cannot be pasted.
+/// Command with examples without broken lines at any width: a broken example cannot be pasted.
 fn unbroken(command: Command) -> Command {
     let Some(examples) = command.get_after_help() else {
         return command;

@@ -185,7 +185,7 @@ enum LogFormat {
 enum Failure {
     /// Invalid input.
     Refused(RequestError),
-    /// The same in one of several files.
+    /// Invalid input in one of several files.
     RefusedIn(PathBuf, RequestError),
     /// Invalid command line.
     Usage(anyhow::Error),
@@ -198,7 +198,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// The same with a hint.
+    /// Failure with a hint.
     fn with_hint(self, hint: impl Into<String>) -> Self {
         Self::Hinted(Box::new(self), hint.into())
     }
@@ -380,7 +380,7 @@ impl DatabaseArguments {
         self.start_logging_and_tracing(usual, None)
     }
 
-    /// The same, with traces for a receiver.
+    /// Starts the log, at this level unless another is stated, with traces for a receiver.
     fn start_logging_and_tracing(
         &self,
         usual: &str,

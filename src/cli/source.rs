@@ -87,7 +87,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Its content.
+    /// Content of the document.
     ///
     /// # Errors
     /// It is of another version of the service.

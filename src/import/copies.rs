@@ -15,7 +15,7 @@ use super::turn::Turn;
 use unroof_core::estimate::{CancelToken, Estimator};
 use unroof_core::sheet::{PriceSheet, SheetId};
 
-/// A copy of an estimated sheet.
+/// A sheet with the prices of one that is already estimated.
 pub(super) struct Copy {
     pub(super) listed: Listed,
     /// The estimated sheet.

@@ -263,7 +263,7 @@ pub(super) fn read(
 
 /// Keys of the document that occur twice with different values.
 struct Contradictions {
-    /// Their places, in order.
+    /// Places of the keys, in order.
     places: BTreeSet<String>,
     /// Names of the entries that are left out as a whole.
     left_out: Vec<String>,

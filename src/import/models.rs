@@ -45,7 +45,7 @@ impl ModelEstimator {
         self.estimate_due_with(|| {}).await
     }
 
-    /// The same, with a call after each model.
+    /// Estimates models until none is due, with a call after each; how many were.
     ///
     /// # Errors
     /// The database fails. What was stored before stays.
@@ -211,7 +211,7 @@ impl Drawn {
         })
     }
 
-    /// The same from the answer to its only sheet that is read; none where that is not its answer.
+    /// Estimate from the answer to its only sheet that is read; none where that is not its answer.
     pub(crate) fn of_answer(
         pool: &ModelPool,
         calibration_id: &str,

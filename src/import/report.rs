@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub enum Outcome {
     /// A new price was estimated.
     Estimated,
-    /// This price is already in force.
+    /// The price is already in force.
     Unchanged,
     /// A duplicate of a pricing decision, which is estimated once.
     Duplicate,

@@ -43,7 +43,7 @@ pub struct Checker {
 /// Some of the estimates, by the order of their ids, which are as good as random.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Their number.
+    /// Number of estimates in the sample.
     pub count: usize,
     /// The id after which they begin.
     pub after: Uuid,
@@ -77,9 +77,9 @@ pub struct Checked {
     pub sheets: usize,
     /// Estimates.
     pub estimates: usize,
-    /// Those of them that were computed again.
+    /// Estimates that were computed again.
     pub repeated: usize,
-    /// Those by another engine or calibration, of which only the checksum was checked.
+    /// Estimates by another engine or calibration, of which only the checksum was checked.
     pub by_others: usize,
     /// Offers whose histories were compared.
     pub offers: usize,

@@ -33,7 +33,7 @@ impl fmt::Display for Subject {
 /// A fault, as a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Its subject.
+    /// Subject of the fault.
     pub subject: Subject,
     /// The difference.
     pub detail: String,

@@ -13,7 +13,7 @@ use crate::integrity::{CheckError, Checked, Checker, Fault, Part, Watch};
 pub(crate) struct LastCheck(Mutex<Option<(Timestamp, usize)>>);
 
 impl LastCheck {
-    /// Its end and its number of faults; none before the first.
+    /// End of the last check and its number of faults; none before the first.
     pub(crate) fn read(&self) -> Option<(Timestamp, usize)> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

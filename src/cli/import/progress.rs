@@ -53,7 +53,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// So many are done, or more.
+    /// Shows that at least so many are done.
     pub(super) fn reach(&self, done: usize) {
         self.bar.set_position(self.bar.position().max(done as u64));
     }
