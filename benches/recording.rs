@@ -17,7 +17,7 @@ use unroof::storage::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
 use unroof_core::estimate::{Format, infer, read_request};
 use uuid::Uuid;
 
-/// That of the program.
+/// Allocator of the program.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -234,7 +234,7 @@ pub(crate) fn client() -> ureq::Agent {
     client_within(LONGEST_WAIT)
 }
 
-/// The same for work that takes long.
+/// A client that takes every status as an answer, for work that takes long.
 pub(crate) fn patient_client() -> ureq::Agent {
     client_within(4 * LONGEST_WAIT)
 }

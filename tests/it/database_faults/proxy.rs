@@ -14,7 +14,7 @@ use url::Url;
 /// Treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// They pass.
+    /// Bytes pass.
     Open,
     /// Connections are cut, and new ones refused.
     Closed,

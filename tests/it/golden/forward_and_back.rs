@@ -81,7 +81,7 @@ impl Architecture {
         self.efficiencies.decode_bandwidth / self.efficiencies.decode_compute
     }
 
-    /// The same with the KV cache that makes L0 this long: E7 gives L0 from k and k from L0.
+    /// Inputs with the KV cache that makes L0 this long: E7 gives L0 from k and k from L0.
     fn with_crossover(mut self, tokens: f64) -> Self {
         let Model {
             weight_bytes_per_parameter,

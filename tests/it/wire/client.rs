@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    /// The same without waiting.
+    /// Whether nothing has come back yet, without waiting.
     pub(super) fn is_unanswered(&self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let is_silent = self.is_silent();
