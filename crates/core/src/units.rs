@@ -67,7 +67,7 @@ macro_rules! quantities {
 quantities! {
     /// An amount of memory or storage.
     Bytes "B";
-    /// A duration.
+    /// A duration, in seconds.
     Seconds "s";
     /// Memory, storage or link bandwidth.
     BytesPerSecond "B/s";
@@ -120,7 +120,7 @@ pub enum DecimalError {
     /// A zero before the first digit of a number above one, or a second one before the point.
     #[error("`{0}` begins with a superfluous 0")]
     LeadingZero(String),
-    /// Below zero.
+    /// A number below zero.
     #[error("`{0}` is negative")]
     Negative(String),
 }

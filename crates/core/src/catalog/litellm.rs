@@ -31,7 +31,7 @@ use crate::sheet::{
 };
 use crate::units::Decimal;
 
-/// The catalog.
+/// Catalog of LiteLLM.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Litellm,
     mark: "litellm_provider",

@@ -43,7 +43,7 @@ pub(super) fn count(json: &Json) -> Option<u32> {
     whole_number(json).filter(|number| *number > 0)
 }
 
-/// Tokens of `128k`.
+/// Number of tokens that `128k` means.
 pub(super) fn thousands(text: &str) -> Option<u32> {
     let thousands = text.strip_suffix('k')?;
     let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());

@@ -22,7 +22,7 @@ const KERNEL_SHARE: f64 = 0.9;
 /// Densities of all quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Densities {
-    /// Every quantity.
+    /// Densities of every quantity.
     pub quantities: Vec<QuantityDensity>,
     /// The posterior as draws of equal weight.
     pub draws: JointDraws,

@@ -53,7 +53,7 @@ use crate::model::reading::{Input, Reading};
 use crate::reference::calibration::Calibration;
 use crate::sheet::{PriceSheet, SheetId};
 
-/// Answers a request.
+/// Answers a request by the built-in calibration.
 #[must_use]
 pub fn infer(request: &Request) -> Answer {
     infer_with(request, Calibration::shipped())

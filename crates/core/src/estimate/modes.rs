@@ -17,7 +17,7 @@ struct FastMode<'r> {
     name: &'r str,
     price: f64,
     speed: f64,
-    /// 1 + y
+    /// 1 + y: greatest speed of the mode over that of the standard tier.
     greatest_speedup: f64,
 }
 

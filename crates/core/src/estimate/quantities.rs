@@ -33,7 +33,7 @@ pub struct Definition {
 /// Columns of one quantity in the rows of lists.
 #[derive(Debug)]
 pub struct QuantityColumns {
-    /// Median.
+    /// Column of the median.
     pub median: &'static str,
     /// Lower end of the 90 % interval.
     pub low_90: &'static str,
@@ -150,7 +150,7 @@ macro_rules! joint_quantities {
 }
 
 joint_quantities! {
-    /// `N_a`
+    /// `N_a`: active parameters.
     ActiveParameters => active_parameters: QuantityEstimate {
         label: "active parameters",
         history_label: Some("active parameters"),
@@ -160,7 +160,7 @@ joint_quantities! {
         gauge: gauge("unroof_active_parameters"),
         log_value: |unknowns| unknowns.log_active_parameters,
     }
-    /// `N_t`
+    /// `N_t`: total parameters.
     TotalParameters => total_parameters: QuantityEstimate {
         label: "total parameters",
         history_label: Some("total parameters"),
@@ -216,7 +216,7 @@ joint_quantities! {
         gauge: gauge("unroof_memory_bound_ratio"),
         log_value: |unknowns| unknowns.log_memory_over_compute(),
     }
-    /// β
+    /// β: batch over the optimal batch.
     BatchOverOptimal => batch_over_optimal_batch: QuantityEstimate {
         label: "batch/optimal batch",
         history_label: None,
@@ -226,7 +226,7 @@ joint_quantities! {
         gauge: gauge("unroof_batch_over_optimal_ratio"),
         log_value: |unknowns| unknowns.log_batch_over_optimal,
     }
-    /// L0
+    /// L0: context at which reading the cache takes as long as multiplying.
     CrossoverContext => crossover_context_tokens: QuantityEstimate {
         label: "crossover, tokens",
         history_label: None,
@@ -236,7 +236,7 @@ joint_quantities! {
         gauge: gauge("unroof_crossover_context_tokens"),
         log_value: |unknowns| unknowns.log_crossover(),
     }
-    /// `T_min`
+    /// `T_min`: shortest time between tokens, seconds.
     LatencyFloor => latency_floor_seconds: QuantityEstimate {
         label: "latency floor, s",
         history_label: None,
@@ -246,7 +246,7 @@ joint_quantities! {
         gauge: gauge("unroof_latency_floor_seconds"),
         log_value: log_latency_floor,
     }
-    /// `c_in`
+    /// `c_in`: cost of prompt tokens, USD per million.
     CostInput => cost_input_usd_per_mtok: QuantityEstimate {
         label: "input cost, $/Mtok",
         history_label: None,
@@ -256,7 +256,7 @@ joint_quantities! {
         gauge: per_token("unroof_input_cost_usd_per_token"),
         log_value: |unknowns| unknowns.log_input_cost(),
     }
-    /// `c_out`
+    /// `c_out`: cost of generated tokens, USD per million.
     CostOutput => cost_output_usd_per_mtok: QuantityEstimate {
         label: "output cost, $/Mtok",
         history_label: None,

@@ -35,7 +35,7 @@ pub struct CostAt {
     pub context_tokens: f64,
     /// Median, USD per million tokens.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the cost.
     pub interval_90: Interval,
 }
 

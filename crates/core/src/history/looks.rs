@@ -9,7 +9,7 @@ use super::period::FRESH_FOR;
 /// says was not known in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
-    /// The sheet.
+    /// Id of the listed sheet.
     pub sheet_id: Uuid,
     /// Time of the first look.
     pub first_at: Timestamp,

@@ -57,7 +57,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// Exclusive end.
+    /// End of the period, exclusive.
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         self.end.map(|(at, _)| at)

@@ -177,13 +177,13 @@ pub fn value<K: Kind>(kind: K) -> Field<K> {
     }
 }
 
-/// A whole number.
+/// Field that holds a whole number.
 #[must_use]
 pub fn count(range: RangeInclusive<u32>) -> Field<RangeInclusive<u32>> {
     value(range)
 }
 
-/// A number.
+/// Field that holds a number.
 #[must_use]
 pub fn number(range: RangeInclusive<f64>) -> Field<RangeInclusive<f64>> {
     value(range)
@@ -200,7 +200,7 @@ pub fn optional<K: Kind>(field: Field<K>) -> Field<K, AsOption> {
 }
 
 impl<K: Kind, F> Field<K, F> {
-    /// The unit.
+    /// States the unit of the value.
     #[must_use]
     pub fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
@@ -381,7 +381,7 @@ pub trait Body: Sized {
     /// Reads every field, and records all faults.
     fn read_fields(object: Source<'_, '_>) -> Option<Self>;
 
-    /// Shows every field.
+    /// Shows every field to a visitor.
     fn each_field(visit: &mut Visit<'_>);
 
     /// Reads an object, and refuses fields that it does not have.

@@ -31,7 +31,7 @@ pub fn one_of_texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Object
         .enum_values(Some(texts))
 }
 
-/// Describes a name.
+/// Schema of a name.
 pub struct Name;
 
 impl PartialSchema for Name {

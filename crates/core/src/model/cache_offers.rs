@@ -9,7 +9,7 @@ use crate::reference::{CacheDocument, OfferedAs, cache_documents};
 use crate::sheet::PriceSheet;
 use crate::units::Decimal;
 
-/// A cache offer.
+/// An offer to keep prompt tokens in a cache.
 #[derive(Debug, Clone)]
 pub struct CacheOffer {
     /// Name, different from those of the other offers of its sheet.
@@ -25,7 +25,7 @@ pub struct CacheOffer {
     pub hold_over_input_per_hour: Option<f64>,
     /// Weights of its tiers.
     pub placement: Placement,
-    /// Every tier.
+    /// Every tier in which the tokens may be kept.
     pub tiers: Vec<CacheTier>,
 }
 

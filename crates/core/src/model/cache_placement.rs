@@ -45,7 +45,7 @@ pub fn weigh(offer: &CacheOffer, demand: &Demand, weights: &mut [f64]) {
 #[derive(Debug, Clone)]
 struct HoldPrice {
     part: [ClueKind; 1],
-    /// log of hours
+    /// Log of the price of holding a token for an hour over the price of computing one.
     log_price_over_input: f64,
     offer: CacheOffer,
 }

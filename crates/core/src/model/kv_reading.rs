@@ -56,7 +56,7 @@ pub struct KvReading<N = f64> {
     slope: N,
     /// Further bytes per token up to the limit.
     bounded: N,
-    /// Tokens.
+    /// Tokens up to which the further bytes are read.
     limit: N,
     /// Bytes stored per token at any context.
     stored: N,

@@ -49,7 +49,7 @@ pub(crate) fn terms<T: Likelihood + 'static>(observed: impl IntoIterator<Item = 
 
 /// Share of stated values that do not depend on the machine: misprints, samples, promises.
 pub(crate) const MISPRINTS: f64 = 0.01;
-/// −½·log 2π
+/// Log density of a standard normal distribution at its peak, −½·log 2π.
 pub(crate) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;
 
 /// Log density of a normal distribution at a residual.

@@ -16,19 +16,19 @@ use crate::units::{Bytes, BytesPerSecond, FlopPerSecond};
 pub struct Machine {
     /// Prior probability of the machine.
     pub share: f64,
-    /// log ρ
+    /// log ρ: peak multiply-adds per parameter read.
     pub log_compute_to_bandwidth: f64,
-    /// log(`η_c`/`η_m`)
+    /// log(`η_c`/`η_m`): arithmetic over bandwidth efficiency of decoding.
     pub log_balance: f64,
-    /// log w
+    /// log w: bytes per parameter.
     pub log_weight_bytes: f64,
-    /// log `b_kv`
+    /// log `b_kv`: bytes per element of the KV cache.
     pub log_kv_element_bytes: f64,
     /// log M, MAC/s of one chip
     pub log_multiply_rate: f64,
-    /// log `η_pre`
+    /// log `η_pre`: share of peak arithmetic in prefill.
     pub log_prefill_efficiency: f64,
-    /// log `η_c`
+    /// log `η_c`: share of peak arithmetic in decoding.
     pub log_decode_efficiency: f64,
     /// log of HBM bandwidth of one chip, B/s
     pub log_bandwidth: f64,

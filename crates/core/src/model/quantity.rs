@@ -59,9 +59,9 @@ pub(crate) struct Row {
 /// The allowed range of a quantity: it covers all values of `/simulate`, and keeps derived values finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The least.
+    /// Least value that may be stated.
     pub least: f64,
-    /// The most.
+    /// Greatest value that may be stated.
     pub most: f64,
 }
 

@@ -17,7 +17,7 @@ pub struct Specification {
     pub clue: ClueKind,
     /// The quantity it estimates. Readings of one quantity can contradict each other.
     pub quantity: &'static str,
-    /// The closed form.
+    /// Closed form of the reading.
     pub equation: &'static str,
     /// Unit of the value; empty for a plain ratio.
     pub unit: &'static str,
@@ -70,9 +70,9 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum Value {
-    /// A finite number.
+    /// A finite number, in the unit of the input.
     Number(f64),
-    /// An id.
+    /// Id of something in the reference data.
     Name(String),
 }
 
@@ -153,7 +153,7 @@ pub struct Detail {
     pub high: Option<f64>,
     /// Unit of the value.
     pub unit: &'static str,
-    /// Point or bound.
+    /// Kind of the value: a point or a bound.
     pub kind: Kind,
 }
 
@@ -226,7 +226,7 @@ pub struct Reading {
     pub clue: ClueKind,
     /// The quantity it estimates.
     pub quantity: &'static str,
-    /// The closed form.
+    /// Closed form of the reading.
     pub equation: &'static str,
     /// The equation with the numbers substituted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ pub struct Reading {
     pub working: Option<String>,
     /// Inputs with their origin; qualifiers among them distinguish entries of one id.
     pub inputs: Vec<Input>,
-    /// Point or bound.
+    /// Kind of the value: a point or a bound.
     pub kind: Kind,
     /// The value, null where it is not defined.
     pub value: Option<Value>,

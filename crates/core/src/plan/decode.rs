@@ -55,7 +55,7 @@ pub(super) struct DecodeUnit<'a> {
     pub(super) engine: Engine<'a>,
     curve: StepCurve,
     context_tokens: f64,
-    /// Sequences that fit.
+    /// Sequences that fit the memory of the unit.
     pub(super) slots: f64,
     /// Generated tokens of a request over tokens accepted per step.
     steps_per_request: f64,

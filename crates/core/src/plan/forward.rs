@@ -69,7 +69,7 @@ impl Parts {
         }
     }
 
-    /// The longest part.
+    /// Name of the longest part.
     pub(super) fn longest(&self) -> &'static str {
         let parts = [
             ("weight_arithmetic", self.weight_compute_s),

@@ -11,7 +11,7 @@ const MOST_UNITS: f64 = 1e7;
 pub(super) struct Goal {
     /// Requests per second; none if it is a result.
     pub(super) rate: Option<f64>,
-    /// Most chips.
+    /// Greatest number of chips.
     pub(super) budget: Option<f64>,
     pub(super) limits: Limits,
     pub(super) whole_units: bool,

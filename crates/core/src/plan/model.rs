@@ -36,7 +36,7 @@ body! {
 pub enum PlannedModel {
     /// A name of the open-weight models.
     Named(&'static str),
-    /// An architecture.
+    /// Architecture stated in the request.
     Architecture(Architecture),
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Model {
 pub(super) struct Precision {
     /// Bytes per parameter of the weights, by component.
     pub(super) formats: WeightFormats,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub(super) cache: f64,
     /// Width of attention's arithmetic.
     pub(super) attention: f64,

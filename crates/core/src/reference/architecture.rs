@@ -35,7 +35,7 @@ body! {
         total_parameters: f64 = plain(number(PARAMETERS).hint("state how many parameters the model has")),
         /// `N_a`: parameters that one token is multiplied with; `N_t` where left out.
         active_parameters: f64 = plain(number(PARAMETERS).or_placeholder(0.0)),
-        /// Transformer layers.
+        /// Transformer layers of the model.
         layers: u32 = plain(count(DIMENSION)),
         /// Size of a token's hidden state.
         hidden_dimension: u32 = plain(count(DIMENSION)),
@@ -317,7 +317,7 @@ fn experts_make_up_the_model(
 }
 
 impl Architecture {
-    /// `N_t`/`N_a`, the sparsity.
+    /// Sparsity, `N_t`/`N_a`: total over active parameters.
     #[must_use]
     pub fn sparsity(&self) -> f64 {
         self.total_parameters / self.active_parameters

@@ -23,7 +23,7 @@ pub enum AttentionKind {
 }
 
 impl AttentionKind {
-    /// Number of kinds.
+    /// Number of kinds of attention.
     pub const COUNT: usize = Self::ALL.len();
     /// Every kind, in a fixed order.
     pub const ALL: [Self; 6] = [

@@ -59,7 +59,7 @@ impl RecordSetting {
 pub struct TrackRecords {
     /// Quantities of the joint estimate, by name and setting.
     pub quantities: Vec<NamedQuantityRecord>,
-    /// Readings, by id.
+    /// Track records of readings, by id.
     pub readings: Vec<NamedRecord>,
 }
 
@@ -69,7 +69,7 @@ pub struct TrackRecords {
 pub struct NamedQuantityRecord {
     /// Name of the quantity.
     pub name: String,
-    /// Track record.
+    /// Track record of the quantity.
     pub record: QuantityRecord,
 }
 
@@ -79,7 +79,7 @@ pub struct NamedQuantityRecord {
 pub struct NamedRecord {
     /// Id of the reading.
     pub name: String,
-    /// Track record.
+    /// Track record of the reading.
     pub record: TrackRecord,
 }
 

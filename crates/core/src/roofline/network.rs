@@ -24,7 +24,7 @@ pub struct Traffic<N = f64> {
 /// a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitLogs<N = f64> {
-    /// log G
+    /// log G: chips of the unit.
     pub chips: N,
     /// log(1 − 1/G); −∞ of one chip
     other_chips: N,

@@ -62,7 +62,7 @@ pub struct Overheads {
 }
 
 impl Overheads {
-    /// The bare rooflines.
+    /// Overheads of the bare rooflines: none.
     pub const NONE: Self = Self {
         network: None,
         exposed_exchange: 1.0,

@@ -1,4 +1,4 @@
-//! The price sheet.
+//! Price sheet of one offer: prices per cell, limits and sources.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ document! {
     #[check(ends_after_start(valid_from, valid_to))]
     #[check(refers_within_sheet(rates))]
     pub struct PriceSheet {
-        /// `pricesheet/v1`
+        /// Version of the schema, `pricesheet/v1`.
         schema: SchemaName = plain(value(choice()).hint("write \"schema\": \"pricesheet/v1\"")),
         /// Billing provider: anthropic, amazon-bedrock, openrouter, ...
         provider: String = plain(value(name()).hint("name the billing provider, such as \"anthropic\"")),
@@ -45,7 +45,7 @@ document! {
         quantization: Option<String> = maybe(name()),
         /// Currency as an ISO 4217 code.
         currency: String = plain(value(currency()).hint("write an ISO 4217 code such as \"USD\"")),
-        /// `per_1m_tokens`
+        /// Unit of all prices, `per_1m_tokens`.
         unit: Unit = plain(value(choice()).hint("write \"unit\": \"per_1m_tokens\"")),
         /// Inclusive start of validity; null if unknown.
         valid_from: Option<Timestamp> = or_null(timestamp()).example("2026-01-01T00:00:00Z"),
@@ -68,7 +68,7 @@ document! {
         schedules: BTreeMap<String, Schedule> = filled(MapOf(object())),
         /// Service tiers, by name.
         service_tiers: BTreeMap<String, ServiceTier> = filled(MapOf(object())),
-        /// The prices.
+        /// Prices of the offer, a cell per set of conditions.
         rates: Vec<RateCell> = plain(value(RateCell::list()).hint("list at least one rate cell, such as {\"input\": \"1.25\", \"output\": \"10\"}")),
         /// Factors that apply to many prices at once.
         modifiers: Vec<Modifier> = filled(List::entries(object())),
@@ -131,7 +131,7 @@ choices! {
     /// The name of the format.
     #[derive(Default)]
     pub enum SchemaName {
-        /// Version 1.
+        /// Version 1 of the schema.
         #[default]
         V1 = "pricesheet/v1",
     }
@@ -139,7 +139,7 @@ choices! {
     /// Unit of all prices.
     #[derive(Default)]
     pub enum Unit {
-        /// One million tokens.
+        /// Prices are per one million tokens.
         #[default]
         PerMillionTokens = "per_1m_tokens",
     }
@@ -158,7 +158,7 @@ choices! {
         WholeRequest = "whole_request",
         /// Only the tokens above the threshold.
         Marginal = "marginal",
-        /// Not stated.
+        /// The source does not say it.
         Unknown = "unknown",
     }
 
@@ -168,11 +168,11 @@ choices! {
         /// Uncached input, cache reads and cache writes.
         #[default]
         PromptTokens = "prompt_tokens",
-        /// Prompt and answer.
+        /// Tokens of the prompt and the answer.
         PromptPlusOutputTokens = "prompt_plus_output_tokens",
-        /// A whole session.
+        /// Tokens of a whole session.
         Session = "session",
-        /// Not stated.
+        /// The source does not say it.
         Unknown = "unknown",
     }
 
@@ -183,7 +183,7 @@ choices! {
         Priced = "priced",
         /// At the input rate.
         AsInput = "as_input",
-        /// Not stated.
+        /// The source does not say it.
         #[default]
         NotPublished = "not_published",
     }

@@ -1,4 +1,4 @@
-//! Token prices.
+//! Cells of token prices of a sheet.
 
 use super::fields::{MOST_COUNT, MOST_RATE_CELLS, source_index};
 use crate::input::body::document::{
@@ -17,9 +17,9 @@ document! {
         context_tier: ContextTier = part(value(object()).or_written(ContextTier::default(), |_| serde_json::json!({"min_prompt_tokens": 0}))),
         /// Name of the schedule; left out for all times without a schedule.
         schedule: Option<String> = maybe(name()),
-        /// Fresh prompt tokens.
+        /// Price of fresh prompt tokens.
         input: Option<Decimal> = maybe(decimal()),
-        /// Generated tokens.
+        /// Price of generated tokens.
         output: Option<Decimal> = maybe(decimal()),
         /// Reasoning tokens, if priced separately.
         reasoning: Option<Decimal> = maybe(decimal()),
@@ -36,7 +36,7 @@ document! {
         cache_storage_per_hour: Option<Decimal> = maybe(decimal()),
         /// Whether the source states these prices or they were computed from others; only stated ones are evidence.
         basis: Basis = part(value(choice()).or_default()),
-        /// Index into `sources`.
+        /// Index of the cell's source in `sources`.
         source: Option<u32> = maybe(source_index()),
     }
 

@@ -1,4 +1,4 @@
-//! Answer of `/layout`.
+//! Answer of `/layout`: experts on racks, pipeline stages and the memory of a GPU.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -16,19 +16,19 @@ use crate::units::Decimal;
 /// Published figures of a model; natural logarithms, KV bytes at one byte per element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Truth {
-    /// log `N_a`
+    /// log `N_a`: active parameters.
     pub log_active: f64,
-    /// log `N_t`
+    /// log `N_t`: total parameters.
     pub log_total: f64,
     /// log of the bytes read per further token of a very long context
     pub log_kv_read: f64,
-    /// log `k_st`
+    /// log `k_st`: KV bytes stored per token.
     pub log_kv_stored: f64,
     /// log of the bytes that a step reads per token of a context of 8,192, windows and selected entries included
     pub log_kv_read_8k: f64,
     /// log of the longest context
     pub log_context: f64,
-    /// Kind of attention.
+    /// Kind of attention of the model.
     pub attention: AttentionKind,
     /// Day of its release.
     pub released: Option<Date>,

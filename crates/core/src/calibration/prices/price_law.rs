@@ -66,7 +66,7 @@ impl Size {
     }
 }
 
-/// The fitted law.
+/// Fitted law of prices.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     /// Intercept with uncentred logarithms, active, total, the dense models' further slope, and markup of vendors on
@@ -415,7 +415,7 @@ impl Deviation {
         }
     }
 
-    /// Expected square.
+    /// Expected square of the deviation.
     fn square(&self) -> Matrix2<f64> {
         self.mean * self.mean.transpose() + self.covariance
     }

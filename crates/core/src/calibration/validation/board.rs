@@ -34,7 +34,7 @@ pub struct Board {
 /// Scores of pools over time, compared with those of today's sheets on the same models.
 #[derive(Debug, Clone, Serialize)]
 pub struct Periods {
-    /// With all periods.
+    /// Validation with the sheets of all periods.
     pub pooled: Validation,
     /// With today's sheets, on the same models.
     pub today: Scored,

@@ -21,13 +21,13 @@ use crate::sheet::PriceSheet;
     reason = "each kind of clue takes part or does not"
 )]
 pub struct Shown {
-    /// Input prices.
+    /// Whether input prices are shown.
     pub input: bool,
-    /// Output prices.
+    /// Whether output prices are shown.
     pub output: bool,
-    /// Maximum contexts.
+    /// Whether maximum contexts are shown.
     pub context: bool,
-    /// Context tiers.
+    /// Whether context tiers are shown.
     pub tiers: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::sheet::PriceSheet;
 /// Score of one kind of reading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadingScore {
-    /// The reading.
+    /// Id of the reading.
     pub id: &'static str,
     /// The quantity it is about.
     pub quantity: &'static str,

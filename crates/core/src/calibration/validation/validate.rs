@@ -48,7 +48,7 @@ pub struct ModelOutcome {
     pub host: Option<String>,
     /// Hosts with a price that it is estimated from.
     pub hosts: usize,
-    /// By quantity.
+    /// Outcomes by quantity.
     pub quantities: BTreeMap<&'static str, Outcome>,
     /// The family or vendor by which scores are resampled.
     #[serde(skip)]

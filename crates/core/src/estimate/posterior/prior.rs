@@ -55,9 +55,9 @@ const SCALES: usize = Mixture::MOST_PARTS;
 /// The prior of one class of models.
 #[derive(Debug, Clone)]
 pub(super) struct ClassPrior {
-    /// `N_t` = `N_a`
+    /// Whether the class is of dense models, `N_t` = `N_a`.
     pub(super) is_dense: bool,
-    /// Kind of attention.
+    /// Kind of attention of the class.
     attention: AttentionKind,
     /// log of its share
     pub(super) log_share: f64,
@@ -76,7 +76,7 @@ pub(super) struct ClassPrior {
 pub struct Prior {
     pub(super) classes: Vec<ClassPrior>,
     machines: Vec<Machine>,
-    /// Cumulative shares.
+    /// Cumulative shares of the machines.
     machines_below: Vec<f64>,
     /// As stated; none where [`UTILISATION_ODDS`] holds.
     utilisation: Option<LogNormal>,

@@ -61,7 +61,7 @@ fn point(index: usize, normal: &Normal) -> Point {
     }
 }
 
-/// The points.
+/// Points of the Sobol sequence.
 pub(super) fn points() -> &'static [Point] {
     &POINTS
 }

@@ -8,9 +8,9 @@ use crate::units::significant;
 /// Ends of an interval that holds a stated share of the probability, as much on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 

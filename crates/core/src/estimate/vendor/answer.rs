@@ -30,7 +30,7 @@ pub struct MarkupEstimate {
 /// Median and 90 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct Span {
-    /// Median.
+    /// Median of the span.
     pub median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
@@ -39,12 +39,12 @@ pub struct Span {
 /// The sizes of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct SizeEstimate {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "anthropic/claude-opus-4.6")]
     pub canonical_model: String,
     /// Parameters used per token.
     pub active_parameters: Span,
-    /// Parameters.
+    /// Total parameters of the model.
     pub total_parameters: Span,
 }
 

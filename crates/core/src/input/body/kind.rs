@@ -45,7 +45,7 @@ pub trait Kind {
 
 /// A number with a type in JSON Schema.
 pub trait Number: Copy + Into<f64> {
-    /// Name in messages.
+    /// Name of the type in messages.
     const NAME: &str;
     /// Type and format in JSON Schema.
     const FORMAT: (Type, KnownFormat);
@@ -99,7 +99,7 @@ impl<N: Number> Kind for RangeInclusive<N> {
     }
 }
 
-/// `true` or `false`.
+/// Kind of a field that is `true` or `false`.
 pub struct Truth;
 
 impl Kind for Truth {
@@ -135,7 +135,7 @@ pub const LIST_PLACEHOLDER: &str = "LIST";
 /// Most entries of a list or map of a document: far more than any provider publishes, and few enough to compare in pairs.
 pub const MOST_ENTRIES: usize = 64;
 
-/// Whether values rise.
+/// Function that says whether values rise.
 type Rises<T> = fn(&[T]) -> bool;
 /// Detail and hint for a list of a wrong length.
 type Refusal = fn(usize) -> (String, String);

@@ -31,9 +31,9 @@ pub struct JsonError {
     pub line: u64,
     /// Column of the fault, from 1.
     pub column: u64,
-    /// The fault.
+    /// Description of the fault.
     pub reason: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub hint: &'static str,
 }
 

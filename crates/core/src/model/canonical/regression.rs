@@ -266,7 +266,7 @@ fn features(sizes: &Sizes) -> [f64; FEATURES] {
     features
 }
 
-/// Ridge regression.
+/// Fits a line by ridge regression.
 fn fit(rows: &[(Sizes, f64)]) -> Line {
     let mut moments = DMatrix::<f64>::identity(FEATURES, FEATURES) * RIDGE;
     let mut across = DVector::<f64>::zeros(FEATURES);

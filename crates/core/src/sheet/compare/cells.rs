@@ -28,7 +28,7 @@ pub struct CellName(
     String,
     /// Schedule; empty without one.
     String,
-    /// Meter.
+    /// Meter of the price.
     String,
     /// Threshold in prompt tokens.
     u32,
@@ -92,7 +92,7 @@ impl Cells {
         }
     }
 
-    /// Number of cells.
+    /// Number of priced cells.
     #[must_use]
     pub fn len(&self) -> usize {
         self.prices.len()

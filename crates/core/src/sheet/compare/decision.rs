@@ -145,7 +145,7 @@ impl Prices {
         }
     }
 
-    /// Number of prices.
+    /// Number of prices that are compared.
     #[must_use]
     pub fn count(&self) -> usize {
         self.stated.len()
@@ -291,7 +291,7 @@ pub(super) fn is_same_threshold(left: u32, right: u32) -> bool {
 pub struct ContextTierDecision {
     /// The author's family of models.
     pub family: String,
-    /// First threshold.
+    /// First threshold of the tiers, in tokens.
     pub threshold_tokens: u32,
     /// Ratios of the input and output prices above and below the threshold.
     pub multipliers: [f64; 2],
