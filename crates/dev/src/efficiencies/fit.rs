@@ -41,7 +41,7 @@ pub enum FitError {
     /// The measurements have no row that can be fitted.
     #[error("no measurement can be predicted")]
     NoRows,
-    /// The search failed.
+    /// The search for the best efficiencies failed.
     #[error("the search for the efficiencies failed: {0}")]
     Search(String),
 }
