@@ -272,7 +272,7 @@ fn user(access: &Access, request: &Parts) -> Option<Caller> {
 pub(super) struct Sender {
     /// Scope; nothing is allowed if none.
     pub(super) scope: Option<Scope>,
-    /// Identity and request.
+    /// Identity of the sender, and the request.
     pub(super) actor: Actor,
 }
 

@@ -68,7 +68,7 @@ pub struct Shared {
     pub(super) markets: Markets,
     /// Densities of estimates by their ids; they never change.
     pub(super) densities: Cache<Uuid, Arc<EstimateDensity>>,
-    /// Permits for connections.
+    /// Permits for open connections.
     pub(super) connections: Arc<Semaphore>,
     /// The state that requests share with the jobs.
     pub(super) jobs: Jobs,
@@ -79,7 +79,7 @@ pub struct Shared {
     wrote_at: Arc<Mutex<Option<Instant>>>,
     /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
-    /// Computes answers.
+    /// Workers that compute answers.
     pub(super) computing: Arc<Workers>,
     /// Workers that serialise lists and documents.
     pub(super) writing: Arc<Workers>,
@@ -290,7 +290,7 @@ impl App {
         &self.jobs
     }
 
-    /// The time.
+    /// Time of the app's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.jobs.clock.now()
     }

@@ -227,7 +227,7 @@ pub(super) enum ImportSort {
     Source,
 }
 
-/// Outcomes of runs.
+/// Names of outcomes of runs.
 #[derive(Debug, Default)]
 struct Outcomes(Vec<String>);
 

@@ -90,7 +90,7 @@ macro_rules! filtered_query {
         }
 
         impl $Query {
-            /// The filter.
+            /// Filter that the query states.
             fn filter(&mut self) -> $crate::storage::ChangeFilter {
                 use $crate::http::change_query::{Factor, Kinds};
                 use $crate::http::names::Names;

@@ -114,7 +114,7 @@ pub(super) struct SummaryQuery {
 /// The feed of changes in numbers.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ChangeSummary {
-    /// The window.
+    /// Window of the summary, as it was asked for.
     #[schema(example = "30d")]
     window: String,
     /// Begin of the window, cut to minutes.

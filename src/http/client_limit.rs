@@ -21,7 +21,7 @@ pub(super) struct Account {
     /// Budgets of all replicas, where they share them.
     pub(super) shared: Option<Arc<SharedQuotas>>,
     pub(super) client: Client,
-    /// The time.
+    /// Time at which the budget is read.
     pub(super) now: Timestamp,
 }
 

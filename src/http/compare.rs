@@ -42,7 +42,7 @@ pub(in crate::http) struct Comparison {
 /// One of the models
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct ComparedModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "google/gemini-2.5-pro")]
     pub(in crate::http) canonical_model: String,
     /// Author of the model.
@@ -74,7 +74,7 @@ pub(in crate::http) struct ComparedQuantity {
 /// A quantity of one model
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct ComparedValue {
-    /// Median.
+    /// Median of the estimate.
     pub(in crate::http) median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub(in crate::http) interval_90: Interval,

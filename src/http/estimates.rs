@@ -29,7 +29,7 @@ use unroof_core::estimate::{Answer, row_columns};
 pub(super) struct EstimateItem {
     /// Id of the estimate.
     id: Uuid,
-    /// Billing provider.
+    /// Provider that bills for the offer.
     provider: String,
     /// Model name as the provider spells it.
     model: String,

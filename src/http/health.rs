@@ -1,4 +1,4 @@
-//! Liveness and readiness.
+//! Liveness and readiness of the service.
 
 use axum::extract::State;
 use axum::http::header;

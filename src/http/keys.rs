@@ -68,7 +68,7 @@ fn later(end: &Cursor<'_>, now: Timestamp) -> Option<Timestamp> {
     later
 }
 
-/// A new key
+/// A key that is to be created
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NewKeyItem {
     /// Id of the key.

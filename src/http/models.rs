@@ -178,7 +178,7 @@ pub(super) async fn list_models(
 /// The estimate of a model with the offers in force.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ModelDocument {
-    /// The stored estimate.
+    /// Stored estimate of the model.
     #[serde(flatten)]
     estimate: ModelEstimate,
     /// Every offer of the model in force, by provider, model and region.
@@ -188,7 +188,7 @@ pub(super) struct ModelDocument {
 /// An offer of a model, with its margins over the model's pooled cost.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ModelOffer {
-    /// The offer.
+    /// Offer of the model.
     #[serde(flatten)]
     pub(super) offer: ModelOfferRow,
     /// Implied margin of input tokens, 1 − cost ÷ price; null without a price in US dollars.
@@ -281,7 +281,7 @@ impl ModelPath {
 
 /// A stored estimate of a model, with the offers in force.
 pub(super) struct ModelShown {
-    /// The stored estimate.
+    /// Stored estimate, as JSON.
     document: String,
     /// The offers, by provider, model and region.
     pub(super) offers: Vec<ModelOffer>,
@@ -318,7 +318,7 @@ impl ModelShown {
         }))
     }
 
-    /// The stored estimate.
+    /// Stored estimate, as JSON.
     pub(super) fn document(&self) -> &str {
         &self.document
     }

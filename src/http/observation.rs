@@ -13,7 +13,7 @@ use unroof_core::sheet::PriceSheet;
 /// An answer with the effect of its request.
 #[derive(Serialize, ToSchema)]
 pub(super) struct InferAnswer {
-    /// The stored answer.
+    /// Answer as it is stored.
     #[serde(flatten)]
     answer: Answer,
     /// Effect of the request on the record of prices; left out with `store=false`.
@@ -29,7 +29,7 @@ pub(super) struct InferAnswer {
 pub(super) struct Observation {
     /// Whether the request is an observation of a price; otherwise it is a question, which changes no price.
     observed: bool,
-    /// Reason for that.
+    /// Reason that the request is an observation, or a question.
     #[schema(example = "no assumptions are stated")]
     because: &'static str,
     /// Effects of the observed sheets, in their order; empty for a question.

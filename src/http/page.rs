@@ -237,7 +237,7 @@ impl ListQuery {
         Direction::of(self.order, by)
     }
 
-    /// The times.
+    /// Times to which the list is restricted.
     pub(super) fn times(&self) -> Times {
         let time = |moment: Option<Moment>| moment.map(|moment| moment.0.into());
         Times {
@@ -349,7 +349,7 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
 /// A page of rows.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Page<Row> {
-    /// The rows.
+    /// Rows of the page.
     data: Vec<Row>,
     /// Cursor of the next page; null on the last page.
     #[schema(required)]

@@ -11,7 +11,7 @@ use crate::access::TrustedProxies;
 /// Peer of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Peer {
-    /// A TCP connection.
+    /// The address of a TCP connection.
     Tcp(SocketAddr),
     /// A connection of the Unix socket.
     Unix,

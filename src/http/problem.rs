@@ -108,7 +108,7 @@ macro_rules! problem_kinds {
         $(pub(super) const $name: ProblemKind = ProblemKind {
             slug: $slug, status: StatusCode::$status, title: $title, description: $description,
         };)*
-        /// All classes.
+        /// All classes of problems.
         pub(super) const PROBLEM_KINDS: &[ProblemKind] = &[$($name),*];
     };
 }

@@ -65,7 +65,7 @@ pub(super) struct Rest(u32);
 pub(super) struct Exhausted(pub(super) Duration);
 
 impl Quotas {
-    /// Whole budgets.
+    /// Budgets of clients, all whole.
     pub(super) fn new(limits: ClientLimits) -> Self {
         Self::at(limits, DefaultClock::default())
     }

@@ -25,10 +25,10 @@ use unroof_core::reference::{
 use unroof_core::roofline::{KvCache, compute_to_bandwidth};
 use unroof_core::units::{Bytes, BytesPerToken};
 
-/// A whole table.
+/// A table of reference data as a whole.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Table<Row> {
-    /// The rows.
+    /// Rows of the table.
     data: Vec<Row>,
 }
 
@@ -310,7 +310,7 @@ impl From<JointQuantity> for QuantityItem {
 /// All readings, and the quantities of the joint estimate.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ReadingTable {
-    /// The readings.
+    /// Readings with their specifications.
     data: Vec<ReadingItem>,
     /// The quantities of the joint estimate.
     quantities: Vec<QuantityItem>,

@@ -21,9 +21,9 @@ const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 /// Pace of a refusal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Without delay.
+    /// Whether the refusal is sent without delay.
     pub(super) is_prompt: bool,
-    /// With a line of its own in the log.
+    /// Whether the refusal has a line of its own in the log.
     pub(super) is_logged: bool,
 }
 
@@ -35,7 +35,7 @@ impl Pace {
     };
 }
 
-/// Recent refusals.
+/// Counts of recent refusals.
 #[derive(Debug)]
 pub(super) struct Refusals {
     /// Text of the log line about them.

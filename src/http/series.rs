@@ -25,7 +25,7 @@ use unroof_core::history::UNKNOWN_START;
 /// The prices and the estimate of a model over time
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct Series {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "google/gemini-2.5-pro")]
     pub(in crate::http) canonical_model: String,
     /// Prices by provider, model, region and start; a step differs from the one before it in one of the three prices, or
@@ -38,7 +38,7 @@ pub(in crate::http) struct Series {
 /// A price of one host, and the time for which it holds
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(in crate::http) struct PriceStep {
-    /// Billing provider.
+    /// Provider that bills for the offer.
     pub(in crate::http) provider: String,
     /// Model name as the provider spells it.
     pub(in crate::http) model: String,
@@ -50,7 +50,7 @@ pub(in crate::http) struct PriceStep {
     pub(in crate::http) price_sheet_id: Uuid,
     /// Fresh prompt tokens, in `currency` per million.
     pub(in crate::http) input_per_mtok: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, in `currency` per million.
     pub(in crate::http) output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     pub(in crate::http) cache_read_per_mtok: Option<f64>,
@@ -89,7 +89,7 @@ pub(in crate::http) struct EstimateStep {
     pub(in crate::http) calibration_id: String,
     /// Sheets of the model by then.
     pub(in crate::http) sheets: i64,
-    /// Every quantity.
+    /// Estimates of every quantity.
     pub(in crate::http) quantities: Vec<QuantityStep>,
 }
 
@@ -99,7 +99,7 @@ pub(in crate::http) struct QuantityStep {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(in crate::http) quantity: &'static str,
-    /// Median.
+    /// Median of the estimate.
     pub(in crate::http) median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub(in crate::http) interval_90: Interval,

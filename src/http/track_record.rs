@@ -103,7 +103,7 @@ pub(in crate::http) struct HeldOutModel {
     pub(in crate::http) gain: f64,
 }
 
-/// A reading alone
+/// A reading by itself, with its errors
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(in crate::http) struct TrackedReading {
     /// Id of the reading.

@@ -28,7 +28,7 @@ use crate::storage::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, 
 use unroof_core::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_core::input::{RequestError, read};
 
-/// Limit of webhooks.
+/// Greatest number of webhooks.
 const MOST_WEBHOOKS: u32 = 64;
 /// Timeout of the DNS lookup.
 const NAME_TIME: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ pub(super) struct WebhookRequest {
     filter: Option<ChangeFilter>,
 }
 
-/// A parsed [`WebhookRequest`].
+/// Parsed body of a [`WebhookRequest`].
 struct WebhookBody {
     url: Url,
     secret: Option<String>,

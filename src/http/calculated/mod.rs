@@ -43,14 +43,14 @@ pub(super) enum Calculated {
 
 /// The price of a request.
 pub(super) struct Priced {
-    /// The answer.
+    /// Cost of the request.
     pub(super) cost: Cost,
     /// The values of the request, which the answer does not repeat.
     inputs: Vec<InputUsed>,
 }
 
 impl Calculated {
-    /// Every value used.
+    /// Every value that the calculator used.
     pub(super) fn inputs(&self) -> &[InputUsed] {
         match self {
             Self::Machine(answer) => &answer.inputs,

@@ -25,7 +25,7 @@ impl Calculator {
         Self::Cost,
     ];
 
-    /// Name in addresses.
+    /// Name of the calculator in addresses.
     pub(in crate::http) fn name(self) -> &'static str {
         match self {
             Self::Machine => "machine",
@@ -76,9 +76,9 @@ pub(in crate::http) enum Choices {
     Models,
     /// Open-weight mixtures of experts.
     Mixtures,
-    /// Accelerators.
+    /// Accelerators of the reference data.
     Accelerators,
-    /// Racks, and accelerators.
+    /// Racks and accelerators of the reference data.
     Racks,
     /// Ways of routing tokens to experts.
     Routings,
@@ -87,9 +87,9 @@ pub(in crate::http) enum Choices {
 /// A part of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Group {
-    /// Shown unfolded.
+    /// Parameters that are shown unfolded.
     Main,
-    /// All others but sizes.
+    /// All parameters but those of the main part and sizes.
     More,
     /// The sizes of a model, or prices of one's own.
     Own,
@@ -97,7 +97,7 @@ pub(in crate::http) enum Group {
 
 /// A parameter: a place in the body of each calculator that reads it.
 pub(in crate::http) struct Parameter {
-    /// Name in addresses.
+    /// Name of the parameter in addresses.
     pub(in crate::http) name: &'static str,
     /// Name for a reader.
     pub(in crate::http) label: &'static str,

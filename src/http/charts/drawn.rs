@@ -96,9 +96,9 @@ pub(in crate::http) fn density_of(
 /// A line of a tariff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Side {
-    /// Fresh prompt tokens.
+    /// The side of fresh prompt tokens.
     Input,
-    /// Generated tokens.
+    /// The side of generated tokens.
     Output,
 }
 

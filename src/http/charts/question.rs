@@ -46,7 +46,7 @@ impl Question {
         Ok(Self(pairs))
     }
 
-    /// With another parameter.
+    /// Question with another parameter.
     pub(in crate::http) fn with(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
         pairs.push((name.to_owned(), value.to_owned()));

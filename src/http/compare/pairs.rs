@@ -17,11 +17,11 @@ use unroof_core::units::significant;
 /// An ordered pair of models
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct ComparedPair {
-    /// The one model.
+    /// Canonical name of the first model.
     pub(in crate::http) model: String,
     /// Canonical name of the second model.
     pub(in crate::http) than: String,
-    /// Every quantity.
+    /// Probabilities for every quantity.
     pub(in crate::http) quantities: Vec<ProbabilityOfMore>,
 }
 
@@ -31,7 +31,7 @@ pub(in crate::http) struct ProbabilityOfMore {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(in crate::http) quantity: &'static str,
-    /// The probability.
+    /// Probability that the first model has more.
     pub(in crate::http) probability: f64,
     /// The draws that were compared.
     pub(in crate::http) draws: ComparedDraws,

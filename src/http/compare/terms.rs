@@ -18,9 +18,9 @@ pub(in crate::http) struct Terms {
     pub(in crate::http) hosts: usize,
     /// Longest context that a sheet states; null where none does.
     pub(in crate::http) context_tokens: Option<u32>,
-    /// Fresh prompt tokens.
+    /// Terms of fresh prompt tokens.
     pub(in crate::http) input: LineTerms,
-    /// Generated tokens.
+    /// Terms of generated tokens.
     pub(in crate::http) output: LineTerms,
     /// Prompt tokens found in the cache; null where no host prices them.
     pub(in crate::http) cache_read: Option<PriceRange>,
@@ -42,7 +42,7 @@ pub(in crate::http) struct LineTerms {
 /// Prices over the hosts of a model, USD per million tokens; of each provider the lowest, without prices of 0
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub(in crate::http) struct PriceRange {
-    /// The lowest.
+    /// Lowest price of a host.
     pub(in crate::http) lowest: f64,
     /// The median over providers.
     pub(in crate::http) median: f64,

@@ -79,7 +79,7 @@ pub(in crate::http) struct Question {
     pub(in crate::http) author: String,
     /// Least number of hosts.
     pub(in crate::http) hosts: usize,
-    /// Highest blended price.
+    /// Highest blended price, USD per million tokens.
     pub(in crate::http) price: Option<f64>,
     pub(in crate::http) quantity: JointQuantity,
     /// Only models of which the quantity is identified.

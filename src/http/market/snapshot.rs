@@ -59,10 +59,10 @@ impl Estimated {
     }
 }
 
-/// A model.
+/// A model with its estimate and its prices.
 #[derive(Debug)]
 pub(in crate::http) struct MarketModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub(in crate::http) name: String,
     pub(in crate::http) author: String,
     estimated: Arc<Estimated>,
@@ -123,7 +123,7 @@ impl MarketModel {
         !self.estimated.truths.is_empty()
     }
 
-    /// The cheapest price.
+    /// Cheapest price of the model.
     pub(in crate::http) fn lowest(&self) -> Option<Price> {
         self.prices.first().copied()
     }

@@ -43,7 +43,7 @@ const KNOWN: [&str; 4] = [
 /// Number of pairs up to which they are shown unfolded.
 const FEW_PAIRS: usize = 3;
 
-/// The page.
+/// Shows the page of a comparison.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,

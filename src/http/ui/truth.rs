@@ -18,7 +18,7 @@ use unroof_core::estimate::headline::{errors_in_words, listed};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::units::compact;
 
-/// The page.
+/// Shows the page of estimates against true values.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,

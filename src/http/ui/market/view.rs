@@ -29,7 +29,7 @@ pub(super) struct View<'a> {
     pub(super) live: &'a [ChangeKind],
 }
 
-/// A row.
+/// A row of the market.
 pub(super) struct Row<'a> {
     pub(super) model: &'a MarketModel,
     pub(super) steps: Steps,

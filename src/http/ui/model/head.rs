@@ -28,7 +28,7 @@ const PARTS: [(&str, &str); 12] = [
 /// Sections that only a model has.
 const OF_MODELS: [&str; 2] = ["offers", "events"];
 
-/// The head.
+/// Head of the page of a model or offer.
 pub(super) fn head(shown: &Shown) -> Markup {
     let subject = &shown.subject;
     let estimate = &subject.estimate;

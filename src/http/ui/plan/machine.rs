@@ -29,7 +29,7 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
     }
 }
 
-/// The chips.
+/// Number and name of the chips.
 fn count(answer: &SimulationAnswer) -> String {
     let chips = input(&answer.inputs, "machine.chips").unwrap_or_default();
     let accelerator = input(&answer.inputs, "machine.accelerator");

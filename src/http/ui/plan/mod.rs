@@ -24,7 +24,7 @@ use crate::http::charts::frontier::{of_fleet, of_machine};
 use crate::http::problem::Problem;
 use unroof_core::calculator::inputs::{EquationUsed, InputUsed};
 
-/// The page.
+/// Shows the page of the calculators.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,

@@ -21,9 +21,9 @@ pub(super) const RELEASE_DATE: &str = "release_date";
 pub(super) struct Misread {
     /// Name of the assumption in the form.
     pub(super) name: String,
-    /// The fault.
+    /// Description of the fault.
     pub(super) detail: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub(super) hint: &'static str,
 }
 
