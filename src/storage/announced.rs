@@ -46,7 +46,7 @@ pub(super) struct Change {
     pub(super) previous_sheet_id: Option<Uuid>,
 }
 
-/// A new disagreement.
+/// A disagreement between two catalogs that is new.
 #[derive(Debug, Clone)]
 pub(super) struct Disagreement {
     pub(super) id: Uuid,

@@ -23,7 +23,7 @@ const AUDIT: &str = "
 /// A row of the audit log.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct AuditRow {
-    /// Sequence number.
+    /// Sequence number of the row.
     #[schema(example = 17)]
     pub sequence: i64,
     /// Time of the change.
@@ -39,7 +39,7 @@ pub struct AuditRow {
     /// Name of the key or the user; null for others.
     #[schema(example = "price desk")]
     pub name: Option<String>,
-    /// Action.
+    /// Action that was taken.
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "sheet.withdrawn")]
     pub action: AuditAction,

@@ -21,7 +21,7 @@ pub(super) struct StoredDocument {
 /// A document with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The text.
+    /// Text of the document.
     pub text: String,
     /// The first half of its SHA-256.
     pub checksum: Vec<u8>,

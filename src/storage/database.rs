@@ -37,9 +37,9 @@ const RELEASE_TIME: Duration = Duration::from_secs(1);
 /// Connections to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreConnections {
-    /// In use.
+    /// Connections that are in use.
     pub used: usize,
-    /// Open and free.
+    /// Connections that are open and free.
     pub idle: usize,
     /// Most connections that may be open.
     pub limit: usize,
@@ -316,9 +316,9 @@ pub(super) async fn within<T>(
 /// Purpose for which a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// To read and to write.
+    /// The store is opened to read and to write.
     Write,
-    /// To read alone.
+    /// The store is opened to read alone.
     Read,
 }
 

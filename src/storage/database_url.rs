@@ -86,7 +86,7 @@ fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
         .map_err(|_| DatabaseUrlError::Ambiguous)
 }
 
-/// Without the password.
+/// Writes the address without the password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

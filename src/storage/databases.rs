@@ -5,7 +5,7 @@ use super::DatabaseUrl;
 /// Addresses of one database, and how they are used.
 #[derive(Debug, Clone)]
 pub struct Databases {
-    /// The database.
+    /// Address of the database.
     pub main: DatabaseUrl,
     /// Server of the database, for migrations and LISTEN, if the other addresses lead through a pooler in transaction mode.
     pub direct: Option<DatabaseUrl>,

@@ -41,7 +41,7 @@ pub struct LeaderRow {
     pub estimate_id: Uuid,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
-    /// The sheet's document.
+    /// Document of the sheet.
     pub document: String,
 }
 
@@ -50,7 +50,7 @@ pub struct LeaderRow {
 pub struct OfferRow {
     /// Id of the offer.
     pub offer_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Key of its model's name.
     pub model_key: String,
@@ -77,7 +77,7 @@ pub struct ImportSelection {
     pub source: Vec<String>,
     /// Formats of the catalogs.
     pub catalog: Vec<String>,
-    /// Outcomes by name.
+    /// Names of outcomes; all where it is empty.
     pub outcome: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl ImportOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ImportPlace {
-    /// Start and id.
+    /// Start and id of the run.
     Started(Timestamp, Uuid),
     /// Source, start and id.
     Sourced(String, Timestamp, Uuid),
@@ -171,7 +171,7 @@ pub struct ImportRow {
     pub error: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
-    /// New estimates.
+    /// Number of new estimates.
     pub estimated: i64,
     /// Sheets already in force.
     pub unchanged: i64,
@@ -198,7 +198,7 @@ pub struct ImportRow {
 /// The refused entries of an import.
 #[derive(Debug, Clone, FromRow)]
 pub struct RefusalsRow {
-    /// The import.
+    /// Id of the import.
     pub id: Uuid,
     /// JSON: the entries with their reasons.
     pub refusals: String,

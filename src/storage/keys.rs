@@ -18,7 +18,7 @@ pub struct NewKeyRow<'a> {
     pub id: Uuid,
     /// Name of the key; unique among the keys that are not revoked.
     pub name: &'a str,
-    /// Scope.
+    /// Scope of the key.
     pub scope: Scope,
     /// The hash of its text.
     pub hash: KeyHash,

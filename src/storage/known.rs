@@ -261,7 +261,7 @@ static UNREAD: Statement = Statement::new(&[Piece {
 /// The version of the store.
 pub(super) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
-/// Prepares all queries.
+/// Prepares all queries of a connection.
 pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
     for statement in [
         &RECORDED,

@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres};
 /// Limits of the database, beyond which a request is refused as temporary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Connections at once.
+    /// Connections that may be open at once.
     pub connections: u32,
     /// Longest time for which a request waits for a free connection.
     pub connection_wait: Duration,

@@ -19,15 +19,15 @@ pub enum AsOf {
 /// Restricts a list to offers: of every list of names one, or any name where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Providers that bill.
+    /// Providers that bill; all where it is empty.
     pub provider: Vec<String>,
     /// Model names as the providers spell them.
     pub model: Vec<String>,
-    /// author/model
+    /// Canonical names, `author/model`; all where it is empty.
     pub canonical_model: Vec<String>,
     /// Regions in which the model is served.
     pub region: Vec<String>,
-    /// ISO 4217 codes.
+    /// Currencies, ISO 4217 codes; all where it is empty.
     pub currency: Vec<String>,
     /// Prefix of a name of the offer.
     pub prefix: Option<NamePrefix>,

@@ -27,7 +27,7 @@ pub(super) fn same_sighting_since(at: Timestamp) -> Timestamp {
 /// Facts of a sheet for the history of its offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetFacts {
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
     /// Identity of its prices.
     pub tariff_id: Uuid,
@@ -123,7 +123,7 @@ pub(super) struct Cut {
 /// A whole catalog, or one provider of it, as it was read.
 #[derive(Debug, Clone)]
 pub struct LookAt {
-    /// The catalog.
+    /// Name of the catalog.
     pub source: String,
     /// The provider that it was restricted to; empty where it was not.
     pub scope: String,
@@ -480,11 +480,11 @@ impl Offer {
 /// A sheet that a catalog lists as of its newest look.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct ListedSheet {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
 }
 

@@ -405,7 +405,7 @@ impl Known {
     }
 }
 
-/// A stored sheet.
+/// Parses a stored sheet.
 pub(super) fn read_sheet(id: Uuid, document: Option<&String>) -> Result<PriceSheet, StoreError> {
     document
         .and_then(|document| json::parse(document.as_bytes()).ok())

@@ -11,7 +11,7 @@ use super::{StoreError, locked};
 /// Time for which a standby that failed is not asked.
 const REST: Duration = Duration::from_secs(2);
 
-/// A standby.
+/// A standby that lists are read from.
 #[derive(Debug)]
 pub(super) struct Standby {
     pub(super) pool: PgPool,

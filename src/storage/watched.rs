@@ -11,7 +11,7 @@ use super::{AsOf, DbTime, Store, StoreError};
 /// The latest estimate of an offer, with its values alone.
 #[derive(Debug, Clone, FromRow)]
 pub struct WatchedRow {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,

@@ -67,7 +67,7 @@ stored_names! {
     }
 }
 
-/// A delivery.
+/// A delivery of changes to a webhook.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DeliveryRow {
     /// Id of the delivery, as in the header `webhook-id`; the same at every attempt.
@@ -109,7 +109,7 @@ pub struct DeliveryRow {
 /// A lease: the exclusive right to send to a webhook for a limited time.
 #[derive(Debug, Clone, FromRow)]
 pub struct WebhookLease {
-    /// The webhook.
+    /// Id of the webhook.
     pub id: Uuid,
     /// Id of the lease.
     pub lease_id: Uuid,
@@ -140,7 +140,7 @@ pub struct Attempt {
 /// An attempt that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedAttempt<'a> {
-    /// The attempt.
+    /// Attempt that ended.
     pub attempt: &'a Attempt,
     /// Outcome of the attempt.
     pub outcome: Outcome,

@@ -12,9 +12,9 @@ use crate::access::Actor;
 /// An offer with all sheets that a look found for it.
 #[derive(Debug, Clone)]
 pub struct ListedOffer {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Sheets of the offer; none where the catalog no longer lists it.
     pub sheets: Vec<SheetFacts>,
@@ -27,7 +27,7 @@ pub(super) struct Act {
     pub(super) sheet_id: Uuid,
     /// Reason for a withdrawal; none where it is undone.
     pub(super) because: Option<String>,
-    /// Actor.
+    /// Actor that withdraws the price.
     pub(super) actor: Actor,
 }
 

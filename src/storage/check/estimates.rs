@@ -1,4 +1,4 @@
-//! Estimates to check.
+//! Estimates and their rows, read to be checked.
 
 use serde_json::{Map, Value};
 use sqlx::FromRow;

@@ -23,9 +23,9 @@ use unroof_core::history::StartBasis;
 /// An offer whose stored periods do not follow from its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferFault {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// The difference.
+    /// Difference between what is stored and what should be, in words.
     pub detail: String,
 }
 
