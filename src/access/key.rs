@@ -82,7 +82,7 @@ pub struct Key {
     pub origin: Uuid,
     /// Name of the key, for people.
     pub name: String,
-    /// Scope.
+    /// Scope of the key.
     pub scope: Scope,
     /// Time from which it is refused; never if none.
     pub expires_at: Option<Timestamp>,

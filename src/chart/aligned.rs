@@ -23,7 +23,7 @@ const AXIS: f64 = 26.0;
 /// Strips on a shared axis.
 #[derive(Debug, Clone)]
 pub(crate) struct Aligned {
-    /// The finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

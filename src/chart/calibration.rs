@@ -12,10 +12,10 @@ use super::tone::Tone;
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(400.0, 316.0);
 
-/// The curve.
+/// Curve of actual shares against nominal ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Calibration {
-    /// The finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

@@ -17,11 +17,11 @@ const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 /// Cost of a token at a length of context.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
-    /// Tokens of context.
+    /// Context, in tokens.
     pub(crate) tokens: f64,
     /// Median, USD per million tokens.
     pub(crate) median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the cost, USD per million tokens.
     pub(crate) interval_90: (f64, f64),
 }
 

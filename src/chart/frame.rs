@@ -27,11 +27,11 @@ const AFTER: f64 = 20.0;
 pub(crate) struct Frame {
     /// Width with what is beside the drawing.
     pub(crate) width: f64,
-    /// The left side.
+    /// Left side of the drawing area.
     pub(crate) left: f64,
-    /// The right side.
+    /// Right side of the drawing area.
     pub(crate) right: f64,
-    /// The upper side.
+    /// Upper side of the drawing area.
     pub(crate) top: f64,
     /// The lower side, where the horizontal axis is.
     pub(crate) bottom: f64,

@@ -29,10 +29,10 @@ pub(crate) struct Way {
     pub(crate) is_chosen: bool,
 }
 
-/// The frontier.
+/// Frontier of speed and cost.
 #[derive(Debug, Clone)]
 pub(crate) struct Frontier {
-    /// The finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,

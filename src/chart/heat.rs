@@ -29,7 +29,7 @@ pub(crate) struct HeatRow {
     pub(crate) shares: Vec<f64>,
 }
 
-/// A heat map.
+/// A heat map of probabilities.
 #[derive(Debug, Clone)]
 pub(crate) struct HeatMap {
     /// Finding of the chart.
@@ -38,7 +38,7 @@ pub(crate) struct HeatMap {
     pub(crate) description: String,
     /// Names of the columns.
     pub(crate) columns: Vec<&'static str>,
-    /// The rows.
+    /// Rows of the map.
     pub(crate) rows: Vec<HeatRow>,
 }
 

@@ -31,7 +31,7 @@ use self::mark::round;
 use self::table::Table;
 use self::tone::Tone;
 
-/// A chart.
+/// A chart with its finding and its data.
 #[derive(Debug, Clone)]
 pub(crate) struct Chart {
     /// The finding, or what is drawn: the accessible name.
@@ -42,7 +42,7 @@ pub(crate) struct Chart {
     pub(crate) width: f64,
     /// Height of the drawing.
     pub(crate) height: f64,
-    /// The drawing.
+    /// Drawing of the chart.
     pub(crate) drawing: Markup,
     /// The figures behind it.
     pub(crate) table: Table,

@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 44;
 /// A price of a host for a time.
 #[derive(Debug, Clone)]
 pub(crate) struct PriceSpan {
-    /// The host.
+    /// Host that asks the price.
     pub(crate) host: String,
     /// The series of its line; hosts that share one are in grey.
     pub(crate) series: Option<usize>,
@@ -40,7 +40,7 @@ pub(crate) struct PriceSpan {
     pub(crate) is_new_source: bool,
 }
 
-/// Prices over time.
+/// Prices of a model's hosts over time.
 #[derive(Debug, Clone)]
 pub(crate) struct Prices {
     /// Finding of the chart.
@@ -191,13 +191,13 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// An estimate for a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EstimateSpan {
-    /// Start.
+    /// Start of the estimate.
     pub(crate) from: Timestamp,
     /// End; none for the newest.
     pub(crate) to: Option<Timestamp>,
-    /// Median.
+    /// Median of the estimate.
     pub(crate) median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub(crate) interval_90: (f64, f64),
 }
 
@@ -208,7 +208,7 @@ pub(crate) struct Estimates {
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
-    /// Ascending in time.
+    /// Estimates, ascending in time.
     pub(crate) spans: Vec<EstimateSpan>,
     /// First and last time that is shown.
     pub(crate) window: (Timestamp, Timestamp),

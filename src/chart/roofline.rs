@@ -22,7 +22,7 @@ pub(crate) struct Draw {
     pub(crate) flop_per_byte: f64,
     /// FLOP per second and chip.
     pub(crate) flop_per_second: f64,
-    /// The machine.
+    /// Accelerator of the draw.
     pub(crate) accelerator: String,
     /// Whether it is the likely one.
     pub(crate) is_likely: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Roofline {
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
-    /// The draws.
+    /// Draws of the estimate.
     pub(crate) draws: Vec<Draw>,
     /// Name, peak FLOP per second and bytes per second of the likely accelerator.
     pub(crate) roof: (String, f64, f64),

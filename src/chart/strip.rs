@@ -15,11 +15,11 @@ use unroof_core::units::compact;
 pub(crate) struct Strip {
     /// 90 % interval of the prior.
     pub(crate) prior_90: Option<(f64, f64)>,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub(crate) interval_90: (f64, f64),
     /// 50 % interval, where it is kept.
     pub(crate) interval_50: Option<(f64, f64)>,
-    /// Median.
+    /// Median of the estimate.
     pub(crate) median: f64,
     /// Whether it is identified; else the strip is faint.
     pub(crate) identified: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Strip {
 }
 
 impl Strip {
-    /// In words.
+    /// Description of the strip, in words.
     pub(crate) fn words(&self) -> String {
         let (low, high) = self.interval_90;
         let mut words = format!(
@@ -106,7 +106,7 @@ impl Strip {
 /// The strips of several models on one axis.
 #[derive(Debug)]
 pub(crate) struct Strips {
-    /// The finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
@@ -126,7 +126,7 @@ const AXIS: f64 = 28.0;
 const LETTERS: usize = 34;
 
 impl Strips {
-    /// The chart.
+    /// Chart of the strips.
     pub(crate) fn chart(&self) -> Chart {
         #[expect(clippy::cast_precision_loss, reason = "rows are few")]
         let bottom = TOP + ROW * self.rows.len().max(1) as f64;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use unroof_core::units::readable;
 
-/// A table.
+/// A table with the data of a chart.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
     /// Names of the columns, with their units: the fields of CSV and JSON.
@@ -19,9 +19,9 @@ pub(crate) struct Table {
 pub(crate) enum Cell {
     /// A name or a time.
     Text(String),
-    /// A number.
+    /// A number, as it is measured.
     Number(f64),
-    /// Nothing is known.
+    /// A value that is not known.
     Unknown,
 }
 
@@ -80,7 +80,7 @@ impl Cell {
 }
 
 impl Table {
-    /// As HTML.
+    /// Table as HTML.
     pub(crate) fn html(&self) -> Markup {
         html! {
             div.scroll tabindex="0" role="region" aria-label="The table behind the chart" {

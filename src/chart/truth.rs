@@ -22,24 +22,24 @@ const DIAMOND: f64 = 5.5;
 pub(crate) struct Scored {
     /// Name of the model, with the host where there is one.
     pub(crate) name: String,
-    /// The public value.
+    /// Published value of the quantity.
     pub(crate) truth: f64,
-    /// Median.
+    /// Median of the estimate.
     pub(crate) median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub(crate) interval_90: (f64, f64),
     /// Whether the interval holds the value.
     pub(crate) is_inside: bool,
 }
 
-/// The scatter.
+/// Scatter of estimates against true values.
 #[derive(Debug, Clone)]
 pub(crate) struct Truth {
-    /// The finding.
+    /// Finding of the chart.
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
-    /// The models.
+    /// Models with their true values.
     pub(crate) models: Vec<Scored>,
 }
 

@@ -19,13 +19,13 @@ const ROW: f64 = 36.0;
 /// A step of a waterfall.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// The clue.
+    /// Clue that moves the estimate.
     pub(crate) clue: String,
     /// The factor by which it moves the estimate.
     pub(crate) factor: f64,
 }
 
-/// A waterfall.
+/// A waterfall of the moves of an estimate.
 #[derive(Debug, Clone)]
 pub(crate) struct Waterfall {
     /// Finding of the chart.

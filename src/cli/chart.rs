@@ -27,7 +27,7 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-/// A curve.
+/// A curve in characters.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     pub(super) name: String,

@@ -24,7 +24,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Widest help.
+/// Greatest width of the help, in columns.
 const MOST_WIDTH: usize = 100;
 /// Blanks before the description of a command.
 const INDENT: usize = 15;
@@ -75,7 +75,7 @@ pub(super) fn is_help(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp
 }
 
-/// Prints the help.
+/// Prints the help of a command.
 pub(super) fn print(help: &clap::Error) -> Result<(), Failure> {
     let text = help.render().ansi().to_string().replace(NO_BREAK, " ");
     Ok(anstream::stdout().write_all(text.as_bytes())?)

@@ -183,7 +183,7 @@ enum LogFormat {
 /// Reason why a command failed.
 #[derive(Debug)]
 enum Failure {
-    /// Invalid input.
+    /// Invalid input of the command.
     Refused(RequestError),
     /// Invalid input in one of several files.
     RefusedIn(PathBuf, RequestError),
@@ -191,7 +191,7 @@ enum Failure {
     Usage(anyhow::Error),
     /// Stopped from the keyboard, or by another signal.
     Interrupted(anyhow::Error),
-    /// Anything else.
+    /// Any other failure.
     Other(anyhow::Error),
     /// A failure, and what to do about it.
     Hinted(Box<Self>, String),

@@ -28,7 +28,7 @@ pub(super) const NO_BREAK: &str = "\u{a0}";
 /// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grounds {
-    /// Nothing.
+    /// Nothing but the estimates is shown.
     LeftOut,
     /// The sheet, every reading with its numbers, and how the estimates came about.
     Shown,

@@ -59,7 +59,7 @@ impl SourceArguments {
 
 /// A place with stored answers.
 pub(super) enum Source {
-    /// A running service.
+    /// A running service that is asked.
     Service(Remote),
     /// A database, with the routes that answer from it.
     Database(Box<Local>),
@@ -71,7 +71,7 @@ pub(super) struct Local {
     app: App,
 }
 
-/// A running service.
+/// A running service that is asked over HTTP.
 pub(super) struct Remote {
     service: ServiceUrl,
     client: ureq::Agent,
@@ -80,9 +80,9 @@ pub(super) struct Remote {
 /// An answer as it is sent.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// JSON.
+    /// Text of the document, JSON.
     pub(super) text: String,
-    /// The header `Link`.
+    /// Value of the header `Link`.
     pub(super) link: Option<String>,
 }
 

@@ -18,7 +18,7 @@ use unroof_core::sheet::{PriceSheet, SheetId};
 /// A sheet with the prices of one that is already estimated.
 pub(super) struct Copy {
     pub(super) listed: Listed,
-    /// The estimated sheet.
+    /// Id of the estimated sheet.
     pub(super) of: Uuid,
     /// Name of its offer.
     pub(super) original: String,

@@ -15,7 +15,7 @@ use unroof_core::sheet::compare::decision::{Index, Prices};
 #[derive(Debug, Clone)]
 pub(super) struct Original {
     pub(super) sheet_id: Uuid,
-    /// `provider/model`
+    /// Name of the offer, `provider/model`.
     pub(super) name: String,
     prices: Prices,
 }

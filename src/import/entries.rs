@@ -143,7 +143,7 @@ const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
-/// A refused entry.
+/// An entry that is refused, with its faults.
 #[derive(Debug, Clone)]
 pub(super) struct Refused {
     pub(super) entry: String,
@@ -153,7 +153,7 @@ pub(super) struct Refused {
     pub(super) is_read: bool,
 }
 
-/// A parsed catalog.
+/// Contents of a parsed catalog.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) format: CatalogFormat,

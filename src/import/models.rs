@@ -28,7 +28,7 @@ const LEAST_MOVE: f64 = 0.03;
 /// Estimates the models that are due.
 #[derive(Debug, Clone)]
 pub struct ModelEstimator {
-    /// The store.
+    /// Store of the sheets and estimates.
     pub store: Store,
     /// The engine with its calibration.
     pub estimator: Estimator,
@@ -188,7 +188,7 @@ impl ModelEstimator {
 pub(crate) struct Drawn {
     /// JSON: a nullable number per column of a list.
     pub(crate) row_values: String,
-    /// The serialised estimate.
+    /// Estimate, serialised as JSON.
     pub(crate) document: String,
 }
 

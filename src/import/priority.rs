@@ -1,4 +1,4 @@
-//! Thread priorities.
+//! Priorities of threads that compute estimates.
 
 /// Priority of a thread, where the system supports priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::storage::OfferFault;
 pub enum Subject {
     /// The file of an embedded database.
     File,
-    /// A price sheet.
+    /// A price sheet, by its id.
     Sheet(Uuid),
-    /// An estimate.
+    /// An estimate, by its id.
     Estimate(Uuid),
     /// The history of an offer.
     Offer(Uuid),
@@ -35,7 +35,7 @@ impl fmt::Display for Subject {
 pub struct Fault {
     /// Subject of the fault.
     pub subject: Subject,
-    /// The difference.
+    /// Difference between what is stored and what should be, in words.
     pub detail: String,
 }
 
