@@ -44,7 +44,7 @@ mod support {
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
 /// Duration of the attack on the bare server, before and after.
 const BASELINE: Duration = Duration::from_mins(1);
-/// Between two restarts of the database.
+/// Time between two restarts of the database.
 const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
 /// Sheets that the heavy lists have to show.
 const LISTED_SHEETS: u32 = 2_500;
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// The bare server.
+/// Runs a bare server that refuses everything.
 fn refuse_everything() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

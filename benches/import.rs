@@ -22,7 +22,7 @@ use service::Process;
 const RUNS: usize = 5;
 /// Entries that are also sent one by one.
 const SAMPLE: usize = 200;
-/// Between two requests of the one who reads meanwhile.
+/// Time between two requests of the one who reads meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 
 fn post(address: &str, path: &str, body: &str) -> String {

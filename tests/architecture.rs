@@ -96,7 +96,7 @@ impl Package {
 
 /// A file of a package, parsed.
 struct File {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     path: String,
     /// Module path in its crate: `["http", "page"]`.
     module: Vec<String>,

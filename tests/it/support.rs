@@ -123,7 +123,7 @@ const PATIENT: StoreLimits = StoreLimits {
 
 /// A database of its own.
 pub(crate) struct TestDatabase {
-    /// `SQLite` or `PostgreSQL`.
+    /// Name of the database, `SQLite` or `PostgreSQL`.
     pub(crate) name: &'static str,
     /// Address of the database.
     pub(crate) url: String,
@@ -329,7 +329,7 @@ pub(crate) fn say(line: &str) {
 
 // The API without a socket
 
-/// One replica.
+/// API of one replica.
 #[derive(Clone)]
 pub(crate) struct Api {
     router: Router,
@@ -400,7 +400,7 @@ pub(crate) fn stored_answer(answer: &str) -> String {
     format!("{stored}}}")
 }
 
-/// The response.
+/// Response to a request.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

@@ -36,7 +36,7 @@ pub(crate) struct Proxy {
 /// Responses of the database.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// Bytes.
+    /// Bytes that have passed.
     bytes: AtomicUsize,
     /// Transactions that were committed. Those that are rolled back have read.
     transactions: AtomicUsize,

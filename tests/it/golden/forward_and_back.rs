@@ -76,7 +76,7 @@ impl Architecture {
         optimal_batch(self.compute_to_bandwidth(), sparsity)
     }
 
-    /// `η_m`/`η_c`
+    /// Ratio of efficiencies, `η_m`/`η_c`.
     fn balance(&self) -> f64 {
         self.efficiencies.decode_bandwidth / self.efficiencies.decode_compute
     }
