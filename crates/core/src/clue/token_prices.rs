@@ -41,7 +41,7 @@ pub(super) struct PriceLines {
     line: Option<usize>,
     /// log USD per Mtok, averaged over hosts.
     price: [f64; 2],
-    /// Per scale of the deviation, each as probable.
+    /// Spreads per scale of the deviation, each as probable.
     spreads: [Spread; SCALES],
     /// Density of both lines, and of each alone.
     both: Density,

@@ -22,7 +22,7 @@ struct FastMode<'r> {
 }
 
 impl<'r> FastMode<'r> {
-    /// From the reading of its greatest speed-up.
+    /// Mode from the reading of its greatest speed-up.
     fn of(reading: &'r Reading) -> Option<Self> {
         (reading.id == ReadingId::FastModeMaxSpeedup).then_some(())?;
         Some(Self {

@@ -190,7 +190,7 @@ impl Serialize for NotIdentified {
 
 /// A quantity as the answer shows it.
 pub(super) trait Shown {
-    /// From the estimate, and the regime with its probability.
+    /// Quantity from the estimate, and the regime with its probability.
     fn new(estimate: QuantityEstimate, regime: (Regime, f64)) -> Self;
 
     /// Estimate of the quantity.

@@ -54,7 +54,7 @@ struct Head {
     calibration_id: String,
     canonical_model: Option<String>,
     price_sheets: Vec<HeadSheet>,
-    /// None for the estimate of a model.
+    /// Assumptions of the estimate; none for the estimate of a model.
     assumptions: Option<Value>,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Claim<'a> {
 /// rest of their sheets.
 pub(super) type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
 
-/// From a time to before another one.
+/// Time span from a time to before another one.
 pub(super) type Span = (Timestamp, Option<Timestamp>);
 
 impl Claim<'_> {

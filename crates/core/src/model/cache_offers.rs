@@ -58,7 +58,7 @@ impl CacheOffer {
 
 /// A price for holding a token.
 pub(crate) struct HeldFor {
-    /// In the sheet's currency per Mtok and hour.
+    /// Price in the sheet's currency per Mtok and hour.
     pub(crate) price_per_hour: f64,
     /// Time to live, where it has one.
     pub(crate) ttl_s: Option<f64>,

@@ -113,8 +113,7 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
     machines_sold(assumptions, None)
 }
 
-/// Every machine that agrees with the stated values, of accelerators that were sold by a day, written as in ISO 8601, where it is
-/// known.
+/// Every machine of [`machines`] whose accelerator was sold by a day, written as in ISO 8601, where it is known.
 #[must_use]
 pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machine> {
     let known_model = known_model(assumptions);

@@ -68,9 +68,9 @@ pub struct SearchedItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServingKind {
-    /// On the same chips.
+    /// Prompts and answers on the same chips.
     Aggregated,
-    /// On chips of their own.
+    /// Prompts and answers on chips of their own.
     Disaggregated,
 }
 
@@ -192,7 +192,7 @@ pub struct FirstTokenItem {
 pub struct PerTokenItem {
     /// Mean time per token over all answers.
     pub mean_seconds: Seconds,
-    /// At the percentile of the limits.
+    /// Time per token at the percentile of the limits.
     pub at_percentile_seconds: Seconds,
     /// Tokens per second of a user: one over the mean.
     pub tokens_per_second_per_user: f64,
@@ -207,7 +207,7 @@ pub struct MoneyItem {
     pub usd_per_day: Option<f64>,
     /// Rent per request, USD.
     pub usd_per_request: Option<f64>,
-    /// Per million tokens, prompt and generated ones.
+    /// Rent per million tokens, prompt and generated ones, USD.
     pub usd_per_mtok: Option<f64>,
     /// Per million prompt tokens: rent of the chips that compute them.
     pub input_usd_per_mtok: Option<f64>,
@@ -339,9 +339,9 @@ pub struct Offloaded {
 pub struct CheapestTier {
     /// Id of the storage tier.
     pub id: String,
-    /// From this time to live.
+    /// Time to live from which the tier is the cheapest.
     pub from_seconds: Seconds,
-    /// Up to this one; null without an end.
+    /// Time to live up to which the tier is the cheapest; null without an end.
     pub to_seconds: Option<Seconds>,
 }
 

@@ -64,7 +64,7 @@ pub(super) struct DecodeUnit<'a> {
 }
 
 impl<'a> DecodeUnit<'a> {
-    /// None where not even one sequence fits.
+    /// Unit that decodes; none where not even one sequence fits.
     pub(super) fn new(question: &Question, engine: Engine<'a>) -> Option<Self> {
         let context_tokens = question.mean_context();
         let slots = engine.memory(context_tokens).largest_batch();

@@ -90,7 +90,7 @@ impl Parts {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnitMemory {
     pub(super) capacity: f64,
-    /// Without what engines leave free and passes need.
+    /// Memory without what engines leave free and passes need.
     pub(super) usable: f64,
     pub(super) weights: f64,
     /// Cache and state of one sequence.

@@ -31,8 +31,7 @@ body! {
         input_spread: Stated<f64> = number(0.0..=10.0).flag("input-spread"),
         /// Tokens of an answer: one number, or lengths with shares.
         output_tokens: Stated<Lengths> = value(LengthsKind).unit("tokens").flag("output"),
-        /// Standard deviation over mean of a log-normal spread of answers around `output_tokens`; 0 if left out, and 0.729 for the
-        /// tokens of a day.
+        /// Standard deviation over mean of answers around `output_tokens`; 0 if left out, and 0.729 for the tokens of a day.
         output_spread: Stated<f64> = number(0.0..=10.0).flag("output-spread"),
         /// Share of the prompt tokens that are found in the cache.
         cache_hit_rate: Stated<f64> = number(0.0..=1.0).flag("hit-rate"),

@@ -181,7 +181,7 @@ pub struct PriceLaw {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostMarkup {
-    /// On the input and on the output line.
+    /// Mean markup on the input and on the output line.
     pub mean: [f64; 2],
     /// Covariance of the uncertainty of the mean.
     pub covariance: OverLines,

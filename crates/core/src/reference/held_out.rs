@@ -24,7 +24,7 @@ pub struct HeldOut {
     pub weight: f64,
     /// Whether it counts in the track record; models that were added later do not.
     pub counted: bool,
-    /// By name of the quantity.
+    /// Results by name of the quantity.
     pub quantities: BTreeMap<String, HeldOutQuantity>,
 }
 

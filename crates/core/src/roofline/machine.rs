@@ -12,11 +12,11 @@ pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
 /// Peak multiply-adds of one chip, by what is multiplied.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiplyRates {
-    /// Rate of multiplies with experts.
+    /// Peak multiply-adds with experts.
     pub experts: MacPerSecond,
-    /// With all other weights.
+    /// Peak multiply-adds with all other weights.
     pub others: MacPerSecond,
-    /// Rate of multiplies in attention.
+    /// Peak multiply-adds in attention.
     pub attention: MacPerSecond,
 }
 

@@ -14,9 +14,9 @@ pub const COMBINE_BYTES_PER_ELEMENT: f64 = 2.0;
 /// Bytes sent by one chip in a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<N = f64> {
-    /// Over scale-up links, within the domain.
+    /// Traffic over scale-up links, within the domain.
     pub inside: Bytes<N>,
-    /// Over scale-out links, to other domains.
+    /// Traffic over scale-out links, to other domains.
     pub outside: Bytes<N>,
 }
 

@@ -179,9 +179,9 @@ choices! {
     /// Billing of cache writes.
     #[derive(Default)]
     pub enum CacheWriteBilling {
-        /// At a separate price.
+        /// Cache writes are billed at a separate price.
         Priced = "priced",
-        /// At the input rate.
+        /// Cache writes are billed at the input rate.
         AsInput = "as_input",
         /// The source does not say it.
         #[default]

@@ -32,7 +32,7 @@ document! {
             |one: &CacheWrite, other| one.ttl_seconds == other.ttl_seconds,
             ["a second price for the same time to live", "keep one price per `ttl_seconds`"],
         )),
-        /// Per million tokens held for one hour.
+        /// Price per million tokens held for one hour.
         cache_storage_per_hour: Option<Decimal> = maybe(decimal()),
         /// Whether the source states these prices or they were computed from others; only stated ones are evidence.
         basis: Basis = part(value(choice()).or_default()),

@@ -17,7 +17,7 @@ const DIGITS: i32 = 4;
 pub struct Scored {
     /// Measurement that is predicted.
     pub measured: &'static Measurement,
-    /// With the efficiencies fitted to all rows.
+    /// Prediction with the efficiencies fitted to all rows.
     pub fitted: Option<f64>,
     /// With the efficiencies of a fit without the row's publication.
     pub left_out: Option<f64>,

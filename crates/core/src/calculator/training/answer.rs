@@ -232,7 +232,7 @@ pub struct PublishedItem {
     /// Equivalent as published.
     #[serde(flatten)]
     pub published: PublishedEquivalent,
-    /// By the law of the chosen routing.
+    /// Dense-equivalent parameters by the law of the chosen routing.
     pub dense_equivalent_parameters_by_law: f64,
 }
 

@@ -36,7 +36,7 @@ pub struct Board {
 pub struct Periods {
     /// Validation with the sheets of all periods.
     pub pooled: Validation,
-    /// With today's sheets, on the same models.
+    /// Scores with today's sheets, on the same models.
     pub today: Scored,
 }
 
@@ -45,7 +45,7 @@ pub struct Periods {
 pub struct DecisionScores {
     /// Independent decisions in each pool.
     pub decisions: usize,
-    /// By quantity, on the models that are compared.
+    /// Scores by quantity, on the models that are compared.
     pub quantities: Scored,
 }
 

@@ -90,7 +90,7 @@ impl<'p> Placer<'p> {
 }
 
 impl Draw {
-    /// On its first machine, which may not hold it.
+    /// Draw on its first machine, which may not hold it.
     pub(super) fn unplaced(prior: &Prior, class: usize, proposed: &Proposed<'_>) -> Self {
         let point = proposed.point;
         let machine = prior.machine_at(point.machines[0]);

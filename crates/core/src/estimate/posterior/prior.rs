@@ -78,7 +78,7 @@ pub struct Prior {
     machines: Vec<Machine>,
     /// Cumulative shares of the machines.
     machines_below: Vec<f64>,
-    /// As stated; none where [`UTILISATION_ODDS`] holds.
+    /// Utilisation as stated; none where [`UTILISATION_ODDS`] holds.
     utilisation: Option<LogNormal>,
     /// As stated: tokens of a prompt, and the share of them that is cached.
     prompt_tokens: Option<f64>,
@@ -140,8 +140,7 @@ impl Prior {
         prior.with_machines(machines(assumptions))
     }
 
-    /// Prior of the models behind sheets: machines that were sold by their day, and a least speed unless they are for batches
-    /// alone.
+    /// Prior of sheets: machines that were sold by their day, and a least speed unless they are for batches alone.
     #[must_use]
     pub fn of_sheets(
         calibration: &Calibration,
@@ -252,7 +251,7 @@ pub(super) fn exists(unknowns: &Unknowns<'_>) -> bool {
 }
 
 impl ClassPrior {
-    /// None if the stated values rule the class out.
+    /// Prior of a class; none if the stated values rule the class out.
     fn new(
         population: &Population,
         class: &ModelClass,

@@ -204,7 +204,7 @@ struct Rounds<'p> {
 }
 
 impl<'p> Rounds<'p> {
-    /// After the first round, which draws from the prior.
+    /// Rounds after the first one, which draws from the prior.
     fn first(prior: &'p Prior, class: usize, terms: &[Box<dyn Likelihood>], splits: bool) -> Self {
         let kind = &prior.classes[class];
         let mut rounds = Self {

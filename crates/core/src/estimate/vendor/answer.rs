@@ -21,9 +21,9 @@ pub struct VendorEstimate {
 /// The markup of a vendor on each line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct MarkupEstimate {
-    /// On the input price.
+    /// Markup on the input price.
     pub input: Span,
-    /// On the output price.
+    /// Markup on the output price.
     pub output: Span,
 }
 

@@ -167,7 +167,7 @@ impl<K: Kind> List<K> {
         }
     }
 
-    /// Up to [`MOST_ENTRIES`] values of a kind.
+    /// List of up to [`MOST_ENTRIES`] values of a kind.
     pub const fn entries(item: K) -> Self {
         Self::of(item, 0..=MOST_ENTRIES).refused_as(too_many_entries)
     }
@@ -298,7 +298,7 @@ impl<K: Kind> Kind for List<K> {
     }
 }
 
-/// Up to [`MOST_ENTRIES`] values of a kind, by name.
+/// Kind of an object with up to [`MOST_ENTRIES`] values of a kind, by name.
 pub struct MapOf<K>(pub K);
 
 impl<K: Kind> Kind for MapOf<K> {

@@ -7,7 +7,7 @@ use crate::units::number::Number;
 /// Attention of a model: what it reads and stores of a context, and its arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub enum Attention<N = f64> {
-    /// In proportion to the elements that are read.
+    /// Attention in proportion to the elements that are read.
     Proportional {
         /// Elements that are read and stored, by context.
         reading: KvReading<N>,
