@@ -47,7 +47,7 @@ pub(crate) struct Prices {
     pub(crate) title: String,
     /// The finding with its figures.
     pub(crate) description: String,
-    /// By host, ascending in time.
+    /// Price spans by host, ascending in time.
     pub(crate) spans: Vec<PriceSpan>,
     /// First and last time that is shown.
     pub(crate) window: (Timestamp, Timestamp),

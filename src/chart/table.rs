@@ -107,7 +107,7 @@ impl Table {
             .map_err(|error| csv::Error::from(error.into_error()))
     }
 
-    /// As a list of JSON objects.
+    /// Table as a list of JSON objects.
     pub(crate) fn json(&self) -> Value {
         let object = |row: &Vec<Cell>| {
             let fields = self.columns.iter().zip(row);

@@ -138,7 +138,7 @@ fn row(number: usize, words: &str, marks: &Markup) -> Markup {
     )
 }
 
-/// With a capital letter in front.
+/// Words with a capital letter in front.
 fn capital(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

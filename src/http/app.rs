@@ -396,8 +396,7 @@ impl App {
         self.turn_of(&self.writing).await
     }
 
-    /// Waits for a turn on the given workers. The requests that wait here fail together, where each would wait for a connection in
-    /// turn.
+    /// Waits for a turn on other workers. The requests that wait here fail together, where each would wait for a connection.
     ///
     /// # Errors
     /// As for [`Self::turn_to_write`].

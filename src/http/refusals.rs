@@ -52,7 +52,7 @@ struct Lately {
 }
 
 impl Refusals {
-    /// None yet; the message is that of the log.
+    /// Counter without a refusal yet; the message is that of the log.
     pub(super) fn counting(message: &'static str) -> Self {
         Self {
             message,

@@ -115,9 +115,9 @@ impl ChangeRow {
 /// Begin and direction of a page of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangesFrom {
-    /// After a sequence number, the first committed first.
+    /// Changes after a sequence number, the first committed first.
     After(i64),
-    /// Before a sequence number, the last committed first.
+    /// Changes before a sequence number, the last committed first.
     Before(i64),
 }
 

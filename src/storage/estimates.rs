@@ -114,7 +114,7 @@ pub struct Latest<'a> {
     pub selection: &'a Selection,
     /// Time at which the price is in force.
     pub as_of: AsOf,
-    /// By provider or by model.
+    /// Order by provider or by model.
     pub order: Order,
 }
 

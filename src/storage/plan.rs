@@ -32,7 +32,7 @@ pub(super) struct Known {
     pub(super) offers: HashMap<Uuid, Offer>,
     /// Offers of which nothing new is stated: their facts are not read.
     pub(super) unchanged: BTreeSet<Uuid>,
-    /// By offer, in the order of their starts.
+    /// Stored periods by offer, in the order of their starts.
     pub(super) periods: HashMap<Uuid, Vec<StoredPeriod>>,
     pub(super) disagreements: HashMap<Uuid, Vec<OpenDisagreement>>,
     pub(super) look: Option<LookAmong>,

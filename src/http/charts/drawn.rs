@@ -324,7 +324,7 @@ fn name(point: &RooflinePoint) -> &'static str {
     point.accelerator.unwrap_or("a machine of other figures")
 }
 
-/// With a capital letter in front.
+/// Words with a capital letter in front.
 pub(in crate::http) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

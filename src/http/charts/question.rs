@@ -53,7 +53,7 @@ impl Question {
         Self(pairs)
     }
 
-    /// As the query of an address.
+    /// Question as the query of an address.
     pub(in crate::http) fn query(&self) -> String {
         form_urlencoded::Serializer::new(String::new())
             .extend_pairs(&self.0)

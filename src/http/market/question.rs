@@ -44,7 +44,7 @@ pub(in crate::http) const PARAMETERS: [&str; 12] = [
     "page",
 ];
 
-/// By what the models are sorted.
+/// Column by which the models are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Sort {
     Name,
