@@ -25,7 +25,7 @@ use crate::sheet::{
     CacheWriteBilling, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
 };
 
-/// Catalog of OpenRouter.
+/// Catalog of `OpenRouter`.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Openrouter,
     mark: MARK,
