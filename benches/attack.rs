@@ -44,7 +44,7 @@ mod support {
 const ROLE: &str = "UNROOF_ATTACK_ROLE";
 /// Duration of the attack on the bare server, before and after.
 const BASELINE: Duration = Duration::from_mins(1);
-/// Between two restarts of the database.
+/// Time between two restarts of the database.
 const BETWEEN_RESTARTS: Duration = Duration::from_mins(1);
 /// Sheets that the heavy lists have to show.
 const LISTED_SHEETS: u32 = 2_500;
@@ -64,7 +64,7 @@ fn main() {
     }
 }
 
-/// The bare server.
+/// Runs a bare server that refuses everything.
 fn refuse_everything() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -76,7 +76,7 @@ fn refuse_everything() {
     });
 }
 
-/// This bench in another part.
+/// Command that runs this bench in another part.
 fn role(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env(ROLE, name);
@@ -124,7 +124,7 @@ impl Attack {
         Self(Process(command.spawn().unwrap()))
     }
 
-    /// Their observations.
+    /// Ends the attack and returns the observations of the attackers.
     fn stop(mut self) -> Value {
         drop(self.0.0.stdin.take());
         let mut text = String::new();
@@ -251,7 +251,7 @@ fn catalog(entries: u32) -> String {
 /// Results of the normal client over a period.
 struct Throughput {
     answers_a_second: f64,
-    /// Of a sheet, an estimate and a list.
+    /// Median times of a sheet, an estimate and a list, in milliseconds.
     milliseconds: [u64; 3],
 }
 

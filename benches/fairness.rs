@@ -147,7 +147,7 @@ struct Waits {
 }
 
 impl Waits {
-    /// Those of modest clients over the time of a measurement.
+    /// Times that modest clients waited during a measurement.
     fn measured(address: &str, keys: &[String]) -> Self {
         let mut all = Self::default();
         thread::scope(|scope| {

@@ -22,7 +22,7 @@ use service::Process;
 const RUNS: usize = 5;
 /// Entries that are also sent one by one.
 const SAMPLE: usize = 200;
-/// Between two requests of the one who reads meanwhile.
+/// Time between two requests of the one who reads meanwhile.
 const PAUSE: Duration = Duration::from_millis(5);
 
 fn post(address: &str, path: &str, body: &str) -> String {
@@ -106,7 +106,7 @@ fn run(database: &str, catalog: &str, compares: bool) -> Run {
     }
 }
 
-/// The same entries as requests of their own: they must give the same bytes.
+/// Sends the entries as requests of their own: the answers must have the bytes of the import.
 fn one_by_one(address: &str, catalog: &str, lines: &[Value]) {
     let catalog: Value = serde_json::from_str(catalog).unwrap();
     let estimated = lines.iter().filter(|line| line["outcome"] == "estimated");

@@ -17,7 +17,7 @@ use unroof_store::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
 use unroof_infer::estimate::{Format, infer, read_request};
 use uuid::Uuid;
 
-/// That of the program.
+/// Allocator of the program.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

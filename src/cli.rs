@@ -145,22 +145,22 @@ enum LogFormat {
 /// Reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// Invalid input.
+    /// Invalid input of the command.
     Refused(RequestError),
-    /// The same in one of several files.
+    /// Invalid input in one of several files.
     RefusedIn(PathBuf, RequestError),
     /// Invalid command line.
     Usage(anyhow::Error),
     /// Stopped from the keyboard, or by another signal.
     Interrupted(anyhow::Error),
-    /// Anything else.
+    /// Any other failure.
     Other(anyhow::Error),
     /// A failure, and what to do about it.
     Hinted(Box<Self>, String),
 }
 
 impl Failure {
-    /// The same with a hint.
+    /// Failure with a hint.
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self::Hinted(Box::new(self), hint.into())
     }
@@ -342,7 +342,7 @@ impl DatabaseArguments {
         self.start_logging_and_tracing(usual, None)
     }
 
-    /// The same, with traces for a receiver.
+    /// Starts the log, at this level unless another is stated, with traces for a receiver.
     pub fn start_logging_and_tracing(
         &self,
         usual: &str,

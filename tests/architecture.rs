@@ -96,7 +96,7 @@ impl Package {
 
 /// A file of a package, parsed.
 struct File {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     path: String,
     /// Module path in its crate: `["http", "page"]`.
     module: Vec<String>,
@@ -282,8 +282,7 @@ fn no_file_is_part_of_a_cycle() {
     }
 }
 
-/// The other files that a file uses. A folder's `mod.rs` may name what is in the folder, and the files in it what
-/// `mod.rs` declares.
+/// Files that a file uses. A folder's `mod.rs` may name what is in the folder, and the files in it what `mod.rs` declares.
 fn uses_of_files<'f>(file: &File, files: &'f [File]) -> BTreeSet<&'f str> {
     let used = file.uses.iter().filter_map(|path| file_of(path, files));
     used.filter(|used| {

@@ -24,7 +24,7 @@ const WEBHOOKS_A_SECOND: u64 = 94;
 const READERS: usize = 40;
 /// Clients that send price sheets, and again at once when they are refused.
 const FLOOD: usize = 520;
-/// Between two attempts to connect.
+/// Time between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Observations of the attackers.

@@ -1,4 +1,4 @@
-//! Invariants of refusals.
+//! Invariants that every refusal of a text keeps.
 
 use serde_json::Value;
 use unroof_base::input::RequestError;

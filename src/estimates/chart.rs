@@ -28,7 +28,7 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-/// A curve.
+/// A curve in characters.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) name: String,

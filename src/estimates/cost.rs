@@ -169,7 +169,7 @@ fn read_sheet(
     Ok(Some(Arc::new(SheetInForce::stated(sheet))))
 }
 
-/// Prices requests.
+/// Pricer of requests, by one sheet or by the database.
 struct Pricer<'a> {
     arguments: &'a CostArguments,
     now: Timestamp,

@@ -27,10 +27,10 @@ pub(crate) struct ValidateArguments {
     /// Models with a published architecture; the built-in ones if left out
     #[arg(long, value_name = "CSV", requires = "prices")]
     models: Option<PathBuf>,
-    /// Their prices, one row per model and host
+    /// Prices of the models, one row per model and host
     #[arg(long, value_name = "CSV", requires = "models")]
     prices: Option<PathBuf>,
-    /// Their context tiers
+    /// Context tiers of the models
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
     /// Calibration to score; if left out, built-in models are scored by calibrations that have not seen them, and models from

@@ -49,9 +49,9 @@ pub(crate) struct ChangesArguments {
 /// The begin of the changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Since {
-    /// Before now.
+    /// Begin at a time before now, such as `30d`.
     Window(String),
-    /// After a change.
+    /// Begin after a change, by its sequence number.
     Position(u64),
 }
 
@@ -153,7 +153,7 @@ struct Page {
     has_more: bool,
 }
 
-/// A change.
+/// A change as it is printed.
 #[derive(Deserialize)]
 struct Change {
     kind: String,

@@ -60,7 +60,7 @@ impl SourceArguments {
 
 /// A place with stored answers.
 pub(crate) enum Source {
-    /// A running service.
+    /// A running service that is asked.
     Service(Remote),
     /// A database, with the routes that answer from it.
     Database(Box<Local>),
@@ -72,7 +72,7 @@ pub(crate) struct Local {
     app: App,
 }
 
-/// A running service.
+/// A running service that is asked over HTTP.
 pub(crate) struct Remote {
     service: ServiceUrl,
     client: ureq::Agent,
@@ -81,14 +81,14 @@ pub(crate) struct Remote {
 /// An answer as it is sent.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// JSON.
+    /// Text of the document, JSON.
     pub(crate) text: String,
-    /// The header `Link`.
+    /// Value of the header `Link`.
     pub(crate) link: Option<String>,
 }
 
 impl Document {
-    /// Its content.
+    /// Content of the document.
     ///
     /// # Errors
     /// It is of another version of the service.

@@ -25,7 +25,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Widest help.
+/// Greatest width of the help, in columns.
 const MOST_WIDTH: usize = 100;
 /// Blanks before the description of a command.
 const INDENT: usize = 15;
@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
     unbroken(command).help_template(template)
 }
 
-/// The same command with examples without broken lines at any width: a broken example cannot be pasted.
+/// Command with examples without broken lines at any width: a broken example cannot be pasted.
 fn unbroken(command: Command) -> Command {
     let Some(examples) = command.get_after_help() else {
         return command;
@@ -76,7 +76,7 @@ pub(crate) fn is_help(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp
 }
 
-/// Prints the help.
+/// Prints the help of a command.
 pub(crate) fn print(help: &clap::Error) -> Result<(), Failure> {
     let text = help.render().ansi().to_string().replace(NO_BREAK, " ");
     Ok(anstream::stdout().write_all(text.as_bytes())?)

@@ -9,12 +9,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use unroof_telemetry::secrets::{redacted, without_secrets};
 use unroof_base::input::text::{escaped, is_unprintable, printable};
 
-/// Standard output.
+/// Standard output, without colours where none are wanted.
 pub(crate) fn stdout() -> Plain<AutoStream<StdoutLock<'static>>> {
     Plain(anstream::stdout().lock())
 }
 
-/// Standard error.
+/// Standard error, without colours where none are wanted.
 pub(crate) fn stderr() -> Plain<AutoStream<StderrLock<'static>>> {
     Plain(anstream::stderr().lock())
 }

@@ -89,7 +89,7 @@ fn parse(text: &str, is_open: bool) -> Scrape {
     scrape
 }
 
-/// `{name="value",…}` or nothing.
+/// Asserts that labels are written as `{name="value",…}`, or not at all.
 fn assert_labels(text: &str) {
     if text.is_empty() {
         return;

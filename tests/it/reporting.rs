@@ -16,7 +16,7 @@ use crate::support::{TestDatabase, examples, on_postgres, sheet, sheet_of, with}
 
 /// A role that may read the views.
 struct Reader {
-    /// As an identifier.
+    /// Name of the reader, as an identifier.
     name: String,
     connection: PgConnection,
 }
@@ -84,7 +84,7 @@ const VIEWS: &str =
 
 const TABLES: &str = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
 
-/// Insufficient privilege.
+/// Code of PostgreSQL for insufficient privilege.
 const REFUSED: &str = "42501";
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,7 +84,7 @@ pub(crate) fn maintain(arguments: &[&str]) -> anyhow::Result<String> {
 /// A server on a free port.
 pub(crate) struct Server {
     child: Child,
-    /// `http://127.0.0.1:40123`
+    /// Address of the server, such as `http://127.0.0.1:40123`.
     pub(crate) address: String,
     /// The line that it printed when it was ready.
     pub(crate) greeting: String,
@@ -93,7 +93,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves a database.
+    /// Starts a server on a database.
     pub(crate) fn start(database_url: &str) -> Self {
         let patience = ["--pool-timeout", "20s", "--statement-timeout", "20s"];
         let database = ["--database-url", database_url, "--listen", "127.0.0.1:0"];
@@ -168,13 +168,13 @@ impl Server {
         format!("http://{}", address.trim())
     }
 
-    /// kill -9.
+    /// Ends the server by `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// The process.
+    /// Id of the process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -234,7 +234,7 @@ pub(crate) fn client() -> ureq::Agent {
     client_within(LONGEST_WAIT)
 }
 
-/// The same for work that takes long.
+/// A client that takes every status as an answer, for work that takes long.
 pub(crate) fn patient_client() -> ureq::Agent {
     client_within(4 * LONGEST_WAIT)
 }

@@ -79,7 +79,7 @@ pub(crate) fn sheet() -> Value {
     })
 }
 
-/// The same sheet of another model.
+/// A sheet of another model, else as [`sheet`].
 pub(crate) fn sheet_of(model: &str) -> Value {
     with(sheet(), "/model", json!(model))
 }
@@ -124,9 +124,9 @@ const PATIENT: StoreLimits = StoreLimits {
 
 /// A database of its own.
 pub(crate) struct TestDatabase {
-    /// `SQLite` or `PostgreSQL`.
+    /// Name of the database, `SQLite` or `PostgreSQL`.
     pub(crate) name: &'static str,
-    /// Its address.
+    /// Address of the database.
     pub(crate) url: String,
     server: Option<String>,
     folder: Option<Arc<TempDir>>,
@@ -189,7 +189,7 @@ impl TestDatabase {
         self.store_within(PATIENT).await
     }
 
-    /// The same with limits of its own.
+    /// The store with its tables and limits of its own.
     pub(crate) async fn store_within(&self, limits: StoreLimits) -> Store {
         let url = self.url.parse().unwrap();
         let store = Store::open(&url, limits).await.unwrap();
@@ -202,7 +202,7 @@ impl TestDatabase {
         Box::pin(self.api_within(Limits::default())).await
     }
 
-    /// The same with limits of its own.
+    /// The API on this database with limits of its own.
     pub(crate) async fn api_within(&self, limits: Limits) -> Api {
         let mut api = Api::new(App::new(self.store().await, clock(), limits));
         api.folder.clone_from(&self.folder);
@@ -279,7 +279,7 @@ pub(crate) async fn on_each_database(test: impl AsyncFn(&TestDatabase)) {
     }
 }
 
-/// The same for a test that blocks its thread.
+/// Runs a test that blocks its thread on each database.
 pub(crate) fn on_each_database_blocking(test: impl Fn(&TestDatabase)) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(on_each_database(async |database| {
@@ -330,7 +330,7 @@ pub(crate) fn say(line: &str) {
 
 // The API without a socket
 
-/// One replica.
+/// API of one replica.
 #[derive(Clone)]
 pub(crate) struct Api {
     router: Router,
@@ -401,7 +401,7 @@ pub(crate) fn stored_answer(answer: &str) -> String {
     format!("{stored}}}")
 }
 
-/// The response.
+/// Response to a request.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

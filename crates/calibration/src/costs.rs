@@ -36,9 +36,9 @@ const AUTHORS: [(&str, &[&str]); 8] = [
 /// Cost of one model's lines next to its prices, USD per million tokens; input, then output.
 #[derive(Debug, Clone)]
 pub struct ModelCosts {
-    /// The model.
+    /// Name of the model.
     pub model: String,
-    /// Median costs.
+    /// Median costs of input and output, USD per million tokens.
     pub costs: [f64; 2],
     /// Least prices over its sellers, where any states one.
     pub cheapest: [Option<f64>; 2],
@@ -116,7 +116,7 @@ fn least<'a>(sheets: impl Iterator<Item = &'a PriceSheet>, line: PriceOf) -> Opt
 }
 
 impl Exceeding {
-    /// Of a line, 0 for input and 1 for output, at a kind of price.
+    /// Models whose cost of a line, 0 for input and 1 for output, exceeds a kind of price.
     #[must_use]
     pub fn count(
         costs: &[ModelCosts],

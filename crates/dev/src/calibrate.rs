@@ -21,10 +21,10 @@ pub(crate) struct CalibrateArguments {
     /// Models with a published architecture; the built-in ones if left out
     #[arg(long, value_name = "CSV", requires = "prices")]
     models: Option<PathBuf>,
-    /// Their prices, one row per model and host
+    /// Prices of the models, one row per model and host
     #[arg(long, value_name = "CSV", requires = "models")]
     prices: Option<PathBuf>,
-    /// Their context tiers
+    /// Context tiers of the models
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
     /// Output file; `-` prints the calibration

@@ -17,7 +17,7 @@ const PAGE: &str = "docs/VALIDATION.md";
 /// Arguments of `unroof-dev validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArguments {
-    /// Also score other settings and fewer clues; takes a few minutes
+    /// Score other settings and fewer clues too; takes a few minutes
     #[arg(long)]
     experiments: bool,
     /// Folder of the project's sources

@@ -13,7 +13,7 @@ use unroof_store::integrity::{CheckError, Checked, Checker, Fault, Part, Watch};
 pub struct LastCheck(Mutex<Option<(Timestamp, usize)>>);
 
 impl LastCheck {
-    /// Its end and its number of faults; none before the first.
+    /// End of the last check and its number of faults; none before the first.
     pub fn read(&self) -> Option<(Timestamp, usize)> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

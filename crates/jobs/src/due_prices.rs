@@ -9,7 +9,7 @@ use unroof_store::StoreError;
 
 /// Longest pause between two checks for due prices.
 const LONGEST_REST: Duration = Duration::from_mins(1);
-/// Shortest one.
+/// Shortest pause between two checks for due prices.
 const SHORTEST_REST: Duration = Duration::from_millis(500);
 
 impl Jobs {

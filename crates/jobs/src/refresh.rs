@@ -24,7 +24,7 @@ pub struct Refresh {
     period: Duration,
 }
 
-/// Shortest interval.
+/// Shortest interval between two imports of a catalog.
 const SHORTEST_PERIOD: Duration = Duration::from_mins(1);
 /// Pause after a first failure. It doubles with each further failure, up to the period of the refresh.
 const FIRST_PAUSE: Duration = Duration::from_mins(1);

@@ -71,7 +71,7 @@ pub struct ChangeDelivery {
     webhook_id: Uuid,
     /// Sequence number of the last change.
     next_since: i64,
-    /// Up to 100 changes.
+    /// Changes, 100 at most.
     data: Vec<ChangeRow>,
 }
 

@@ -69,7 +69,7 @@ pub struct Shared {
     pub(super) markets: Markets,
     /// Densities of estimates by their ids; they never change.
     pub(super) densities: Cache<Uuid, Arc<EstimateDensity>>,
-    /// Permits for connections.
+    /// Permits for open connections.
     pub(super) connections: Arc<Semaphore>,
     /// The state that requests share with the jobs.
     pub(super) jobs: Jobs,
@@ -80,7 +80,7 @@ pub struct Shared {
     wrote_at: Arc<Mutex<Option<Instant>>>,
     /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
-    /// Computes answers.
+    /// Workers that compute answers.
     pub(super) computing: Arc<Workers>,
     /// Workers that serialise lists and documents.
     pub(super) writing: Arc<Workers>,
@@ -246,31 +246,31 @@ impl App {
         }))
     }
 
-    /// The same with something else, before requests share it.
+    /// App with something changed, before requests share it.
     fn with(mut self, change: impl FnOnce(&mut Shared)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
     }
 
-    /// The same with another calibration.
+    /// App with another calibration.
     #[must_use]
     pub fn estimating_with(self, estimator: Estimator) -> Self {
         self.with(|shared| shared.jobs.estimator = estimator)
     }
 
-    /// The same with another rule for access; every caller may do everything without one.
+    /// App with another rule for access; every caller may do everything without one.
     #[must_use]
     pub fn allowing(self, access: Access) -> Self {
         self.with(|shared| shared.access = Arc::new(access))
     }
 
-    /// The same with models whose estimates `/metrics` shows.
+    /// App with models whose estimates `/metrics` shows.
     #[must_use]
     pub fn watching(self, watchlist: Watchlist) -> Self {
         self.with(|shared| shared.watchlist = Arc::new(watchlist))
     }
 
-    /// The same with a receiver of traces and metrics, which know the process by this id.
+    /// App with a receiver of traces and metrics, which know the process by this id.
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
         self.with(|shared| {
@@ -291,7 +291,7 @@ impl App {
         &self.jobs
     }
 
-    /// The time.
+    /// Time of the app's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.jobs.clock.now()
     }
@@ -397,7 +397,7 @@ impl App {
         self.turn_of(&self.writing).await
     }
 
-    /// The same on other workers. The requests that wait here fail together, where each would wait for a connection in turn.
+    /// Waits for a turn on other workers. The requests that wait here fail together, where each would wait for a connection.
     ///
     /// # Errors
     /// As for [`Self::turn_to_write`].

@@ -159,7 +159,7 @@ pub fn needed_scopes() -> Vec<(String, Option<Scope>)> {
     routes.chain(crate::pages::needed_scopes()).collect()
 }
 
-/// The route of a path as long as it: `{…}` stands for whatever is written there.
+/// Fills the placeholders of `route` with the segments of `path`; `None` if the lengths differ.
 fn filled(route: &str, path: &str) -> Option<String> {
     let segments: Vec<&str> = path.split('/').collect();
     let places: Vec<&str> = route.split('/').collect();

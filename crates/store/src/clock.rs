@@ -16,7 +16,7 @@ impl Clock {
         Self(Arc::new(now))
     }
 
-    /// The system's clock.
+    /// Clock of the system.
     #[must_use]
     #[expect(
         clippy::disallowed_methods,
@@ -26,7 +26,7 @@ impl Clock {
         Self::new(Timestamp::now)
     }
 
-    /// The time.
+    /// Time of the clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.0)()

@@ -285,9 +285,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Times {
     /// Earliest time of storing, inclusive.
     pub from: Option<DbTime>,
-    /// Stored before.
+    /// Latest time of storing, exclusive.
     pub to: Option<DbTime>,
-    /// In force then.
+    /// Time at which the prices are in force.
     pub as_of: Option<DbTime>,
 }
 

@@ -67,7 +67,7 @@ impl RequestTrace {
     }
 }
 
-/// A computation.
+/// Span of a computation.
 pub fn compute_span() -> Span {
     info_span!(target: TARGET, "compute", otel.kind = "internal")
 }

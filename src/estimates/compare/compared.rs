@@ -11,7 +11,7 @@ use crate::record::source::{Document, Source};
 
 /// One of what is compared.
 pub(super) struct Compared {
-    /// Its name on the command line.
+    /// Name of the model on the command line.
     pub(super) name: String,
     /// The estimate as HTTP gives it.
     pub(super) document: Value,

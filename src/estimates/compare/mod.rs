@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &CompareArguments, verbosity: Verbosity) -> Result<
 /// Search for names: files, then what is stored, then the built-in examples.
 struct Lookup<'a> {
     arguments: &'a CompareArguments,
-    /// None once its failure was reported.
+    /// Source that is asked; none once its failure was reported.
     source: Option<Result<Source, Failure>>,
 }
 

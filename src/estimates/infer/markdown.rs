@@ -173,7 +173,7 @@ fn conflicts(out: &mut String, answer: &Answer, calibration: &Calibration) -> st
     Ok(())
 }
 
-/// With a capital, unless it begins with an id.
+/// Text with a capital, unless it begins with an id.
 fn sentence(text: &str) -> String {
     let begins_with_id = text
         .split(' ')

@@ -28,7 +28,7 @@ pub(crate) const NO_BREAK: &str = "\u{a0}";
 /// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grounds {
-    /// Nothing.
+    /// Nothing but the estimates is shown.
     LeftOut,
     /// The sheet, every reading with its numbers, and how the estimates came about.
     Shown,
@@ -175,7 +175,7 @@ impl Columns {
     }
 }
 
-/// The same for a short cell as a whole, and for every word of a longer one.
+/// Width that a cell needs: that of a short cell as a whole, or that of the longest word of a longer one.
 fn whole_words(text: &str) -> usize {
     let words = text.split_whitespace().map(display_width);
     words.max().unwrap_or(0).max(short_cell(text))
@@ -188,7 +188,7 @@ fn longest_word(text: &str) -> usize {
     words.max().unwrap_or(0).min(LONGEST_NUMBER)
 }
 
-/// The same for a short cell as a whole.
+/// Width of a short cell as a whole; 0 for a longer one.
 fn short_cell(text: &str) -> usize {
     match text.lines().map(display_width).max().unwrap_or(0) {
         width if width <= SHORT_CELL => width,

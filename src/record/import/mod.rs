@@ -236,7 +236,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Imports one catalog.
+/// Imports one catalog into a database.
 async fn import(
     arguments: &ImportArguments,
     importer: &Importer,

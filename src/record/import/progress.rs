@@ -11,9 +11,9 @@ use crate::cli::{Failure, report_failure};
 
 /// Interval at which a waiting bar moves.
 const TICK: Duration = Duration::from_millis(120);
-/// Before the number of entries is known.
+/// Template of the bar before the number of entries is known.
 const READING: &str = "{spinner} {msg}, {elapsed}";
-/// After that.
+/// Template of the bar once the number of entries is known.
 const COUNTING: &str = "{msg} [{bar:20}] {human_pos}/{human_len}, {rate}, {left}";
 
 /// A bar on standard error, for people; the same bar is that of all catalogs and of the models after them.
@@ -53,12 +53,12 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// So many are done, or more.
+    /// Shows that at least so many are done.
     pub(super) fn reach(&self, done: usize) {
         self.bar.set_position(self.bar.position().max(done as u64));
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -21,7 +21,7 @@ const LONGEST_CHECK: Duration = Duration::from_secs(3);
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 /// Time for which a catalog is sent again to a service that is busy, as it is during another import.
 const LONGEST_BUSY: Duration = Duration::from_mins(2);
-/// Pause before that.
+/// Pause before a catalog is sent again.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Options of an import, as `POST /catalogs` takes them.
@@ -33,7 +33,7 @@ pub(super) struct Query<'a> {
     pub(super) observed_at: Option<Timestamp>,
 }
 
-/// A running service.
+/// A running service that imports.
 pub(super) struct Service {
     /// Address for messages, without secrets.
     name: String,

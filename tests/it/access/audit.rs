@@ -1,4 +1,4 @@
-//! The audit log.
+//! Entries of the audit log, and who may read them.
 
 use axum::http::Method;
 use serde_json::{Value, json};

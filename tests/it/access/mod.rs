@@ -28,7 +28,7 @@ pub(crate) async fn service(database: &TestDatabase, anonymous: Option<Scope>) -
     service_within(database, anonymous, Limits::default()).await
 }
 
-/// The same with limits of its own.
+/// A service that answers callers with a key, with limits of its own.
 pub(crate) async fn service_within(
     database: &TestDatabase,
     anonymous: Option<Scope>,

@@ -205,7 +205,7 @@ async fn every_route_refuses_the_scope_before_the_one_that_it_needs() {
     .await;
 }
 
-/// Which routes may change something, written down by hand: another scope for one of them is a decision, and not an accident.
+/// Routes that may change something are written down by hand: another scope for one of them is a decision, and not an accident.
 #[test]
 fn routes_that_change_something_need_more_than_read() {
     let needed = |wanted: Scope| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Which questions are the same.
+//! Questions that are the same have one id.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};

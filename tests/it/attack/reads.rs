@@ -20,7 +20,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// So many clients, each of which sends what `request` makes of its number and the number of the request.
+    /// Starts so many clients, each of which sends what `request` makes of its number and the number of the request.
     fn new(
         server: &Server,
         clients: usize,

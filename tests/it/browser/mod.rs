@@ -19,7 +19,7 @@ use std::sync::Once;
 use crate::support::say;
 use window::Window;
 
-/// The build's folder.
+/// Folder of the build.
 fn target() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
 }

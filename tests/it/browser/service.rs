@@ -29,7 +29,7 @@ impl Service {
         }
     }
 
-    /// `http://127.0.0.1:40123`
+    /// Address of the service, such as `http://127.0.0.1:40123`.
     pub(super) fn address(&self) -> &str {
         &self.server.address
     }

@@ -25,7 +25,7 @@ impl Theme {
     }
 }
 
-/// A window.
+/// A window of the browser.
 pub(super) struct Window {
     driver: WebDriver,
     _chromedriver: Chromedriver,
@@ -139,7 +139,7 @@ impl Window {
             .unwrap();
     }
 
-    /// Presses a key.
+    /// Presses a key in the window.
     pub(super) async fn press(&self, key: Key) {
         self.driver
             .action_chain()
@@ -196,7 +196,7 @@ impl Window {
             .await;
     }
 
-    /// Chooses colours.
+    /// Chooses light or dark colours.
     pub(super) async fn choose(&self, theme: Theme) {
         let features = json!([{"name": "prefers-color-scheme", "value": theme.name()}]);
         self.command(

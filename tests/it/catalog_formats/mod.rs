@@ -27,7 +27,7 @@ struct Outcome {
     refusals: BTreeMap<String, usize>,
     /// Sheets with an unmapped field, by field name without numbers.
     unmapped: BTreeMap<String, usize>,
-    /// Sheets by note.
+    /// Number of sheets by note.
     notes: BTreeMap<String, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! models.dev's `api.json`.
+//! Entries of models.dev's `api.json`.
 
 use unroof_price_sheet::sheet::CacheWriteBilling;
 

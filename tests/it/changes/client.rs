@@ -38,13 +38,13 @@ impl Event {
         event
     }
 
-    /// The row.
+    /// Row of the change.
     pub(crate) fn row(&self) -> Value {
         serde_json::from_str(&self.data).unwrap()
     }
 }
 
-/// An open stream.
+/// An open stream of changes.
 pub(crate) struct Stream {
     socket: TcpStream,
     pub(crate) status: StatusCode,
@@ -96,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// The next change.
+    /// Waits for the next change.
     pub(crate) async fn next_change(&mut self) -> Option<Event> {
         loop {
             let event = self.next().await?;

@@ -1,4 +1,4 @@
-//! `GET /changes`.
+//! The feed of changes as a list, `GET /changes`.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};

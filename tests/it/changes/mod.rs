@@ -63,7 +63,7 @@ impl Prepared {
     }
 }
 
-/// Numbered models.
+/// Names of numbered models.
 pub(crate) fn models(range: std::ops::Range<usize>) -> Vec<String> {
     range.map(|number| format!("m-{number:04}")).collect()
 }

@@ -13,7 +13,7 @@ use crate::access::key;
 use crate::server::{Server, client, post};
 use crate::support::{Api, TestDatabase, clock, on_each_database, sheet_of, wait_for};
 
-/// A served database.
+/// A served database with its address.
 pub(super) struct Served {
     server: Server,
     client: ureq::Agent,

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::paths_taking;
 use crate::support::{Api, TestDatabase, sheet, with};
 
-/// As much as a body may have.
+/// Greatest size of a body, in bytes.
 const MOST_BYTES: usize = 1024 * 1024;
 /// Far more than any of it takes, also on a busy machine, and far less than what takes the square of its size would.
 const SOON: Duration = Duration::from_secs(5);

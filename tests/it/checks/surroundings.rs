@@ -19,7 +19,7 @@ use crate::support::{
     with,
 };
 
-/// In India and in German.
+/// Runs a command in India and in German.
 fn elsewhere(mut command: Command) -> Command {
     command.envs([
         ("TZ", "Asia/Kolkata"),

@@ -9,7 +9,7 @@ use unroof_edge::limit::limits::Limits;
 use super::stored_sheet;
 use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet, sheet_of, with};
 
-/// That there is one estimate of one sheet, written once.
+/// Checks that there is one estimate of one sheet, written once.
 async fn assert_one_row(database: &TestDatabase) {
     for sql in [
         "SELECT count(*) FROM estimates",

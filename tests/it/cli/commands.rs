@@ -1,4 +1,4 @@
-//! The other commands, and what all have in common.
+//! Commands other than `infer` and `import`, and what all have in common.
 
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ fn catalog() -> Value {
     })
 }
 
-/// Stores the catalog.
+/// Stores the catalog of the tests.
 fn filled(database: &TestDatabase) {
     let mut command = unroof(&["import", "-", "--database-url", &database.url]);
     let ended = run_with(&mut command, &catalog().to_string());

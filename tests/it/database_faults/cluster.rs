@@ -94,7 +94,7 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Starts it again.
+    /// Starts the server again.
     pub(crate) fn up(&self) {
         assert!(self.try_up(), "{}", self.log());
     }

@@ -34,7 +34,7 @@ async fn replica(url: &str, limits: StoreLimits) -> (Api, Store) {
     (Api::new(app), store)
 }
 
-/// The same, but nothing is asked of the database except for requests.
+/// A replica of which nothing but requests reaches the database.
 async fn quiet_replica(url: &str, limits: StoreLimits) -> (Api, Store) {
     let (app, store) = app(url, limits).await;
     (Api::new(app), store)

@@ -14,7 +14,7 @@ use url::Url;
 /// Treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// They pass.
+    /// Bytes pass.
     Open,
     /// Connections are cut, and new ones refused.
     Closed,
@@ -36,7 +36,7 @@ pub(crate) struct Proxy {
 /// Responses of the database.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// Bytes.
+    /// Bytes that have passed.
     bytes: AtomicUsize,
     /// Transactions that were committed. Those that are rolled back have read.
     transactions: AtomicUsize,

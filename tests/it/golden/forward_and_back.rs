@@ -72,12 +72,12 @@ impl Architecture {
         optimal_batch(self.compute_to_bandwidth(), sparsity)
     }
 
-    /// `η_m`/`η_c`
+    /// Ratio of efficiencies, `η_m`/`η_c`.
     fn balance(&self) -> f64 {
         self.efficiencies.decode_bandwidth / self.efficiencies.decode_compute
     }
 
-    /// The same with the KV cache that makes L0 this long: E7 gives L0 from k and k from L0.
+    /// Inputs with the KV cache that makes L0 this long: E7 gives L0 from k and k from L0.
     fn with_crossover(mut self, tokens: f64) -> Self {
         let Model {
             weight_bytes_per_parameter,

@@ -64,7 +64,7 @@ const GOLDEN_IDS: [&str; 34] = [
     "G31", "G32", "H3", "H4", "H5", "H14", "H24",
 ];
 
-/// A known answer.
+/// An answer that is known, with its request.
 struct Golden {
     id: &'static str,
     what: &'static str,

@@ -105,7 +105,7 @@ pub(super) fn reading<'a>(answer: &'a Textbook, id: &str) -> &'a Reading {
         .unwrap_or_else(|| panic!("no reading `{id}`"))
 }
 
-/// Its number; not a number where it is not defined, so that it equals nothing.
+/// Number of a reading; not a number where it is not defined, so that it equals nothing.
 pub(super) fn numeric(reading: &Reading) -> f64 {
     reading.number().unwrap_or(f64::NAN)
 }

@@ -1,4 +1,4 @@
-//! `unroof import`.
+//! Imports by the command `unroof import`.
 
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ fn import(database_url: &str, arguments: &[&str], input: &str) -> Ended {
     import_with("", database_url, arguments, input)
 }
 
-/// The same with a key.
+/// Runs `unroof import` with a key.
 fn import_with(key: &str, database_url: &str, arguments: &[&str], input: &str) -> Ended {
     let mut command = unroof(&["import"]);
     command

@@ -453,7 +453,7 @@ fn spreads(trial: &Trial, assumptions: &Assumptions, calibration: &Calibration) 
 
 #[test]
 fn what_is_stated_narrows_its_own_interval_and_the_others_on_average() {
-    /// Each is stated within ten percent of the truth.
+    /// Quantities that are stated, each within ten percent of the truth.
     const STATED: [&str; 6] = [
         "active_parameters",
         "total_parameters",

@@ -12,7 +12,7 @@ fn inferred(assumptions: &Value) -> [f64; 2] {
         .map(|name| quantity(&answer, name).median)
 }
 
-/// The same as simulated.
+/// USD per million tokens of input and output as simulated.
 fn simulated(request: &Value) -> [f64; 2] {
     let answer = simulate(request.to_string().as_bytes()).unwrap();
     [

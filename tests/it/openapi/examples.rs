@@ -429,7 +429,7 @@ async fn a_delivery() -> ([Reply; 2], Value) {
     ([sender.api.get(&path).await, csv], receiver.first_body())
 }
 
-/// The same at every recording: random ids, cursors made of them and secrets are replaced.
+/// An example that is equal at every recording: random ids, cursors made of them and secrets are replaced.
 fn steady(example: &Value) -> Value {
     let mut text = example.to_string();
     let random: BTreeSet<&str> = text

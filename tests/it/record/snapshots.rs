@@ -145,7 +145,7 @@ fn independent(snapshots: &[Snapshot]) -> Value {
     serde_json::from_slice(&ended.stdout).unwrap()
 }
 
-/// `provider model region`
+/// Name of an offer, `provider region model`.
 fn name_of(offer: &[Value]) -> String {
     let words: Vec<&str> = offer[..3]
         .iter()

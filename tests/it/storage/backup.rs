@@ -167,7 +167,7 @@ fn begin(database: &TestDatabase, file: &Path, hangups: &str) -> Child {
     child
 }
 
-/// Its exit code, what it said, and the number of files in its folder.
+/// Exit code, messages and number of files in the folder of an ended backup.
 #[cfg(target_os = "linux")]
 fn ended(child: Child, file: &Path) -> (Option<i32>, String, usize) {
     let ended = child.wait_with_output().unwrap();

@@ -45,7 +45,7 @@ fn assert_found(database: &TestDatabase, text: &str) {
     assert_found_often(database, text, 1);
 }
 
-/// The same with several.
+/// Runs a check that must find several faults with this text.
 fn assert_found_often(database: &TestDatabase, text: &str, count: usize) {
     let ended = check(database, &[]);
     assert_eq!(ended.code, Some(1), "{text}: {}{}", ended.out, ended.err);

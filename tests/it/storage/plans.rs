@@ -98,7 +98,7 @@ fn selections(names: usize) -> Vec<Selection> {
     (0..32).map(selection).collect()
 }
 
-/// The same, and the same with the beginning of a name.
+/// All selections, without and with the beginning of a name.
 fn all_selections() -> Vec<Selection> {
     let begun = selections(1).into_iter().map(|selection| Selection {
         prefix: Some(NamePrefix::new("Model-7")),
@@ -488,7 +488,7 @@ const FILL: &str = "
     SELECT id, md5('webhook ' || sequence % 100)::uuid, sequence, sequence, 1, 'delivered', 1, observed_at, observed_at
     FROM price_sheets";
 
-/// Also lets an index alone answer.
+/// Statement that gathers statistics and lets an index alone answer.
 const GATHER_STATISTICS: &str = "VACUUM ANALYZE";
 const MAGNIFY: &str = "
     UPDATE pg_class SET reltuples = reltuples * 50

@@ -1,4 +1,4 @@
-//! Browser security headers.
+//! Headers that keep browsers safe.
 
 use super::Service;
 use super::client::Client;

@@ -29,7 +29,7 @@ pub(super) fn post_lines(path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
 }
 
-/// One connection.
+/// One connection to the server.
 pub(super) struct Client {
     stream: TcpStream,
     since: Instant,
@@ -77,7 +77,7 @@ impl Client {
         }
     }
 
-    /// The same without waiting.
+    /// Whether nothing has come back yet, without waiting.
     pub(super) fn is_unanswered(&self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let is_silent = self.is_silent();
@@ -91,7 +91,7 @@ impl Client {
         self.answer()
     }
 
-    /// The next answer.
+    /// Reads the next answer.
     pub(super) fn answer(&mut self) -> Reply {
         let answer = self.next_answer();
         answer.unwrap_or_else(|| panic!("closed after `{}`", self.text()))

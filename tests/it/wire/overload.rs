@@ -10,7 +10,7 @@ use crate::support::sheet_of;
 const CLIENTS: usize = 24;
 /// Longer than it takes to say that one is well, also on a machine that is busy with others.
 const SOON: Duration = Duration::from_secs(1);
-/// As the service asks for.
+/// Pause that the service asks for.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn resident_bytes(process: u32) -> u64 {
     kilobytes.trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
-/// Its number as it sees it itself: another one where it lives in a namespace.
+/// Number of a process as it sees it itself: another one where it lives in a namespace.
 pub(super) fn own_number(process: u32) -> u32 {
     let numbers = status_line(process, "NSpid:");
     numbers

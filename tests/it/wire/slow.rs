@@ -129,7 +129,7 @@ fn is_late_body(answer: &Reply) {
     assert_eq!(problem["hint"], "send all of it within 1s");
 }
 
-/// Their answers are more than the system keeps for a socket.
+/// Requests whose answers are more than the system keeps for a socket.
 #[cfg(target_os = "linux")]
 const UNREAD_REQUESTS: usize = 500;
 

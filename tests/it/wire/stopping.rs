@@ -1,4 +1,4 @@
-//! From the signal to the end.
+//! Stopping the service: from the signal to the end.
 
 use std::net::TcpStream;
 use std::path::Path;

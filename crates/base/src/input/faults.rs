@@ -14,9 +14,9 @@ pub struct Fault {
     /// JSON pointer (RFC 6901) to the offending value; "" is the whole document.
     #[schema(example = "/rates/0/input")]
     pub pointer: String,
-    /// The fault.
+    /// Description of the fault, as a sentence.
     pub detail: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub hint: String,
     /// Kind of the fault.
     #[serde(skip)]

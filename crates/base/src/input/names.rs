@@ -34,7 +34,7 @@ fn quoted(names: &[&str]) -> String {
         .join(" or ")
 }
 
-/// Up to three similar known names, nearest first.
+/// Similar known names, nearest first, three at most.
 #[must_use]
 pub fn nearest_names<'n>(text: &str, known: &[&'n str]) -> Vec<&'n str> {
     if text.chars().count() > LONGEST_NAME {

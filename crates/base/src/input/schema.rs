@@ -10,7 +10,7 @@ use super::cursor::{LONGEST_NAME, LONGEST_TEXT};
 
 /// A pattern without control and bidirectional characters, and with a visible character.
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*[^\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069][^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$";
-/// The same, with line feeds and tabs.
+/// A pattern without control characters but line feeds and tabs, and with a visible character.
 const TEXT: &str =
     r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b-\x1f\x7f-\x9f]*$";
 
@@ -31,7 +31,7 @@ pub fn one_of_texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Object
         .enum_values(Some(texts))
 }
 
-/// Describes a name.
+/// Schema of a name.
 pub struct Name;
 
 impl PartialSchema for Name {

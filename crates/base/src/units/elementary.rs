@@ -19,7 +19,7 @@ const ONE: u64 = 1023 << FRACTION_BITS;
 const LEAST: f64 = -708.0;
 const MOST: f64 = 709.0;
 
-/// Coefficients of e^r.
+/// Coefficients of the polynomial for e^r.
 const P: [f64; 5] = [
     1.666_666_666_666_660_2e-1,
     -2.777_777_777_701_559_3e-3,
@@ -86,7 +86,7 @@ const ROOT_OF_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 /// 2^52: the last bits of a number between it and 2^53 are those of a whole number.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
-/// The natural logarithm.
+/// Natural logarithm of a positive number.
 #[inline]
 #[must_use]
 #[expect(

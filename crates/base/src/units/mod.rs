@@ -67,7 +67,7 @@ macro_rules! quantities {
 quantities! {
     /// An amount of memory or storage.
     Bytes "B";
-    /// A duration.
+    /// A duration, in seconds.
     Seconds "s";
     /// Memory, storage or link bandwidth.
     BytesPerSecond "B/s";
@@ -104,7 +104,7 @@ impl FlopPerSecond {
 }
 
 impl UsdPerHour {
-    /// The same rental per second.
+    /// Rental in USD per second.
     #[must_use]
     pub fn usd_per_second(self) -> f64 {
         self.0 / 3600.0
@@ -120,7 +120,7 @@ pub enum DecimalError {
     /// A zero before the first digit of a number above one, or a second one before the point.
     #[error("`{0}` begins with a superfluous 0")]
     LeadingZero(String),
-    /// Below zero.
+    /// A number below zero.
     #[error("`{0}` is negative")]
     Negative(String),
 }
@@ -199,7 +199,7 @@ impl Decimal {
         &self.0
     }
 
-    /// The same number in its shortest spelling: "0.30" becomes "0.3".
+    /// Number in its shortest spelling: "0.30" becomes "0.3".
     #[must_use]
     pub fn normalized(&self) -> Self {
         Self(self.0.normalized())

@@ -23,7 +23,7 @@ pub trait Number:
     + Mul<f64, Output = Self>
     + Div<f64, Output = Self>
 {
-    /// Lanes.
+    /// Number of lanes.
     const LANES: usize;
     /// One of something for each lane.
     type Each<T>: AsRef<[T]> + IntoIterator<Item = T>;
@@ -37,7 +37,7 @@ pub trait Number:
     /// The number of a lane.
     fn lane(self, lane: usize) -> f64;
 
-    /// The same number in all lanes.
+    /// Copies one number into all lanes.
     fn splat(number: f64) -> Self;
 
     /// The lesser of two.
@@ -52,23 +52,23 @@ pub trait Number:
     #[must_use]
     fn if_less(self, other: Self, then: Self, otherwise: Self) -> Self;
 
-    /// The square root.
+    /// Square root of every lane.
     #[must_use]
     fn sqrt(self) -> Self;
 
-    /// As [`elementary::exp`].
+    /// e to the power of every lane, as [`elementary::exp`].
     #[must_use]
     fn exp(self) -> Self;
 
-    /// As [`elementary::exp_each`].
+    /// e to the power of several numbers, as [`elementary::exp_each`].
     #[must_use]
     fn exp_each<const COUNT: usize>(powers: &[Self; COUNT]) -> [Self; COUNT];
 
-    /// As [`elementary::ln`].
+    /// Natural logarithm of every lane, as [`elementary::ln`].
     #[must_use]
     fn ln(self) -> Self;
 
-    /// This positive number to a power.
+    /// Raises a positive number to a power.
     #[inline]
     #[must_use]
     fn power(self, exponent: Self) -> Self {

@@ -17,19 +17,19 @@ use unroof_base::units::Decimal;
 /// Published figures of a model; natural logarithms, KV bytes at one byte per element.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Truth {
-    /// log `N_a`
+    /// log `N_a`: active parameters.
     pub log_active: f64,
-    /// log `N_t`
+    /// log `N_t`: total parameters.
     pub log_total: f64,
     /// log of the bytes read per further token of a very long context
     pub log_kv_read: f64,
-    /// log `k_st`
+    /// log `k_st`: KV bytes stored per token.
     pub log_kv_stored: f64,
     /// log of the bytes that a step reads per token of a context of 8,192, windows and selected entries included
     pub log_kv_read_8k: f64,
     /// log of the longest context
     pub log_context: f64,
-    /// Kind of attention.
+    /// Kind of attention of the model.
     pub attention: AttentionKind,
     /// Day of its release.
     pub released: Option<Date>,
@@ -55,17 +55,17 @@ const READ_CONTEXT: f64 = READ_CONTEXT_TOKENS;
 /// A model whose architecture is published, and what its hosts charge.
 #[derive(Debug, Clone)]
 pub struct PricedModel {
-    /// Its name.
+    /// Name of the model.
     pub name: String,
     /// Family: models of one author with a common design.
     pub family: String,
-    /// Its published figures.
+    /// Published figures of the model.
     pub truth: Truth,
     /// The vendor that made it.
     pub author: String,
     /// One sheet per host.
     pub sheets: Vec<PriceSheet>,
-    /// Of each sheet: whether the model's author sells it.
+    /// Whether the model's author sells it, per sheet.
     pub first_party: Vec<bool>,
 }
 
@@ -92,7 +92,7 @@ impl PricedModel {
         self.sheets.push(sheet);
     }
 
-    /// The same model with the sheets that are wanted, each given with whether its seller is the model's author.
+    /// Copy of the model with the sheets that are wanted, each given with whether its seller is the model's author.
     #[must_use]
     pub fn with_sheets(&self, wanted: impl Fn(&PriceSheet, bool) -> bool) -> Self {
         let kept = self.sheets.iter().zip(&self.first_party);
@@ -117,7 +117,7 @@ pub enum DataError {
     /// A row has not the columns or values it should have.
     #[error("{file}: {source}")]
     Row {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
         /// The fault and its place.
         source: csv::Error,
@@ -125,17 +125,17 @@ pub enum DataError {
     /// A row is about a model that the models do not list.
     #[error("{file}: no row of the models is named `{model}`")]
     UnknownModel {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
-        /// The name.
+        /// Name that no row of the models has.
         model: String,
     },
     /// A number is not a price, or a figure is not positive.
     #[error("{file}: `{value}` of `{model}` is not a positive number")]
     NotANumber {
-        /// Which of the files.
+        /// Name of the faulty file.
         file: &'static str,
-        /// The model.
+        /// Name of the model of the row.
         model: String,
         /// The text found there.
         value: String,

@@ -26,7 +26,7 @@ const VENDOR_SHRINKAGE: f64 = 3.0;
 /// Values of the two lines that a row shows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shown {
-    /// Both.
+    /// Values of the input and the output line.
     Both(Vector2<f64>),
     /// One combination of them, and its value.
     One(Vector2<f64>, f64),
@@ -66,7 +66,7 @@ impl Size {
     }
 }
 
-/// The fitted law.
+/// Fitted law of prices.
 #[derive(Debug, Clone)]
 pub(super) struct Law {
     /// Intercept with uncentred logarithms, active, total, the dense models' further slope, and markup of vendors on
@@ -415,7 +415,7 @@ impl Deviation {
         }
     }
 
-    /// Expected square.
+    /// Expected square of the deviation.
     fn square(&self) -> Matrix2<f64> {
         self.mean * self.mean.transpose() + self.covariance
     }

@@ -31,9 +31,9 @@ pub struct Board {
 /// Scores of pools over time, compared with those of today's sheets on the same models.
 #[derive(Debug, Clone, Serialize)]
 pub struct Periods {
-    /// With all periods.
+    /// Validation with the sheets of all periods.
     pub pooled: Validation,
-    /// With today's sheets, on the same models.
+    /// Scores with today's sheets, on the same models.
     pub today: Scored,
 }
 
@@ -42,7 +42,7 @@ pub struct Periods {
 pub struct DecisionScores {
     /// Independent decisions in each pool.
     pub decisions: usize,
-    /// By quantity, on the models that are compared.
+    /// Scores by quantity, on the models that are compared.
     pub quantities: Scored,
 }
 

@@ -19,13 +19,13 @@ use unroof_price_sheet::sheet::PriceSheet;
     reason = "each kind of clue takes part or does not"
 )]
 pub struct Shown {
-    /// Input prices.
+    /// Whether input prices are shown.
     pub input: bool,
-    /// Output prices.
+    /// Whether output prices are shown.
     pub output: bool,
-    /// Maximum contexts.
+    /// Whether maximum contexts are shown.
     pub context: bool,
-    /// Context tiers.
+    /// Whether context tiers are shown.
     pub tiers: bool,
 }
 
@@ -46,7 +46,7 @@ const CONDITIONAL_DRAWS: usize = 1_024;
 
 /// Estimates and readings of one model under one calibration.
 pub(super) struct Estimated {
-    /// Of each scored quantity: the estimate, the prior, and the exact scores.
+    /// Estimate, prior and exact scores of each scored quantity.
     pub(super) quantities: Vec<(Distribution, Distribution, Option<Exact>)>,
     pub(super) readings: Vec<Typical>,
 }

@@ -12,7 +12,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// Score of one kind of reading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReadingScore {
-    /// The reading.
+    /// Id of the reading.
     pub id: &'static str,
     /// The quantity it is about.
     pub quantity: &'static str,
@@ -53,7 +53,7 @@ pub(super) fn typical_readings(contents: &[PriceSheet], assumptions: &Assumption
         .collect()
 }
 
-/// Each kind of reading on the quantity it is about, from (reading, quantity, error, error of the prior).
+/// Scores of each kind of reading on the quantity it is about, from (reading, quantity, error, error of the prior).
 pub(super) fn reading_scores(
     errors: &[(&'static str, &'static str, f64, f64)],
 ) -> Vec<ReadingScore> {

@@ -195,7 +195,7 @@ pub struct Score {
     pub log_score_gain: f64,
     /// Continuous ranked probability score.
     pub crps: f64,
-    /// That of the prior.
+    /// Continuous ranked probability score of the prior.
     pub prior_crps: f64,
     /// Share of truths in the 50 % interval.
     pub coverage_50: f64,
@@ -210,15 +210,15 @@ pub struct Score {
 /// Range of a score over other models: 90 % intervals over resampled families, or over resampled vendors.
 #[derive(Debug, Clone, Serialize)]
 pub struct Bootstrap {
-    /// Of the root mean square error.
+    /// Interval of the root mean square error.
     pub rmse_log: [f64; 2],
-    /// Of the gain.
+    /// Interval of the gain in log score.
     pub log_score_gain: [f64; 2],
-    /// Of the gain, 80 %.
+    /// 80 % interval of the gain in log score.
     pub log_score_gain_80: [f64; 2],
-    /// Of the coverage.
+    /// Interval of the coverage of 50 % intervals.
     pub coverage_50: [f64; 2],
-    /// Of the coverage.
+    /// Interval of the coverage of 90 % intervals.
     pub coverage_90: [f64; 2],
 }
 

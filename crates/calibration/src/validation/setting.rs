@@ -33,7 +33,7 @@ pub(super) struct Case {
     pub(super) model: PricedModel,
     /// The family or vendor by which the score is resampled.
     pub(super) group: String,
-    /// Its share of the model: a model counts once however many of its hosts are estimated from.
+    /// Weight of the case in the score of the model: a model counts once however many of its hosts are estimated from.
     pub(super) weight: f64,
 }
 

@@ -41,20 +41,20 @@ pub struct Validation {
 /// The estimates of one model against its published values.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelOutcome {
-    /// Its name.
+    /// Name of the model.
     pub model: String,
-    /// Its family.
+    /// Family of the model.
     pub family: String,
     /// The host whose sheet it is estimated from, where that is one alone.
     pub host: Option<String>,
     /// Hosts with a price that it is estimated from.
     pub hosts: usize,
-    /// By quantity.
+    /// Outcomes by quantity.
     pub quantities: BTreeMap<&'static str, Outcome>,
     /// The family or vendor by which scores are resampled.
     #[serde(skip)]
     group: String,
-    /// Its share of the model.
+    /// Weight of the outcome in the score of the model.
     #[serde(skip)]
     pub(super) weight: f64,
 }

@@ -38,10 +38,10 @@ const RESTARTS: usize = 3;
 /// Error of the fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// There is nothing to fit.
+    /// The measurements have no row that can be fitted.
     #[error("no measurement can be predicted")]
     NoRows,
-    /// The search failed.
+    /// The search for the best efficiencies failed.
     #[error("the search for the efficiencies failed: {0}")]
     Search(String),
 }
@@ -56,7 +56,7 @@ pub fn fit(rows: &[&Measurement]) -> Result<Attainment, FitError> {
     fit_from(CENTRE, rows)
 }
 
-/// The same, searched from another point.
+/// The efficiencies that the measurements fit best, searched from a given point.
 pub(super) fn fit_from(start: Attainment, rows: &[&Measurement]) -> Result<Attainment, FitError> {
     let rows: Vec<&Measurement> = rows
         .iter()

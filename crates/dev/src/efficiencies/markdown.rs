@@ -15,7 +15,7 @@ const FAR_OFF: f64 = 3.0;
 const PRODUCTION_PREFILL: u32 = 2;
 
 impl Report {
-    /// `docs/model/measurements.md`.
+    /// Content of `docs/model/measurements.md`.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = String::new();

@@ -17,7 +17,7 @@ pub fn predict(measured: &Measurement, attainment: Attainment) -> Option<f64> {
     serving_value(measured, &serving)
 }
 
-/// The same from the rooflines alone.
+/// Prediction of a measurement from the rooflines alone, in the measurement's unit; None as for [`predict`].
 #[must_use]
 pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
     serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
@@ -148,7 +148,7 @@ fn serving_on(
     })
 }
 
-/// The same at peak, without exchanges, compute and memory at once (E1).
+/// Serving setup at peak, without exchanges, compute and memory at once (E1).
 #[must_use]
 pub fn at_peak<'a>(serving: &Serving<'a>) -> Serving<'a> {
     Serving {

@@ -15,13 +15,13 @@ const DIGITS: i32 = 4;
 /// A measurement and its prediction.
 #[derive(Debug, Clone)]
 pub struct Scored {
-    /// The measurement.
+    /// Measurement that is predicted.
     pub measured: &'static Measurement,
-    /// With the efficiencies fitted to all rows.
+    /// Prediction with the efficiencies fitted to all rows.
     pub fitted: Option<f64>,
     /// With the efficiencies of a fit without the row's publication.
     pub left_out: Option<f64>,
-    /// At peak.
+    /// Prediction at peak, in the measurement's unit.
     pub peak: Option<f64>,
 }
 
@@ -34,16 +34,16 @@ pub enum RowKind {
     Prefill,
     /// Prompts and answers on the same chips, dense models.
     SharedDense,
-    /// The same, mixtures of experts.
+    /// Prompts and answers on the same chips, mixtures of experts.
     SharedExperts,
-    /// The same, at a published or required speed per user.
+    /// Prompts and answers on the same chips, at a published or required speed per user.
     AtSpeed,
     /// Added after the model was chosen.
     Check,
 }
 
 impl Scored {
-    /// Predicted over measured.
+    /// Prediction over the measured value.
     pub(super) fn ratio(&self, predicted: Option<f64>) -> Option<f64> {
         Some(predicted? / self.measured.value)
     }
@@ -74,7 +74,7 @@ impl Scored {
 /// A fit that leaves a publication out.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftOut {
-    /// The publication.
+    /// Publication of the measurement.
     pub publication: String,
     /// Efficiencies fitted to the other rows.
     pub attainment: Attainment,
@@ -89,7 +89,7 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// Efficiencies fitted without the rows of one accelerator, the H800.
     pub without_h800: Attainment,
-    /// Every measurement.
+    /// Every measurement, with its predictions.
     pub rows: Vec<Scored>,
 }
 

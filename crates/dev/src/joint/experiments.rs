@@ -8,10 +8,10 @@ use unroof_calibration::validation::{By, Shown, Validation, validate};
 /// Degrees of freedom at which a Student-t is a normal distribution.
 const NORMAL: f64 = 1e6;
 
-/// All variants.
+/// Validations of all variants of the estimate.
 #[derive(Debug, Clone)]
 pub struct Experiments {
-    /// Other settings and fewer clues: the name of each variant, and its scores.
+    /// Variants with other settings or fewer clues: the name of each, and its scores.
     pub tried: Vec<(&'static str, Validation)>,
     /// Settings chosen per family by an inner leave-one-family-out over the others.
     pub chosen: Validation,
@@ -19,7 +19,7 @@ pub struct Experiments {
     pub choices: Vec<(&'static str, usize)>,
     /// Mean log score of `k_bw` over context-tier decisions, each weighted once: with the clue, and without it.
     pub tier_log_scores: [f64; 2],
-    /// Decisions behind that.
+    /// Number of decisions behind the log scores.
     pub tier_decisions: usize,
 }
 
@@ -77,7 +77,7 @@ fn scored(models: &[&PricedModel], way: Way) -> Validation {
     validate(models, By::LeavingOut(&|_| settings), shown)
 }
 
-/// Candidate settings.
+/// Number of candidate settings.
 const CANDIDATES: usize = 5;
 
 /// Scores every variant; `progress` is called before each.

@@ -108,7 +108,7 @@ fn write_table(scored: &Scored, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The same on all models, in a line.
+/// Writes the scores on all models, in a line.
 fn write_all_models(validation: &Validation, out: &mut String) -> std::fmt::Result {
     let cell = |(name, score): (&&'static str, &Score)| {
         format!(

@@ -15,12 +15,12 @@ const GZIP_LEVEL: u32 = 5;
 /// Level of Zstandard, from 1 (fast) to 22 (small).
 const ZSTD_LEVEL: i32 = 3;
 
-/// A content coding.
+/// A content coding of responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Coding {
-    /// RFC 8878.
+    /// Zstandard, RFC 8878.
     Zstd,
-    /// RFC 1952.
+    /// Gzip, RFC 1952.
     Gzip,
 }
 

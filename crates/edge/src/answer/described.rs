@@ -22,20 +22,20 @@ macro_rules! refusals {
 }
 
 refusals! {
-    /// Of a route that reads nothing but its query.
+    /// Refusals of a route that reads nothing but its query.
     QueryRefusals {
         "400": "Invalid query",
     }
-    /// Of a route that reads its query and the database.
+    /// Refusals of a route that reads its query and the database.
     StoreRefusals {
         "400": "Invalid query",
         "503": "The database is unreachable",
     }
-    /// Of a route that shows a model.
+    /// Refusals of a route that shows a model.
     NoModel {
         "404": "No such model",
     }
-    /// Of a route that computes what a JSON body asks.
+    /// Refusals of a route that computes what a JSON body asks.
     BodyRefusals {
         "400": "The body is not JSON, or the query is wrong",
         "408": "The body did not arrive in time",

@@ -109,7 +109,7 @@ macro_rules! problem_kinds {
         $(pub const $name: ProblemKind = ProblemKind {
             slug: $slug, status: StatusCode::$status, title: $title, description: $description,
         };)*
-        /// All classes.
+        /// All classes of problems.
         pub const PROBLEM_KINDS: &[ProblemKind] = &[$($name),*];
     };
 }
@@ -172,7 +172,7 @@ impl Problem {
         }
     }
 
-    /// Its detail and hint, for the last line of a list.
+    /// Detail and hint of the problem, for the last line of a list.
     pub fn into_detail(self) -> String {
         match self.hint {
             Some(hint) => format!("{}; {hint}", self.detail),

@@ -21,7 +21,7 @@ pub struct Account {
     /// Budgets of all replicas, where they share them.
     pub shared: Option<Arc<SharedQuotas>>,
     pub client: Client,
-    /// The time.
+    /// Time at which the budget is read.
     pub now: Timestamp,
 }
 

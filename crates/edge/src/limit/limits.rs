@@ -59,7 +59,7 @@ pub struct Limits {
     pub stop_notice: Duration,
     /// Time that open requests then have to finish.
     pub drain_time: Duration,
-    /// Allowed CORS origins.
+    /// Origins that CORS allows.
     pub allowed_origins: Vec<HeaderValue>,
     /// Allowed host names, besides IP addresses and `localhost`.
     pub allowed_hosts: Vec<String>,

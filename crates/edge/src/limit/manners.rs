@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use unroof_store::access::Client;
 
-/// Value of `Retry-After`.
+/// Value of the header `Retry-After`.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Time for which a connection stays classified as hasty or patient.
 const REMEMBERED: Duration = Duration::from_mins(1);

@@ -21,7 +21,7 @@ use unroof_store::access::{Client, Scope};
 
 /// The whole of a budget, and the time in which it comes back.
 pub const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-/// The rest of a budget, and the time until it is whole again.
+/// Name of the header with the rest of a budget, and the time until it is whole again.
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Points of a read.
@@ -56,7 +56,7 @@ pub struct Quotas<C: Clock = DefaultClock> {
     until_sweep: AtomicUsize,
 }
 
-/// The rest of a client's budget, in points.
+/// Points that are left of a client's budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rest(u32);
 
@@ -65,7 +65,7 @@ pub struct Rest(u32);
 pub struct Exhausted(pub Duration);
 
 impl Quotas {
-    /// Whole budgets.
+    /// Budgets of clients, all whole.
     pub fn new(limits: ClientLimits) -> Self {
         Self::at(limits, DefaultClock::default())
     }
@@ -117,7 +117,7 @@ impl<C: Clock + Clone> Quotas<C> {
         self.per_point() * self.within(points).get()
     }
 
-    /// The rest of a budget that is whole again after a time.
+    /// Points left of a budget that is whole again after a time.
     pub fn rest_at(&self, time: Duration) -> Rest {
         let spent = time.as_nanos().div_ceil(self.per_point().as_nanos().max(1));
         let spent = u32::try_from(spent).unwrap_or(u32::MAX);

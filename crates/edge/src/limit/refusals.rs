@@ -21,9 +21,9 @@ const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 /// Pace of a refusal.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Without delay.
+    /// Whether the refusal is sent without delay.
     pub is_prompt: bool,
-    /// With a line of its own in the log.
+    /// Whether the refusal has a line of its own in the log.
     pub is_logged: bool,
 }
 
@@ -35,7 +35,7 @@ impl Pace {
     };
 }
 
-/// Recent refusals.
+/// Counts of recent refusals.
 #[derive(Debug)]
 pub struct Refusals {
     /// Text of the log line about them.
@@ -52,7 +52,7 @@ struct Lately {
 }
 
 impl Refusals {
-    /// None yet; the message is that of the log.
+    /// Counter without a refusal yet; the message is that of the log.
     pub fn counting(message: &'static str) -> Self {
         Self {
             message,

@@ -18,7 +18,7 @@ impl<K, T> Default for Rotation<K, T> {
 }
 
 impl<K: PartialEq, T> Rotation<K, T> {
-    /// Number of items.
+    /// Number of items that wait.
     pub fn len(&self) -> usize {
         self.keys.iter().map(|(_, items)| items.len()).sum()
     }
@@ -63,7 +63,7 @@ impl<K: PartialEq, T> Rotation<K, T> {
         item
     }
 
-    /// Keeps some items.
+    /// Keeps the items for which the function is true.
     pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
         for (_, items) in &mut self.keys {
             items.retain(&is_kept);

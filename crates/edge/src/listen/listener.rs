@@ -23,7 +23,7 @@ const WAITING_CONNECTIONS: u32 = 1024;
 /// Address of a service, as it listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// Address and port.
+    /// A TCP address with its port.
     Tcp(SocketAddr),
     /// File of a Unix socket.
     Unix(PathBuf),
@@ -69,10 +69,10 @@ enum Listener {
     Unix(SocketFile),
 }
 
-/// A connection.
+/// A connection over TCP or the Unix socket.
 #[cfg(unix)]
 pub type Stream = Either<TcpStream, UnixStream>;
-/// A connection.
+/// A connection over TCP.
 #[cfg(not(unix))]
 pub type Stream = TcpStream;
 
@@ -133,13 +133,13 @@ impl Server {
         })
     }
 
-    /// The bound address.
+    /// Address at which the server listens.
     #[must_use]
     pub fn address(&self) -> &ListenAddress {
         &self.address
     }
 
-    /// The next connection.
+    /// Waits for the next connection.
     pub async fn accept(&self) -> io::Result<(Stream, Peer)> {
         match &self.listener {
             Listener::Tcp(listener) => {

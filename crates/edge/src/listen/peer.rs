@@ -1,4 +1,4 @@
-//! The other end of a connection, and the client's address behind trusted proxies.
+//! Addresses of clients: the peer of a connection, and the client's address behind trusted proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,17 +8,17 @@ use hyper::service::Service;
 
 use unroof_store::access::TrustedProxies;
 
-/// The other end of a connection.
+/// Peer of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// A TCP connection.
+    /// The address of a TCP connection.
     Tcp(SocketAddr),
     /// A connection of the Unix socket.
     Unix,
 }
 
 impl Peer {
-    /// Its address; none on a Unix socket.
+    /// Address of the peer; none on a Unix socket.
     pub fn address(self) -> Option<IpAddr> {
         match self {
             Self::Tcp(address) => Some(address.ip().to_canonical()),
@@ -67,7 +67,7 @@ fn of_standard(headers: &HeaderMap) -> Vec<&str> {
     texts(headers, header::FORWARDED).map(address_of).collect()
 }
 
-/// Those in `X-Forwarded-For`.
+/// Addresses in `X-Forwarded-For`.
 fn of_custom(headers: &HeaderMap) -> Vec<&str> {
     texts(headers, HeaderName::from_static("x-forwarded-for")).collect()
 }

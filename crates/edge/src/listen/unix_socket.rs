@@ -41,7 +41,7 @@ impl SocketFile {
         Ok(socket)
     }
 
-    /// The next connection.
+    /// Waits for the next connection.
     pub async fn accept(&self) -> io::Result<UnixStream> {
         let (stream, _) = self.listener.accept().await?;
         Ok(stream)

@@ -132,7 +132,7 @@ fn builder<'a>(
 }
 
 impl ContextStep<'_> {
-    /// `m_out`, above 1.
+    /// `m_out`: output price above the threshold over that below, above 1.
     fn output_multiplier(&self) -> Result<f64, NotDefined> {
         let multiplier = self.above.output()?.over(self.below.output()?);
         (multiplier > 1.0)

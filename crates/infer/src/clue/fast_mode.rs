@@ -52,9 +52,9 @@ static MAX_SPEEDUP: Specification = Specification {
 /// A mode against the standard tier.
 #[derive(Clone, Copy)]
 struct Multipliers {
-    /// `m_p`, above 1.
+    /// `m_p`: price of the mode over that of the standard tier, above 1.
     price: f64,
-    /// `m_s`, above 1.
+    /// `m_s`: speed of the mode over that of the standard tier, above 1.
     speed: f64,
 }
 

@@ -15,7 +15,7 @@ pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(ob
 /// proportional to the density of both given the class.
 #[derive(Debug, Clone)]
 struct ModelKind {
-    /// Of dense models and of mixtures, by [`AttentionKind`].
+    /// Probability over share of dense models and of mixtures, by [`AttentionKind`].
     over_share: [[f64; AttentionKind::COUNT]; 2],
 }
 

@@ -38,7 +38,7 @@ pub(super) struct PriceLines {
     line: Option<usize>,
     /// log USD per Mtok, averaged over hosts.
     price: [f64; 2],
-    /// Per scale of the deviation, each as probable.
+    /// Spreads per scale of the deviation, each as probable.
     spreads: [Spread; SCALES],
     /// Density of both lines, and of each alone.
     both: Density,
@@ -83,9 +83,9 @@ impl Density {
 #[derive(Debug, Clone, Copy, Default)]
 struct Spread {
     sd: [f64; 2],
-    /// Of the output line per unit of the input line.
+    /// Covariance of the output line with the input line per variance of the input line.
     slope: f64,
-    /// Of the output line once the input line is known.
+    /// Standard deviation of the output line once the input line is known.
     conditional_sd: f64,
 }
 
@@ -124,7 +124,7 @@ impl Spread {
         )
     }
 
-    /// The same of one line alone.
+    /// Log peak and quadratic form of one line alone.
     fn marginal(&self, line: usize) -> (f64, [f64; 3]) {
         let mut form = [0.0; 3];
         form[2 * line] = -0.5 / self.sd[line].powi(2);

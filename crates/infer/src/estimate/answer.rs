@@ -31,7 +31,7 @@ pub struct Answer {
     /// Joint estimate from all sheets, with intervals.
     #[serde(flatten)]
     pub joint: Box<Joint>,
-    /// Textbook readings.
+    /// Readings of the textbook's closed forms.
     #[serde(flatten)]
     pub textbook: Textbook,
 }
@@ -55,7 +55,7 @@ pub struct SheetSummary {
     /// Id of the pricing content.
     #[schema(value_type = Uuid)]
     pub id: SheetId,
-    /// Billing provider.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -71,9 +71,9 @@ pub struct SheetSummary {
     /// Exclusive end of validity.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_to: Option<jiff::Timestamp>,
-    /// Token limits.
+    /// Limits of the offer, in tokens.
     pub limits: Limits,
-    /// Service tiers.
+    /// Service tiers of the offer, by name.
     pub service_tiers: BTreeMap<String, ServiceTier>,
     /// The prices, sorted, in their shortest spelling.
     pub rates: Vec<RateCell>,

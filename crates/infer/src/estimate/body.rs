@@ -32,15 +32,15 @@ body! {
     pub struct PoolRequest {
         /// The sheets in canonical form, all of one `canonical_model`; copies of one pricing decision count once.
         price_sheets: Vec<PriceSheet> = plain(value(PoolKind).hint("send the sheets")),
-        /// Stated assumptions.
+        /// Assumptions that the caller states.
         assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 
     /// A request for a catalog entry.
     pub struct InferEntryRequest {
-        /// The entry.
+        /// Entry of the catalog.
         entry: LitellmEntry = plain(value(by(|_| Some(LitellmEntry))).hint("send the entry")),
-        /// Stated assumptions.
+        /// Assumptions that the caller states.
         assumptions: Option<Assumptions> = optional(value(by(Assumptions::read))),
     }
 }

@@ -22,7 +22,7 @@ const KERNEL_SHARE: f64 = 0.9;
 /// Densities of all quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Densities {
-    /// Every quantity.
+    /// Densities of every quantity.
     pub quantities: Vec<QuantityDensity>,
     /// The posterior as draws of equal weight.
     pub draws: JointDraws,
@@ -34,10 +34,10 @@ pub struct QuantityDensity {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub quantity: &'static str,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     #[schema(example = "active parameters")]
     pub label: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub unit: &'static str,
     /// Median of the posterior.
     pub median: f64,

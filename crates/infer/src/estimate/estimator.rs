@@ -43,7 +43,7 @@ impl Estimator {
         &self.calibration
     }
 
-    /// Its id.
+    /// Id of the calibration.
     #[must_use]
     pub fn calibration_id(&self) -> &str {
         &self.calibration_id

@@ -48,7 +48,7 @@ pub struct LineMargin {
 /// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct ImpliedMargin {
-    /// At the median of the cost.
+    /// Margin at the median of the cost.
     pub median: f64,
     /// At the ends of the 90 % interval of the cost.
     pub interval_90: Interval,
@@ -88,7 +88,7 @@ impl ImpliedMargin {
 /// A line of a sheet and its cost.
 struct Line {
     name: String,
-    /// Its name without the service tier.
+    /// Name of the line without the service tier.
     kind: &'static str,
     price: f64,
     log_cost: LogCost,

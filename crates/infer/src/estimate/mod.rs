@@ -44,7 +44,7 @@ use crate::evidence::reading::{Input, Reading};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 
-/// Answers a request.
+/// Answers a request by the built-in calibration.
 #[must_use]
 pub fn infer(request: &Request) -> Answer {
     infer_with(request, Calibration::shipped())
@@ -57,7 +57,7 @@ pub fn infer_with(request: &Request, calibration: &Calibration) -> Answer {
         .expect("the token is never cancelled")
 }
 
-/// The same, until it is cancelled.
+/// Answers a request by a calibration of one's own, until the work is cancelled.
 ///
 /// # Errors
 /// The work is cancelled.

@@ -17,12 +17,12 @@ struct FastMode<'r> {
     name: &'r str,
     price: f64,
     speed: f64,
-    /// 1 + y
+    /// 1 + y: greatest speed of the mode over that of the standard tier.
     greatest_speedup: f64,
 }
 
 impl<'r> FastMode<'r> {
-    /// From the reading of its greatest speed-up.
+    /// Mode from the reading of its greatest speed-up.
     fn of(reading: &'r Reading) -> Option<Self> {
         (reading.id == ReadingId::FastModeMaxSpeedup).then_some(())?;
         Some(Self {

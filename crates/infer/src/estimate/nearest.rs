@@ -14,13 +14,13 @@ use unroof_base::units::significant;
 /// An open-weight model near the estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct NearModel {
-    /// Its name, as `/reference/open-models` has it.
+    /// Name of the model, as `/reference/open-models` has it.
     pub name: String,
     /// Root mean square distance of its four figures from the estimate, in standard deviations of the estimate.
     pub distance: f64,
-    /// `N_a`
+    /// `N_a`: active parameters.
     pub active_parameters: f64,
-    /// `N_t`
+    /// `N_t`: total parameters.
     pub total_parameters: f64,
     /// `k_bw` at one byte per element, of a context of 8,192 tokens.
     pub kv_bytes_per_token_read: f64,
@@ -41,7 +41,7 @@ pub enum LayoutKind {
 /// An attention layout with a KV cache of this size.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AttentionLayout {
-    /// Kind of attention.
+    /// Kind of attention of the layout.
     pub kind: LayoutKind,
     /// Layers with a cache.
     pub layers: u32,
@@ -140,7 +140,7 @@ pub fn attention_layouts(stored: &QuantityEstimate) -> Vec<AttentionLayout> {
     layouts
 }
 
-/// E15
+/// E15: attention layout of a published model.
 fn layout((layers, kv_heads, head_dimension): (u32, Option<u32>, u32)) -> AttentionLayout {
     let per_layer = kv_heads.map_or(f64::from(head_dimension), |heads| {
         2.0 * f64::from(heads * head_dimension)

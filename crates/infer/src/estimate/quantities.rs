@@ -10,30 +10,30 @@ use crate::evidence::unknowns::Unknowns;
 /// A quantity of the joint estimate as the table defines it.
 #[derive(Debug)]
 pub struct Definition {
-    /// Its name in answers and lists.
+    /// Name of the quantity in answers and lists.
     pub name: &'static str,
-    /// Its columns in the rows of lists.
+    /// Columns of the quantity in the rows of lists.
     pub columns: QuantityColumns,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     pub label: &'static str,
-    /// Its name in the differences of a price history; none where these leave it out.
+    /// Name of the quantity in the differences of a price history; none where these leave it out.
     pub history_label: Option<&'static str>,
     /// The quantity in words, without its unit.
     pub description: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Its gauge in `/metrics`.
+    /// Gauge of the quantity in `/metrics`.
     pub gauge: Gauge,
-    /// Its logarithm in one draw.
+    /// Logarithm of the quantity in one draw.
     pub log_value: fn(&Unknowns<'_>) -> f64,
 }
 
 /// Columns of one quantity in the rows of lists.
 #[derive(Debug)]
 pub struct QuantityColumns {
-    /// Median.
+    /// Column of the median.
     pub median: &'static str,
     /// Lower end of the 90 % interval.
     pub low_90: &'static str,
@@ -50,7 +50,7 @@ pub struct QuantityColumns {
 /// A gauge in `/metrics`.
 #[derive(Debug)]
 pub struct Gauge {
-    /// Its name.
+    /// Name of the gauge.
     pub name: &'static str,
     /// The table's units per unit of the gauge.
     pub divisor: f64,
@@ -150,7 +150,7 @@ macro_rules! joint_quantities {
 }
 
 joint_quantities! {
-    /// `N_a`
+    /// `N_a`: active parameters.
     ActiveParameters => active_parameters: QuantityEstimate {
         label: "active parameters",
         history_label: Some("active parameters"),
@@ -160,7 +160,7 @@ joint_quantities! {
         gauge: gauge("unroof_active_parameters"),
         log_value: |unknowns| unknowns.log_active_parameters,
     }
-    /// `N_t`
+    /// `N_t`: total parameters.
     TotalParameters => total_parameters: QuantityEstimate {
         label: "total parameters",
         history_label: Some("total parameters"),
@@ -216,7 +216,7 @@ joint_quantities! {
         gauge: gauge("unroof_memory_bound_ratio"),
         log_value: |unknowns| unknowns.log_memory_over_compute(),
     }
-    /// β
+    /// β: batch over the optimal batch.
     BatchOverOptimal => batch_over_optimal_batch: QuantityEstimate {
         label: "batch/optimal batch",
         history_label: None,
@@ -226,7 +226,7 @@ joint_quantities! {
         gauge: gauge("unroof_batch_over_optimal_ratio"),
         log_value: |unknowns| unknowns.log_batch_over_optimal,
     }
-    /// L0
+    /// L0: context at which reading the cache takes as long as multiplying.
     CrossoverContext => crossover_context_tokens: QuantityEstimate {
         label: "crossover, tokens",
         history_label: None,
@@ -236,7 +236,7 @@ joint_quantities! {
         gauge: gauge("unroof_crossover_context_tokens"),
         log_value: |unknowns| unknowns.log_crossover(),
     }
-    /// `T_min`
+    /// `T_min`: shortest time between tokens, seconds.
     LatencyFloor => latency_floor_seconds: QuantityEstimate {
         label: "latency floor, s",
         history_label: None,
@@ -246,7 +246,7 @@ joint_quantities! {
         gauge: gauge("unroof_latency_floor_seconds"),
         log_value: log_latency_floor,
     }
-    /// `c_in`
+    /// `c_in`: cost of prompt tokens, USD per million.
     CostInput => cost_input_usd_per_mtok: QuantityEstimate {
         label: "input cost, $/Mtok",
         history_label: None,
@@ -256,7 +256,7 @@ joint_quantities! {
         gauge: per_token("unroof_input_cost_usd_per_token"),
         log_value: |unknowns| unknowns.log_input_cost(),
     }
-    /// `c_out`
+    /// `c_out`: cost of generated tokens, USD per million.
     CostOutput => cost_output_usd_per_mtok: QuantityEstimate {
         label: "output cost, $/Mtok",
         history_label: None,
@@ -269,19 +269,19 @@ joint_quantities! {
 }
 
 impl JointQuantity {
-    /// Its row of the table.
+    /// Row of the table of quantities.
     #[must_use]
     pub fn definition(self) -> &'static Definition {
         &DEFINITIONS[self as usize]
     }
 
-    /// Its name in answers and lists.
+    /// Name of the quantity in answers and lists.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.definition().name
     }
 
-    /// Its logarithm in one draw.
+    /// Logarithm of the quantity in one draw.
     #[must_use]
     pub fn log_value(self, unknowns: &Unknowns<'_>) -> f64 {
         (self.definition().log_value)(unknowns)
@@ -289,7 +289,7 @@ impl JointQuantity {
 }
 
 impl Quantities {
-    /// Each of [`JointQuantity::ALL`], in its order.
+    /// Estimates with their quantities, in the order of [`JointQuantity::ALL`].
     #[must_use]
     pub fn in_order(&self) -> [(JointQuantity, &QuantityEstimate); JointQuantity::COUNT] {
         JointQuantity::ALL.map(|quantity| (quantity, self.get(quantity)))

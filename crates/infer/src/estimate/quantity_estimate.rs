@@ -19,7 +19,7 @@ pub struct QuantityEstimate {
     /// Moments and quantiles of the logarithm.
     #[serde(skip)]
     pub summary: Summary,
-    /// Median.
+    /// Median of the posterior.
     pub median: f64,
     /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
@@ -48,7 +48,7 @@ pub struct QuantityEstimate {
 /// The estimate before the sheets are read.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct PriorEstimate {
-    /// Median.
+    /// Median of the prior.
     pub median: f64,
     /// Interval that contains the value with a probability of 50 %.
     pub interval_50: Interval,
@@ -59,7 +59,7 @@ pub struct PriorEstimate {
 /// Change of a quantity by a clue.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Move {
-    /// The clue.
+    /// Clue that moved the estimate.
     pub clue: ClueKind,
     /// Geometric mean after the clue over that before it.
     pub factor: f64,
@@ -81,16 +81,16 @@ pub struct RatioEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Regime {
-    /// Memory.
+    /// Reading memory limits decoding.
     MemoryBound,
-    /// Arithmetic.
+    /// Arithmetic limits decoding.
     ComputeBound,
 }
 
 /// Reason that a quantity is not identified.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NotIdentified {
-    /// It is stated.
+    /// The quantity is stated.
     Stated,
     /// The rent of the machine is neither published nor stated.
     NoRent,
@@ -107,7 +107,7 @@ pub enum NotIdentified {
     NoPublicTruth,
     /// On open-weight models, estimates from such sheets are not known to be better than the prior.
     NoBetterThanPrior {
-        /// The track record.
+        /// Track record on open-weight models.
         record: QuantityRecord,
     },
 }
@@ -190,10 +190,10 @@ impl Serialize for NotIdentified {
 
 /// A quantity as the answer shows it.
 pub(super) trait Shown {
-    /// From the estimate, and the regime with its probability.
+    /// Quantity from the estimate, and the regime with its probability.
     fn new(estimate: QuantityEstimate, regime: (Regime, f64)) -> Self;
 
-    /// The estimate.
+    /// Estimate of the quantity.
     fn estimate(&self) -> &QuantityEstimate;
 }
 

@@ -19,18 +19,18 @@ use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 pub struct Request {
     /// The sheets, each content once, by provider and region.
     pub sheets: Vec<PriceSheet>,
-    /// The caller's assumptions.
+    /// Assumptions that the caller states.
     pub assumptions: Assumptions,
 }
 
 /// A format in which prices are read.
 #[derive(Debug, Clone)]
 pub enum Format {
-    /// `pricesheet/v1`
+    /// A price sheet, `pricesheet/v1`.
     Canonical,
     /// An entry of a published catalog.
     Entry {
-        /// The catalog.
+        /// Catalog of the entry.
         catalog: &'static Catalog,
         /// The entry's key in it.
         model: String,

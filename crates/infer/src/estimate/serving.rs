@@ -35,7 +35,7 @@ pub struct CostAt {
     pub context_tokens: f64,
     /// Median, USD per million tokens.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the cost.
     pub interval_90: Interval,
 }
 
@@ -55,7 +55,7 @@ pub struct RooflinePoint {
 }
 
 impl Serving {
-    /// Of draws.
+    /// Serving of models as the draws describe them.
     #[must_use]
     pub fn of(draws: &Draws<'_>) -> Self {
         let chosen = even(draws);

@@ -31,7 +31,7 @@ pub struct OfferTiers {
     pub document: Option<OfferDocument>,
     /// Probability of each tier, by its id in `/reference/storage-tiers`. Tiers that the document excludes have none.
     pub probabilities: BTreeMap<&'static str, f64>,
-    /// The same without the documented medium; null where none is documented.
+    /// Probability of each tier without the documented medium; null where none is documented.
     pub probability_without_document: Option<BTreeMap<&'static str, f64>>,
     /// The most probable one.
     pub most_likely: &'static str,

@@ -28,7 +28,7 @@ struct Solved {
     solvable: Option<(f64, f64)>,
 }
 
-/// Builds one reading.
+/// Builder of one reading.
 pub(crate) struct ReadingBuilder<'a> {
     assumptions: &'a Assumptions,
     sheet_in_usd: bool,
@@ -194,7 +194,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// Adds a remark.
+    /// Adds a remark to the reading.
     #[must_use]
     pub(crate) fn caveat(mut self, caveat: impl Into<String>) -> Self {
         self.reading.caveats.push(caveat.into());
@@ -215,7 +215,7 @@ impl<'a> ReadingBuilder<'a> {
         self.reading
     }
 
-    /// Ends the reading.
+    /// Ends the reading and returns it.
     #[must_use]
     pub(crate) fn build(mut self) -> Reading {
         if let Some(value) = self.reading.number() {

@@ -9,7 +9,7 @@ use unroof_roofline::reference::{CacheDocument, OfferedAs, cache_documents};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_base::units::Decimal;
 
-/// A cache offer.
+/// An offer to keep prompt tokens in a cache.
 #[derive(Debug, Clone)]
 pub struct CacheOffer {
     /// Name, different from those of the other offers of its sheet.
@@ -25,7 +25,7 @@ pub struct CacheOffer {
     pub hold_over_input_per_hour: Option<f64>,
     /// Weights of its tiers.
     pub placement: Placement,
-    /// Every tier.
+    /// Every tier in which the tokens may be kept.
     pub tiers: Vec<CacheTier>,
 }
 
@@ -58,7 +58,7 @@ impl CacheOffer {
 
 /// A price for holding a token.
 pub(crate) struct HeldFor {
-    /// In the sheet's currency per Mtok and hour.
+    /// Price in the sheet's currency per Mtok and hour.
     pub(crate) price_per_hour: f64,
     /// Time to live, where it has one.
     pub(crate) ttl_s: Option<f64>,

@@ -45,7 +45,7 @@ pub fn weigh(offer: &CacheOffer, demand: &Demand, weights: &mut [f64]) {
 #[derive(Debug, Clone)]
 struct HoldPrice {
     part: [ClueKind; 1],
-    /// log of hours
+    /// Log of the price of holding a token for an hour over the price of computing one.
     log_price_over_input: f64,
     offer: CacheOffer,
 }
@@ -65,7 +65,7 @@ impl HoldPrice {
         if all > 0.0 { paid / all } else { 1.0 }
     }
 
-    /// The same over all tiers that the vendor's document leaves.
+    /// Probability that the price pays, over all tiers that the vendor's document leaves.
     fn pays_documented(&self, unknowns: &Unknowns<'_>) -> f64 {
         self.pays(unknowns, |tier| self.offer.allows(tier))
     }

@@ -43,14 +43,14 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// Nothing is known.
+    /// Lifetime of which nothing is known.
     pub const UNKNOWN: Self = Self {
         promised: false,
         at_least_s: None,
         at_most_s: None,
     };
 
-    /// A promise.
+    /// Lifetime that the vendor promises, in seconds.
     #[must_use]
     pub fn promise(time_s: f64) -> Self {
         Self {
@@ -71,9 +71,9 @@ impl Lifetime {
 /// A storage tier with what its placement needs.
 #[derive(Debug, Clone, Copy)]
 pub struct CacheTier {
-    /// Its id.
+    /// Id of the tier.
     pub id: &'static str,
-    /// Kind of storage.
+    /// Kind of storage of the tier.
     pub kind: StorageKind,
     /// Share of servers that have it.
     fitted: f64,

@@ -28,12 +28,12 @@ pub struct Spreads {
     pub bias: f64,
     /// Median of the absolute errors.
     pub median: f64,
-    /// Their 90th percentile.
+    /// 90th percentile of the absolute errors.
     pub most: f64,
 }
 
 impl Spreads {
-    /// Of errors, of which there is one at least.
+    /// Spreads of errors, of which there is one at least.
     #[must_use]
     pub fn of(errors: impl Iterator<Item = f64>) -> Self {
         let mut errors: Vec<f64> = errors.collect();

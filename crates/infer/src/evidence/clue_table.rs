@@ -75,7 +75,7 @@ macro_rules! declare_ids {
         }
 
         impl ClueKind {
-            /// Its name in answers.
+            /// Name of the clue in answers.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $( Self::$first => $first_name, $( Self::$clue => $clue_name, )* )+ }
@@ -93,7 +93,7 @@ macro_rules! declare_ids {
             /// Every kind of reading, in the order in which answers list them.
             pub const ALL: &[Self] = &[ $( $( Self::$reading, )* )+ ];
 
-            /// Its id in answers.
+            /// Id of the reading in answers.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $( $( Self::$reading => $id, )* )+ }

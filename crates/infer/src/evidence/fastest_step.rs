@@ -46,7 +46,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Those of the forward model: fitted waiting per kernel, and the latency of exchanges.
+    /// Waiting in the forward model: fitted waiting per kernel, and the latency of exchanges.
     #[must_use]
     pub fn fitted() -> Self {
         let overheads = Overheads::from(fitted_attainment());

@@ -23,9 +23,9 @@ fn slope_over_read(kind: AttentionKind) -> f64 {
 /// Source of the bytes read per further token of a very long context.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SlopeSource {
-    /// They are those stored: what is read beside them is of windows.
+    /// The bytes that are stored: what is read beside them is of windows.
     Stored,
-    /// They are a part of those read per token at 8,192.
+    /// A part of the bytes read per token at 8,192.
     Read {
         /// log of that part
         log_slope_over_read: f64,
@@ -55,7 +55,7 @@ pub struct KvReading<N = f64> {
     slope: N,
     /// Further bytes per token up to the limit.
     bounded: N,
-    /// Tokens.
+    /// Tokens up to which the further bytes are read.
     limit: N,
     /// Bytes stored per token at any context.
     stored: N,
@@ -71,7 +71,7 @@ impl<N: Number> KvReading<N> {
         Self::of_bytes(kind, log_read.exp(), log_stored.exp())
     }
 
-    /// The same from the bytes themselves.
+    /// Bytes read by context from the kind of attention, bytes read per token at 8,192 tokens and bytes stored per token.
     #[must_use]
     pub fn of_bytes(kind: AttentionKind, read: N, stored: N) -> Self {
         let zero = N::splat(0.0);

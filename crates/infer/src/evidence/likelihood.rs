@@ -49,7 +49,7 @@ pub(crate) fn terms<T: Likelihood + 'static>(observed: impl IntoIterator<Item = 
 
 /// Share of stated values that do not depend on the machine: misprints, samples, promises.
 pub(crate) const MISPRINTS: f64 = 0.01;
-/// −½·log 2π
+/// Log density of a standard normal distribution at its peak, −½·log 2π.
 pub(crate) const LOG_NORMAL_PEAK: f64 = -0.918_938_533_204_672_8;
 
 /// Log density of a normal distribution at a residual.
@@ -61,9 +61,9 @@ pub(crate) fn log_normal(residual: f64, sd: f64) -> f64 {
 
 /// Standard deviations from the middle up to which [`NORMAL`] reaches.
 const NORMAL_REACH: u16 = 6;
-/// Its entries per standard deviation.
+/// Entries of [`NORMAL`] per standard deviation.
 const NORMAL_ENTRIES: u16 = 64;
-/// All of them, both ends included.
+/// Entries of [`NORMAL`] in all, both ends included.
 const ALL_NORMAL_ENTRIES: usize = 2 * NORMAL_REACH as usize * NORMAL_ENTRIES as usize + 1;
 
 /// Probability below, and density, at evenly spaced points of a standard normal distribution: evaluating it for each

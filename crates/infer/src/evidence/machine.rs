@@ -13,21 +13,21 @@ use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 /// A machine as far as the joint estimate needs it; natural logarithms.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// Its prior probability.
+    /// Prior probability of the machine.
     pub share: f64,
-    /// log ρ
+    /// log ρ: peak multiply-adds per parameter read.
     pub log_compute_to_bandwidth: f64,
-    /// log(`η_c`/`η_m`)
+    /// log(`η_c`/`η_m`): arithmetic over bandwidth efficiency of decoding.
     pub log_balance: f64,
-    /// log w
+    /// log w: bytes per parameter.
     pub log_weight_bytes: f64,
-    /// log `b_kv`
+    /// log `b_kv`: bytes per element of the KV cache.
     pub log_kv_element_bytes: f64,
     /// log M, MAC/s of one chip
     pub log_multiply_rate: f64,
-    /// log `η_pre`
+    /// log `η_pre`: share of peak arithmetic in prefill.
     pub log_prefill_efficiency: f64,
-    /// log `η_c`
+    /// log `η_c`: share of peak arithmetic in decoding.
     pub log_decode_efficiency: f64,
     /// log of HBM bandwidth of one chip, B/s
     pub log_bandwidth: f64,
@@ -69,7 +69,7 @@ impl Machine {
         &self.units[..self.unit_count]
     }
 
-    /// The same with the sums of 1/chips up to each.
+    /// Sizes of serving units in chips, ascending, with the sums of 1/chips up to each.
     pub(super) fn units_with_shares(&self) -> impl DoubleEndedIterator<Item = (f64, f64)> + Clone {
         let below = &self.units_below[..self.unit_count];
         self.units().iter().copied().zip(below.iter().copied())
@@ -112,7 +112,7 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
     machines_sold(assumptions, None)
 }
 
-/// The same, of accelerators that were sold by a day, written as in ISO 8601, where it is known.
+/// Every machine of [`machines`] whose accelerator was sold by a day, written as in ISO 8601, where it is known.
 #[must_use]
 pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machine> {
     let known_model = known_model(assumptions);
@@ -210,7 +210,7 @@ fn chip(
     chip
 }
 
-/// Of every accelerator, whether it was sold by a day, written as in ISO 8601; all were where no day is known.
+/// Whether an accelerator was sold by a day, written as in ISO 8601, per accelerator; all were where no day is known.
 #[must_use]
 pub fn sold_by(day: Option<&str>) -> Vec<bool> {
     accelerators()

@@ -34,7 +34,7 @@ type OfChip = fn(&Accelerator, &[Known]) -> Option<f64>;
 /// A row of the table: a quantity and how it follows where it is not stated.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Its name among the assumptions, behind `accelerator.` inside that one.
+    /// Name of the quantity among the assumptions, behind `accelerator.` inside that one.
     path: &'static str,
     /// The symbol in equations.
     pub(crate) symbol: &'static str,
@@ -50,18 +50,18 @@ pub(crate) struct Row {
     usual: Bounds,
     /// The quantities that it follows from.
     pub(crate) parents: &'static [Quantity],
-    /// Its value on an accelerator of the reference table, given the parents.
+    /// Value of the quantity on an accelerator of the reference table, given the parents.
     pub(crate) of_chip: Option<OfChip>,
-    /// Its value from the parents.
+    /// Value of the quantity from the parents.
     pub(crate) from_parents: Option<fn(&[Known]) -> Known>,
 }
 
 /// The allowed range of a quantity: it covers all values of `/simulate`, and keeps derived values finite.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The least.
+    /// Least value that may be stated.
     pub least: f64,
-    /// The most.
+    /// Greatest value that may be stated.
     pub most: f64,
 }
 
@@ -243,7 +243,7 @@ impl Quantity {
     /// Number of quantities.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
-    /// Its row of the table.
+    /// Row of the table of quantities.
     pub(crate) fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -285,7 +285,7 @@ impl Quantity {
         self.row().textbook
     }
 
-    /// Its symbol, unit and permitted values, in words.
+    /// Symbol, unit and permitted values of the quantity, in words.
     #[must_use]
     pub fn description(self) -> String {
         let row = self.row();

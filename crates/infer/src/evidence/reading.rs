@@ -17,7 +17,7 @@ pub struct Specification {
     pub clue: ClueKind,
     /// The quantity it estimates. Readings of one quantity can contradict each other.
     pub quantity: &'static str,
-    /// The closed form.
+    /// Closed form of the reading.
     pub equation: &'static str,
     /// Unit of the value; empty for a plain ratio.
     pub unit: &'static str,
@@ -27,7 +27,7 @@ pub struct Specification {
     pub needs: &'static str,
     /// Condition under which it is not defined.
     pub not_defined_when: &'static str,
-    /// Its assumptions about the provider.
+    /// Assumptions of the reading about the provider.
     pub assumes: &'static [&'static str],
     /// Source of the equation: T talk, F flashcards, MK Mooncake, D derived in `docs/MODEL.md`.
     pub source: &'static str,
@@ -70,9 +70,9 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum Value {
-    /// A finite number.
+    /// A finite number, in the unit of the input.
     Number(f64),
-    /// An id.
+    /// Id of something in the reference data.
     Name(String),
 }
 
@@ -90,11 +90,11 @@ impl Value {
 /// An input of a reading.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Input {
-    /// Its name.
+    /// Name of the input.
     pub name: &'static str,
-    /// Its symbol in the equation; empty for a qualifier.
+    /// Symbol of the input in the equation; empty for a qualifier.
     pub symbol: &'static str,
-    /// Its value, the geometric middle of a range.
+    /// Value of the input, the geometric middle of a range.
     pub value: Value,
     /// Lower end of a stated range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,9 +104,9 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub high: Option<f64>,
-    /// Its unit; empty for a plain ratio.
+    /// Unit of the value; empty for a plain ratio.
     pub unit: String,
-    /// Its origin.
+    /// Origin of the value.
     pub from: Origin,
 }
 
@@ -139,9 +139,9 @@ impl Input {
 /// A figure that belongs to a reading beside its value.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Detail {
-    /// Its name.
+    /// Name of the detail.
     pub name: String,
-    /// Its value.
+    /// Value of the detail.
     pub value: Value,
     /// Lower end where an input is a range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,9 +151,9 @@ pub struct Detail {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub high: Option<f64>,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
-    /// Point or bound.
+    /// Kind of the value: a point or a bound.
     pub kind: Kind,
 }
 
@@ -226,7 +226,7 @@ pub struct Reading {
     pub clue: ClueKind,
     /// The quantity it estimates.
     pub quantity: &'static str,
-    /// The closed form.
+    /// Closed form of the reading.
     pub equation: &'static str,
     /// The equation with the numbers substituted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,7 +234,7 @@ pub struct Reading {
     pub working: Option<String>,
     /// Inputs with their origin; qualifiers among them distinguish entries of one id.
     pub inputs: Vec<Input>,
-    /// Point or bound.
+    /// Kind of the value: a point or a bound.
     pub kind: Kind,
     /// The value, null where it is not defined.
     pub value: Option<Value>,
@@ -256,7 +256,7 @@ pub struct Reading {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub details: Vec<Detail>,
-    /// Its assumptions about the provider.
+    /// Assumptions of the reading about the provider.
     pub assumes: &'static [&'static str],
     /// Caveats about its use.
     pub caveats: Vec<String>,

@@ -26,7 +26,7 @@ const PROMPT_OVER_CONTEXT: f64 = MEAN_PROMPT_OVER_CONTEXT * (1.0 + PROMPT_SPREAD
 /// Log ratio of the error of predicted times: medians of |ln(predicted ÷ measured)| of 0.09 for decoding and 0.14 for
 /// prefill (docs/model/measurements.md), over 0.6745.
 pub const DECODE_ERROR_SD: f64 = 0.13;
-/// The same for prefill.
+/// Log ratio of the error of predicted times of prefill.
 pub const PREFILL_ERROR_SD: f64 = 0.21;
 
 /// A draw as it is served, or several, each in a lane of its own.
@@ -107,7 +107,7 @@ impl<N: Number> Served<N> {
         }
     }
 
-    /// The same of its own chips.
+    /// Chips over which a cache is cut by heads on the unit's own chips.
     fn own_cuts(&self) -> N {
         self.cuts(self.engine.machine.chips)
     }
@@ -175,8 +175,7 @@ impl<N: Number> Served<N> {
         self.log_cost(pass.total.0, prompts * prompt.fresh)
     }
 
-    /// The same of a token that is found in the cache: what a pass takes longer for it than without it, over the tokens
-    /// found.
+    /// log cost of a token that is found in the cache: what a pass takes longer for it than without it, over the tokens found.
     fn log_cached_cost(&self) -> N {
         let (pass, prompts, prompt) = self.pass();
         let cuts = self.own_cuts();
@@ -258,7 +257,7 @@ impl Unknowns<'_> {
         placed
     }
 
-    /// The same of a draw for each lane, all of one class of models and one prior; and the time of their prompts, if it is
+    /// Unit and load of a draw for each lane, all of one class of models and one prior; and the time of their prompts, if it is
     /// wanted.
     pub(crate) fn placed_each<N: Number>(
         draws: &[Self],

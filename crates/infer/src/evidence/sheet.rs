@@ -8,9 +8,9 @@ use unroof_base::units::Decimal;
 /// A sheet in its canonical order, and the assumptions.
 #[derive(Clone, Copy)]
 pub(crate) struct Evidence<'a> {
-    /// The pricing content.
+    /// Pricing content of the sheet.
     pub(crate) sheet: &'a PriceSheet,
-    /// The caller's assumptions.
+    /// Assumptions that the caller states.
     pub(crate) assumptions: &'a Assumptions,
 }
 
@@ -29,9 +29,9 @@ pub(crate) type Price<'p> = Result<&'p Decimal, NotDefined>;
 pub(crate) struct ContextStep<'a> {
     /// Prices up to the threshold.
     pub(crate) below: Cell<'a>,
-    /// Prices above it.
+    /// Cell with the prices above the threshold.
     pub(crate) above: Cell<'a>,
-    /// `L_1`
+    /// `L_1`: threshold, in prompt tokens.
     pub(crate) threshold_tokens: f64,
     /// `L_max`: the next threshold, else the longest prompt.
     pub(crate) longest_tokens: Option<f64>,
@@ -160,7 +160,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Each cell of a service tier with the standard cell for the same prompts and times.
+    /// Cells of a service tier, each with the standard cell for the same prompts and times.
     #[must_use]
     pub(crate) fn beside_standard(&self, service_tier: &str) -> Vec<(Cell<'a>, Cell<'a>)> {
         let cells = self.cells();

@@ -8,9 +8,9 @@ use unroof_base::units::elementary::{exp, exp_each, ln};
 /// One hypothesis about all unknowns of a price sheet; natural logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Unknowns<'a> {
-    /// log `N_a`
+    /// log `N_a`: active parameters.
     pub log_active_parameters: f64,
-    /// log `N_t`
+    /// log `N_t`: total parameters.
     pub log_total_parameters: f64,
     /// log of the bytes that a step reads per token of a context of 8,192, at one byte per element
     pub log_kv_bytes_read: f64,
@@ -18,7 +18,7 @@ pub struct Unknowns<'a> {
     pub log_kv_bytes_stored: f64,
     /// log β, the batch over the optimal batch
     pub log_batch_over_optimal: f64,
-    /// log `L_mean`
+    /// log `L_mean`: mean context of generated tokens.
     pub log_mean_decode_context: f64,
     /// log U: tokens served over those that the units paid for would serve at the batch all day
     pub log_utilisation: f64,
@@ -26,9 +26,9 @@ pub struct Unknowns<'a> {
     pub log_rental: f64,
     /// Whether the model is dense, and therefore `N_t` = `N_a`.
     pub is_dense: bool,
-    /// Kind of attention.
+    /// Kind of attention of the model.
     pub attention: AttentionKind,
-    /// The machine.
+    /// Machine that serves the model.
     pub machine: &'a Machine,
     /// The unit and its load.
     pub running: Running,

@@ -13,7 +13,7 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Joint estimate from all sheets, with intervals.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Joint {
-    /// Every quantity.
+    /// Estimates of every quantity.
     pub quantities: Quantities,
     /// Margin of each price line: 1 − cost ÷ price.
     pub margins: Vec<margins::LineMargin>,
@@ -36,7 +36,7 @@ pub struct Diagnostics {
     pub effective_sample_size: f64,
     /// Pareto k̂ of the weights; above 0.7 the intervals are unreliable.
     pub pareto_k: f64,
-    /// Draws.
+    /// Number of draws.
     pub samples: usize,
     /// Seed of the quasi-random points.
     pub seed: u32,

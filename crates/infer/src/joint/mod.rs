@@ -122,7 +122,7 @@ pub fn samples(
     })
 }
 
-/// The same, and how the drawn models are served.
+/// Draws of the prior and of the estimate, and how the drawn models are served.
 ///
 /// # Errors
 /// The work is cancelled.

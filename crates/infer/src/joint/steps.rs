@@ -13,7 +13,7 @@ const TAIL_STRIDE: usize = 8;
 
 /// The state after a clue.
 pub(crate) struct Step {
-    /// The clue.
+    /// Clue that is added in the step.
     pub(crate) clue: ClueKind,
     /// Weights of every [`CLUE_STRIDE`]th draw after it and those before it.
     pub(super) weights: Vec<f64>,

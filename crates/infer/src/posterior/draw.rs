@@ -8,7 +8,7 @@ use super::summary::Summary;
 use crate::estimate::quantities::JointQuantity;
 use crate::evidence::unknowns::Running;
 
-/// One draw.
+/// One draw of the unknowns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draw {
     pub(super) class: u8,
@@ -24,7 +24,7 @@ pub(super) struct Draw {
 /// A draw as it is proposed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Proposed<'p> {
-    /// All coordinates.
+    /// Values of all coordinates.
     pub(super) values: [f64; UNKNOWNS],
     pub(super) point: &'p Point,
     /// log ratio of prior to proposal density

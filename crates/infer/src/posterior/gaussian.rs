@@ -8,7 +8,7 @@ use unroof_base::units::elementary::exp_each;
 /// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
 pub(super) const UNKNOWNS: usize = 6;
 
-/// −½·log 2π
+/// Log density of a standard normal distribution at its peak, −½·log 2π.
 const LOG_PEAK: f64 = -0.918_938_533_204_672_8;
 
 /// A normal distribution; only the first `free` coordinates are used.
@@ -87,7 +87,7 @@ impl Gaussian {
         distance
     }
 
-    /// log density.
+    /// Log density at a point.
     pub(super) fn log_density(&self, point: &[f64; UNKNOWNS]) -> f64 {
         self.log_peak - 0.5 * self.distance(point)
     }
@@ -121,7 +121,7 @@ impl Gaussian {
         })
     }
 
-    /// The covariance.
+    /// Covariance of the distribution.
     pub(super) fn covariance(&self) -> [[f64; UNKNOWNS]; UNKNOWNS] {
         let entry = |row: usize, column: usize| {
             self.lower[row]
@@ -183,7 +183,7 @@ impl Mixture {
         }
     }
 
-    /// Density.
+    /// Density of the mixture at a point.
     #[cfg(test)]
     pub(super) fn density(&self, point: &[f64; UNKNOWNS]) -> f64 {
         exp_each(&self.log_densities(point)).iter().sum()

@@ -35,7 +35,7 @@ impl<'p> Placer<'p> {
         }
     }
 
-    /// Each on the first of a few machines that hold it; on the first of all if none does.
+    /// Places each proposed draw on the first of a few machines that hold it; on the first of all if none does.
     pub(super) fn place(&mut self, proposed: &[Proposed<'_>]) -> &[Draw] {
         let (prior, of_class) = (self.prior, &self.prior.classes[self.class]);
         let unplaced = proposed
@@ -90,7 +90,7 @@ impl<'p> Placer<'p> {
 }
 
 impl Draw {
-    /// On its first machine, which may not hold it.
+    /// Draw on its first machine, which may not hold it.
     pub(super) fn unplaced(prior: &Prior, class: usize, proposed: &Proposed<'_>) -> Self {
         let point = proposed.point;
         let machine = prior.machine_at(point.machines[0]);

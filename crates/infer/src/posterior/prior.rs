@@ -55,15 +55,15 @@ const SCALES: usize = Mixture::MOST_PARTS;
 /// The prior of one class of models.
 #[derive(Debug, Clone)]
 pub(super) struct ClassPrior {
-    /// `N_t` = `N_a`
+    /// Whether the class is of dense models, `N_t` = `N_a`.
     pub(super) is_dense: bool,
-    /// Kind of attention.
+    /// Kind of attention of the class.
     attention: AttentionKind,
     /// log of its share
     pub(super) log_share: f64,
     /// A mixture over the free unknowns, with the logs of its shares.
     pub(super) mixture: [(f64, Gaussian); SCALES],
-    /// The same mixture, for densities.
+    /// Mixture over the free unknowns, prepared for densities.
     weighed: Mixture,
     /// Coordinates of the free unknowns.
     slots: [usize; UNKNOWNS],
@@ -76,9 +76,9 @@ pub(super) struct ClassPrior {
 pub struct Prior {
     pub(super) classes: Vec<ClassPrior>,
     machines: Vec<Machine>,
-    /// Cumulative shares.
+    /// Cumulative shares of the machines.
     machines_below: Vec<f64>,
-    /// As stated; none where [`UTILISATION_ODDS`] holds.
+    /// Utilisation as stated; none where [`UTILISATION_ODDS`] holds.
     utilisation: Option<LogNormal>,
     /// As stated: tokens of a prompt, and the share of them that is cached.
     prompt_tokens: Option<f64>,
@@ -87,7 +87,7 @@ pub struct Prior {
     is_for_users: bool,
     /// log density of the stated values of the unknowns.
     log_statement: f64,
-    /// Its draws that answers share, once they are wanted.
+    /// Draws of the prior that answers share, once they are wanted.
     pub(super) drawn: Drawn,
 }
 
@@ -140,7 +140,7 @@ impl Prior {
         prior.with_machines(machines(assumptions))
     }
 
-    /// The same of sheets: machines that were sold by their day, and a least speed unless they are for batches alone.
+    /// Prior of sheets: machines that were sold by their day, and a least speed unless they are for batches alone.
     #[must_use]
     pub fn of_sheets(
         calibration: &Calibration,
@@ -251,7 +251,7 @@ pub(super) fn exists(unknowns: &Unknowns<'_>) -> bool {
 }
 
 impl ClassPrior {
-    /// None if the stated values rule the class out.
+    /// Prior of a class; none if the stated values rule the class out.
     fn new(
         population: &Population,
         class: &ModelClass,
@@ -331,7 +331,7 @@ impl ClassPrior {
         self.mixture[0].1.free()
     }
 
-    /// Which coordinates are free.
+    /// Coordinates that are free.
     pub(super) fn slots(&self) -> &[usize] {
         &self.slots[..self.free()]
     }
@@ -484,8 +484,8 @@ fn merge_slope(statements: &mut Vec<Statement>, attention: AttentionKind) -> Opt
     merge(statements, KV_SLOPE, into)
 }
 
-/// Of two coordinates that are one in a class of models, a statement about the first is one about the second. Returns the log
-/// density of the agreement of two such statements; none if they exclude each other.
+/// Turns a statement about the first of two coordinates, which are one in a class of models, into one about the second. Returns the
+/// log density of the agreement of two such statements; none if they exclude each other.
 fn merge(statements: &mut Vec<Statement>, from: usize, into: usize) -> Option<f64> {
     /// Two equal numbers agree with certainty.
     const CERTAIN: f64 = 50.0;

@@ -56,7 +56,7 @@ pub(super) fn log_target(
 pub(super) struct Proposal {
     /// The fitted distributions, each with its share of them.
     fits: Vec<(f64, Gaussian)>,
-    /// The same, to be weighed; none where all draws are from the prior.
+    /// Mixture of the fitted distributions, to be weighed; none where all draws are from the prior.
     fitted: Option<Mixture>,
     /// Share of the prior.
     defensive_share: f64,
@@ -204,7 +204,7 @@ struct Rounds<'p> {
 }
 
 impl<'p> Rounds<'p> {
-    /// After the first round, which draws from the prior.
+    /// Rounds after the first one, which draws from the prior.
     fn first(prior: &'p Prior, class: usize, terms: &[Box<dyn Likelihood>], splits: bool) -> Self {
         let kind = &prior.classes[class];
         let mut rounds = Self {

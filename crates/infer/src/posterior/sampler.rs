@@ -180,7 +180,7 @@ pub fn sample<'a>(
         .expect("the token is never cancelled")
 }
 
-/// The same, until it is cancelled.
+/// Draws from the posterior, until the work is cancelled.
 ///
 /// # Errors
 /// The work is cancelled.

@@ -19,7 +19,7 @@ static PRIORS: Mutex<Vec<(Basis, Arc<Prior>)>> = Mutex::new(Vec::new());
 struct Basis {
     population: Population,
     assumptions: Assumptions,
-    /// Of every accelerator, whether it was sold by the day of the sheets.
+    /// Whether an accelerator was sold by the day of the sheets, per accelerator.
     sold: Vec<bool>,
     is_for_users: bool,
 }

@@ -18,19 +18,19 @@ pub(super) const MACHINES: usize = 4;
 /// Standard normal coordinates of a draw, and a uniform one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Point {
-    /// Of the unknowns.
+    /// Coordinates of the unknowns, as standard normal values.
     pub(super) normal: [f64; UNKNOWNS],
     /// Coordinate of the utilisation.
     pub(super) utilisation: f64,
-    /// Of the rent.
+    /// Coordinate of the rent.
     pub(super) rental: f64,
-    /// Each chooses a machine, and the size of its unit: an operator takes the first that holds the model.
+    /// Coordinates that choose a machine and the size of its unit each: an operator takes the first that holds the model.
     pub(super) machines: [f64; MACHINES],
-    /// Of the error of a decode step's time.
+    /// Coordinate of the error of a decode step's time.
     pub(super) decode_error: f64,
-    /// Of the error of a prefill pass's time.
+    /// Coordinate of the error of a prefill pass's time.
     pub(super) prefill_error: f64,
-    /// Of the share of prompts that is cached.
+    /// Coordinate of the share of prompts that is cached.
     pub(super) cached: f64,
 }
 
@@ -61,7 +61,7 @@ fn point(index: usize, normal: &Normal) -> Point {
     }
 }
 
-/// The points.
+/// Points of the Sobol sequence.
 pub(super) fn points() -> &'static [Point] {
     &POINTS
 }

@@ -8,9 +8,9 @@ use unroof_base::units::significant;
 /// Ends of an interval that holds a stated share of the probability, as much on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -19,7 +19,7 @@ pub struct Interval {
 pub struct Summary {
     /// Mean of the logarithm.
     pub log_mean: f64,
-    /// Its standard deviation.
+    /// Standard deviation of the logarithm.
     pub log_sd: f64,
     /// The quantiles of [`PROBABILITIES`].
     log_quantiles: [f64; 5],

@@ -253,7 +253,7 @@ fn every_draw_that_counts_fits_its_unit_and_is_fast_enough() {
     assert!(sizes.len() > 5, "{sizes:?}");
 }
 
-/// Also of an open-weight model, whose attention is computed for each lane alone.
+/// Open-weight models are among them, whose attention is computed for each lane alone.
 #[test]
 fn draws_that_are_placed_together_have_the_bits_of_each_alone() {
     let known = r#"{"active_parameters": 37e9, "total_parameters": 671e9, "kv_bytes_per_element": 1,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::Url;
 
-/// Longest address.
+/// Longest address of a webhook, in bytes.
 pub const LONGEST_URL: usize = 2_000;
 /// Parses a target address, and checks it as far as possible without a DNS lookup. However an IPv4 address is spelled, the
 /// result has it as four numbers.

@@ -32,7 +32,7 @@ impl<'a> Entry<'a> {
         entry.present().map(Self::of)
     }
 
-    /// These fields, of which none is null.
+    /// Entry of the given fields, of which none is null.
     pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
         Self {
             fields: fields.into_iter().collect(),

@@ -119,7 +119,7 @@ fn unprintable_name(sheet: &PriceSheet) -> Option<&str> {
 pub struct CatalogEntry<'a> {
     /// Key of the entry, unique in the catalog.
     pub key: String,
-    /// The entry.
+    /// JSON of the entry.
     pub cursor: Cursor<'a>,
     /// Whether another entry of the key has another content, so that neither is used.
     pub is_contradicted: bool,

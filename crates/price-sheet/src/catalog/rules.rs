@@ -175,7 +175,7 @@ pub(super) fn unique(entries: Vec<CatalogEntry<'_>>) -> Vec<CatalogEntry<'_>> {
     unique_by(entries, Json::is_same_as)
 }
 
-/// The same, where copies may differ in what states no price.
+/// The entries of a catalog, each key once, where copies may differ in what states no price.
 pub(super) fn unique_by(
     entries: Vec<CatalogEntry<'_>>,
     is_copy: impl Fn(&Json, &Json) -> bool,

@@ -15,7 +15,7 @@ pub(super) fn read_all(
     read_tree(catalog, key, &json::parse(entry.as_bytes()).unwrap())
 }
 
-/// The same for a parsed entry.
+/// Sheets of a parsed entry, each of which survives a round trip; or every fault.
 pub(super) fn read_tree(
     catalog: &Catalog,
     key: &str,

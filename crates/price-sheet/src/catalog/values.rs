@@ -11,7 +11,7 @@ pub(super) fn is_name(text: &str) -> bool {
         && !text.chars().any(char::is_control)
 }
 
-/// Our name of a provider, from pairs of the catalog's name and ours.
+/// Name of a provider in price sheets, from pairs of the catalog's name and that name.
 pub(super) fn renamed<'n>(names: &[(&str, &'static str)], written: &'n str) -> &'n str {
     let known = names.iter().find(|(theirs, _)| *theirs == written);
     known.map_or(written, |(_, ours)| ours)
@@ -43,7 +43,7 @@ pub(super) fn count(json: &Json) -> Option<u32> {
     whole_number(json).filter(|number| *number > 0)
 }
 
-/// Tokens of `128k`.
+/// Number of tokens that `128k` means.
 pub(super) fn thousands(text: &str) -> Option<u32> {
     let thousands = text.strip_suffix('k')?;
     let is_plain = thousands.bytes().all(|byte| byte.is_ascii_digit());

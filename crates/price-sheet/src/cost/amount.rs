@@ -25,13 +25,13 @@ impl Amount {
     /// Digits after the point of a quotient whose digits do not end.
     const DIGITS_AFTER_POINT: i64 = 30;
 
-    /// Nothing to pay.
+    /// Amount of nothing.
     #[must_use]
     pub fn zero() -> Self {
         Self(BigDecimal::zero())
     }
 
-    /// The sum, exactly.
+    /// Exact sum of two amounts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self((&self.0 + &other.0).normalized())

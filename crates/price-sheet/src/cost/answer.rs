@@ -32,11 +32,11 @@ pub struct Cost {
     pub lines: Vec<CostLine>,
     /// The choice of cells; null where the sheet has none for the usage.
     pub tariff: Option<TariffUsed>,
-    /// The sheet.
+    /// Sheet whose prices apply.
     pub sheet: SheetUsed,
     /// Cost of the usage by the sheet of each source of the offer's price.
     pub sources: Vec<SourceCost>,
-    /// Assumptions and contradictions.
+    /// Assumptions and contradictions, as sentences.
     pub notes: Vec<String>,
     /// Modifiers of the sheet that the usage does not name, and which therefore do not apply.
     pub modifiers_left_out: Vec<String>,
@@ -47,9 +47,9 @@ pub struct Cost {
 /// Tokens of one meter at one price.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct CostLine {
-    /// Metered tokens.
+    /// Meter of the tokens.
     pub meter: Meter,
-    /// Number of tokens.
+    /// Number of tokens that are charged.
     #[schema(example = 1_200)]
     pub tokens: u64,
     /// Time to live of written tokens, or the time for which stored tokens are held.
@@ -91,7 +91,7 @@ pub struct Factor {
     /// Name of the service tier or modifier.
     #[schema(example = "data_residency")]
     pub name: String,
-    /// The factor.
+    /// Factor on the price.
     pub multiplier: Decimal,
 }
 
@@ -109,7 +109,7 @@ pub struct TariffUsed {
     pub context_tier_measure: ContextTierMeasure,
     /// Whether a context tier reprices the whole request.
     pub context_tier_semantics: ContextTierSemantics,
-    /// The cells.
+    /// Cells of the sheet that apply.
     pub cells: Vec<CellUsed>,
 }
 
@@ -118,7 +118,7 @@ pub struct TariffUsed {
 pub struct CellUsed {
     /// Index in the sheet's `rates`.
     pub index: usize,
-    /// The cell.
+    /// Cell of the sheet.
     pub rate: RateCell,
 }
 
@@ -128,13 +128,13 @@ pub struct SheetUsed {
     /// Id of the pricing content, as in `/price-sheets/{id}`.
     #[schema(value_type = String, format = Uuid)]
     pub id: String,
-    /// Provider that bills.
+    /// Provider that bills for the sheet's offer.
     #[schema(example = "openai")]
     pub provider: String,
     /// Model, as the provider spells it.
     #[schema(example = "gpt-6-sol")]
     pub model: String,
-    /// Region.
+    /// Region in which the model is served.
     #[schema(example = "global")]
     pub region: String,
     /// Inclusive start of the period; null where it is not known.
@@ -153,10 +153,10 @@ pub struct SourceCost {
     /// The source: a catalog, or `official` for the provider's own page.
     #[schema(example = "litellm")]
     pub source: String,
-    /// Its sheet.
+    /// Id of the sheet that states the price.
     #[schema(value_type = String, format = Uuid)]
     pub sheet_id: String,
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     pub currency: String,
     /// The cost by its sheet; null where it lacks a price, or agrees on the prices that it states and is silent about those that
     /// count here.

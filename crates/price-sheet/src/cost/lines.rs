@@ -20,7 +20,7 @@ const SECONDS_PER_HOUR: u64 = 3_600;
 pub struct SheetInForce {
     /// Id of the stored sheet.
     pub id: String,
-    /// The sheet.
+    /// Sheet in force.
     pub sheet: PriceSheet,
     /// Source whose price is in force, for a stored sheet.
     pub source: Option<String>,
@@ -31,11 +31,11 @@ pub struct SheetInForce {
 /// The sheet of another source.
 #[derive(Debug, Clone)]
 pub struct OtherSheet {
-    /// The source.
+    /// Source that states the sheet.
     pub source: String,
     /// Id of the stored sheet.
     pub id: String,
-    /// The sheet.
+    /// Sheet that another source states.
     pub sheet: PriceSheet,
 }
 

@@ -18,7 +18,7 @@ pub enum CostEntry {
     Cost {
         /// Line of the request, counted from 1.
         line: u64,
-        /// The cost.
+        /// Cost of the line's usage.
         cost: Box<Cost>,
     },
     /// A line that cannot be priced.
@@ -29,18 +29,18 @@ pub enum CostEntry {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
         id: Option<String>,
-        /// The fault.
+        /// Fault of the line, as a sentence.
         detail: String,
         /// The correction; null if each of `errors` has its own.
         hint: Option<String>,
         /// Every fault of the line with its JSON pointer.
         errors: Vec<Fault>,
     },
-    /// The last line.
+    /// Sum at the end of the list.
     Done(CostSum),
     /// The last line of a list that was not read to its end.
     Failed {
-        /// The reason.
+        /// Reason of the failure, as a sentence.
         reason: String,
     },
 }
@@ -52,7 +52,7 @@ pub struct CostSum {
     pub priced: u64,
     /// Usages without a total: a used meter has no price.
     pub without_total: u64,
-    /// Lines with faults.
+    /// Number of lines with faults.
     pub faults: u64,
     /// Sum of the totals, by currency.
     pub totals: Vec<CurrencyTotal>,
@@ -61,7 +61,7 @@ pub struct CostSum {
 /// The sum in one currency.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct CurrencyTotal {
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     #[schema(example = "USD")]
     pub currency: String,
     /// Exact sum of the totals.
@@ -109,7 +109,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds a line.
+    /// Adds a line to the sum.
     pub fn add(&mut self, entry: &CostEntry) {
         let CostEntry::Cost { cost, .. } = entry else {
             self.counts.faults += u64::from(matches!(entry, CostEntry::Fault { .. }));

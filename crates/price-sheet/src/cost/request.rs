@@ -21,14 +21,14 @@ body! {
         price_sheet: Option<PriceSheet> = optional(value(by(canonical::read_sheet))),
         /// Time of the request: RFC 3339; now if left out.
         at: Option<Timestamp> = optional(value(timestamp()).flag("at")),
-        /// The usage.
+        /// Tokens of the request.
         usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"prompt_tokens\": 1000, \"output_tokens\": 200}")),
     }
 
     /// An offer by its names.
     #[derive(PartialEq, Eq)]
     pub struct OfferName {
-        /// Provider that bills.
+        /// Provider that bills for the offer.
         provider: String = plain(value(name()).flag("provider").hint("name the provider, such as \"openai\"")),
         /// Model, as the provider spells it.
         model: String = plain(value(name()).flag("model").hint("name the model as the provider spells it")),

@@ -43,7 +43,7 @@ body! {
 
     /// Tokens written to a cache.
     pub struct WrittenTokens {
-        /// Written tokens.
+        /// Tokens written to the cache.
         tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens")),
         /// Time to live; the shortest one that the sheet prices if left out.
         ttl_seconds: Option<u32> = optional(count(1..=MOST_TOKENS).unit("s")),
@@ -51,7 +51,7 @@ body! {
 
     /// Tokens held in a cache.
     pub struct StoredTokens {
-        /// Held tokens.
+        /// Tokens held in the cache.
         tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens")),
         /// Time for which they are held.
         seconds: u32 = plain(count(0..=MOST_TOKENS).unit("s")),
@@ -148,14 +148,14 @@ pub enum Meter {
     CacheWrite,
     /// Generated tokens besides reasoning.
     Output,
-    /// Reasoning tokens.
+    /// Reasoning tokens of the answer.
     Reasoning,
     /// Tokens held in a cache.
     CacheStorage,
 }
 
 impl Meter {
-    /// Its name, as sheets and answers write it.
+    /// Name of the meter, as sheets and answers write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

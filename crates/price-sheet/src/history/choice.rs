@@ -106,7 +106,7 @@ impl Current {
     }
 }
 
-/// Those of some statements that are as fresh as any of them at a time, given what was chosen before.
+/// Statements that are as fresh as any of the given ones at a time, given what was chosen before.
 fn fresh(claims: &[Claim<'_>], at: Timestamp, among: &[usize], chosen: &[Chosen]) -> Vec<usize> {
     let seen = |index: &usize| claims[*index].seen_by(at);
     let newest = among.iter().map(seen).max().unwrap_or(at);
@@ -123,8 +123,8 @@ fn fresh(claims: &[Claim<'_>], at: Timestamp, among: &[usize], chosen: &[Chosen]
     left
 }
 
-/// Of statements that are equally fresh, the one with a stated start, else that of the latest change of the cells on which
-/// they contradict each other.
+/// Statement with a stated start among equally fresh ones, else that of the latest change of the cells on which they contradict
+/// each other.
 fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
     if let [only] = among {
         return Some(*only);

@@ -14,7 +14,7 @@ pub(super) struct Claim<'a> {
     pub(super) sighting: &'a Sighting,
     /// Start of its validity, or its first sighting.
     pub(super) start: Timestamp,
-    /// Its start, or that of a fresher statement of its source with a stated start before it.
+    /// Start of the claim, or of a fresher statement of its source with a stated start before it.
     holds_from: Timestamp,
     /// Time since which the source lists these prices, even with other limits or names.
     pub(super) since: Timestamp,
@@ -31,7 +31,7 @@ pub(super) struct Claim<'a> {
 /// rest of their sheets.
 pub(super) type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
 
-/// From a time to before another one.
+/// Time span from a time to before another one.
 pub(super) type Span = (Timestamp, Option<Timestamp>);
 
 impl Claim<'_> {

@@ -9,7 +9,7 @@ use super::period::FRESH_FOR;
 /// says was not known in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
-    /// The sheet.
+    /// Id of the listed sheet.
     pub sheet_id: Uuid,
     /// Time of the first look.
     pub first_at: Timestamp,
@@ -20,7 +20,7 @@ pub struct Stretch {
 /// A look at a source, between its other looks.
 #[derive(Debug, Clone, Copy)]
 pub struct Look {
-    /// Its time.
+    /// Time at which the source was read.
     pub at: Timestamp,
     /// The look before it.
     pub previous: Option<Timestamp>,

@@ -35,7 +35,7 @@ pub enum Event {
 /// One piece of news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
-    /// Its kind.
+    /// Kind of the news.
     pub event: Event,
     /// The sheet that it is about.
     pub sheet_id: Uuid,

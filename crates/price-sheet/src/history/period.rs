@@ -25,11 +25,11 @@ pub enum StartBasis {
 pub enum Ending {
     /// Another price is in force.
     Replaced,
-    /// Its stated end came.
+    /// The stated end of the price came.
     Expired,
     /// The offer is no longer listed by any catalog.
     Delisted,
-    /// It was withdrawn.
+    /// The price was withdrawn.
     Withdrawn,
 }
 
@@ -57,7 +57,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// Exclusive end.
+    /// End of the period, exclusive.
     #[must_use]
     pub fn ends_at(&self) -> Option<Timestamp> {
         self.end.map(|(at, _)| at)

@@ -21,7 +21,7 @@ pub enum Standing {
 /// A sheet that a source stated at one or more times, and did not replace or drop between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sighting {
-    /// The sheet.
+    /// Id of the sheet that the source states.
     pub sheet_id: Uuid,
     /// Identity of its prices and limits, without dates and names.
     pub tariff_id: Uuid,
@@ -45,7 +45,7 @@ pub struct Sighting {
     pub is_misfit: bool,
     /// Whether the sheet states limits.
     pub states_limits: bool,
-    /// Its priced cells.
+    /// Priced cells of the sheet.
     pub cells: Arc<Cells>,
     /// Input price in USD per million tokens.
     pub input_price: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Sighting {
 /// A sheet that was withdrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Withdrawal {
-    /// The sheet.
+    /// Id of the withdrawn sheet.
     pub sheet_id: Uuid,
     /// Time of the withdrawal.
     pub at: Timestamp,

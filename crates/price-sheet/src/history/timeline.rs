@@ -97,7 +97,7 @@ pub fn stated_at<'a>(
 /// The best statements at a time.
 struct Found<'a> {
     best: Option<&'a Best>,
-    /// Those without the sources that state the offer for the first time; none where there are no such sources, or no others.
+    /// Best statements without sources that state the offer for the first time; none where there are no such sources, or no others.
     kept: Option<&'a Best>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) const MOST_RATE_CELLS: usize = 128;
 /// Most sources of a sheet.
 pub const MOST_SOURCES: usize = 64;
 
-/// A currency.
+/// Field that holds a currency, an ISO 4217 code.
 pub(super) fn currency() -> ReadAs<String> {
     named::<CurrencyCode, _>(|field| {
         let code = field.name()?;
@@ -54,7 +54,7 @@ pub(crate) fn timestamp() -> ReadAs<Timestamp> {
     })
 }
 
-/// A day.
+/// Field that holds a day, `YYYY-MM-DD`.
 pub(super) fn day() -> ReadAs<Date> {
     inline(
         |field| field.day(),
@@ -83,7 +83,7 @@ fn read_timestamp(field: &Cursor<'_>) -> Option<Timestamp> {
     }
 }
 
-/// A time zone.
+/// Field that holds an IANA time zone.
 pub(super) fn time_zone() -> ReadAs<String> {
     named::<Name, _>(|field| {
         let name = field.name()?;

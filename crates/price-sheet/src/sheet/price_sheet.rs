@@ -1,4 +1,4 @@
-//! The price sheet.
+//! Price sheet of one offer: prices per cell, limits and sources.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ document! {
     #[check(ends_after_start(valid_from, valid_to))]
     #[check(refers_within_sheet(rates))]
     pub struct PriceSheet {
-        /// `pricesheet/v1`
+        /// Version of the schema, `pricesheet/v1`.
         schema: SchemaName = plain(value(choice()).hint("write \"schema\": \"pricesheet/v1\"")),
         /// Billing provider: anthropic, amazon-bedrock, openrouter, ...
         provider: String = plain(value(name()).hint("name the billing provider, such as \"anthropic\"")),
@@ -43,7 +43,7 @@ document! {
         quantization: Option<String> = maybe(name()),
         /// Currency as an ISO 4217 code.
         currency: String = plain(value(currency()).hint("write an ISO 4217 code such as \"USD\"")),
-        /// `per_1m_tokens`
+        /// Unit of all prices, `per_1m_tokens`.
         unit: Unit = plain(value(choice()).hint("write \"unit\": \"per_1m_tokens\"")),
         /// Inclusive start of validity; null if unknown.
         valid_from: Option<Timestamp> = or_null(timestamp()).example("2026-01-01T00:00:00Z"),
@@ -66,7 +66,7 @@ document! {
         schedules: BTreeMap<String, Schedule> = filled(MapOf(object())),
         /// Service tiers, by name.
         service_tiers: BTreeMap<String, ServiceTier> = filled(MapOf(object())),
-        /// The prices.
+        /// Prices of the offer, a cell per set of conditions.
         rates: Vec<RateCell> = plain(value(RateCell::list()).hint("list at least one rate cell, such as {\"input\": \"1.25\", \"output\": \"10\"}")),
         /// Factors that apply to many prices at once.
         modifiers: Vec<Modifier> = filled(List::entries(object())),
@@ -129,7 +129,7 @@ choices! {
     /// The name of the format.
     #[derive(Default)]
     pub enum SchemaName {
-        /// Version 1.
+        /// Version 1 of the schema.
         #[default]
         V1 = "pricesheet/v1",
     }
@@ -137,14 +137,14 @@ choices! {
     /// Unit of all prices.
     #[derive(Default)]
     pub enum Unit {
-        /// One million tokens.
+        /// Prices are per one million tokens.
         #[default]
         PerMillionTokens = "per_1m_tokens",
     }
 
     /// State of an offer that its seller has announced.
     pub enum OfferStatus {
-        /// It is to be retired.
+        /// The offer is to be retired.
         Deprecated = "deprecated",
     }
 
@@ -156,7 +156,7 @@ choices! {
         WholeRequest = "whole_request",
         /// Only the tokens above the threshold.
         Marginal = "marginal",
-        /// Not stated.
+        /// The source does not say it.
         Unknown = "unknown",
     }
 
@@ -166,22 +166,22 @@ choices! {
         /// Uncached input, cache reads and cache writes.
         #[default]
         PromptTokens = "prompt_tokens",
-        /// Prompt and answer.
+        /// Tokens of the prompt and the answer.
         PromptPlusOutputTokens = "prompt_plus_output_tokens",
-        /// A whole session.
+        /// Tokens of a whole session.
         Session = "session",
-        /// Not stated.
+        /// The source does not say it.
         Unknown = "unknown",
     }
 
     /// Billing of cache writes.
     #[derive(Default)]
     pub enum CacheWriteBilling {
-        /// At a separate price.
+        /// Cache writes are billed at a separate price.
         Priced = "priced",
-        /// At the input rate.
+        /// Cache writes are billed at the input rate.
         AsInput = "as_input",
-        /// Not stated.
+        /// The source does not say it.
         #[default]
         NotPublished = "not_published",
     }

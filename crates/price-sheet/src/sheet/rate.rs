@@ -1,4 +1,4 @@
-//! Token prices.
+//! Cells of token prices of a sheet.
 
 use super::fields::{MOST_COUNT, MOST_RATE_CELLS, source_index};
 use unroof_base::input::body::document::{choice, choices, decimal, document, filled, maybe, name, or_null, part};
@@ -15,9 +15,9 @@ document! {
         context_tier: ContextTier = part(value(object()).or_written(ContextTier::default(), |_| serde_json::json!({"min_prompt_tokens": 0}))),
         /// Name of the schedule; left out for all times without a schedule.
         schedule: Option<String> = maybe(name()),
-        /// Fresh prompt tokens.
+        /// Price of fresh prompt tokens.
         input: Option<Decimal> = maybe(decimal()),
-        /// Generated tokens.
+        /// Price of generated tokens.
         output: Option<Decimal> = maybe(decimal()),
         /// Reasoning tokens, if priced separately.
         reasoning: Option<Decimal> = maybe(decimal()),
@@ -30,11 +30,11 @@ document! {
             |one: &CacheWrite, other| one.ttl_seconds == other.ttl_seconds,
             ["a second price for the same time to live", "keep one price per `ttl_seconds`"],
         )),
-        /// Per million tokens held for one hour.
+        /// Price per million tokens held for one hour.
         cache_storage_per_hour: Option<Decimal> = maybe(decimal()),
         /// Whether the source states these prices or they were computed from others; only stated ones are evidence.
         basis: Basis = part(value(choice()).or_default()),
-        /// Index into `sources`.
+        /// Index of the cell's source in `sources`.
         source: Option<u32> = maybe(source_index()),
     }
 
@@ -111,10 +111,10 @@ choices! {
     /// Whether a price is in the source.
     #[derive(Default)]
     pub enum Basis {
-        /// It does.
+        /// The source states the price.
         #[default]
         Stated = "stated",
-        /// It was computed.
+        /// The price was computed.
         Computed = "computed",
     }
 }

@@ -11,7 +11,7 @@ document! {
     /// Times of day and week.
     #[derive(PartialEq, Eq)]
     pub struct Schedule {
-        /// IANA time zone.
+        /// IANA name of the time zone.
         timezone: String = plain(value(time_zone()).hint("name the time zone, such as \"UTC\"")),
         /// Conditions of the tier; one is enough.
         windows: Vec<Window> = plain(value(windows()).hint("list at least one window, such as {\"start\": \"16:30\", \"end\": \"00:30\"}")),
@@ -24,9 +24,9 @@ document! {
     pub struct Window {
         /// Days on which it starts, Monday is 1; none means every day.
         days: Vec<u8> = filled(days()),
-        /// HH:MM, inclusive.
+        /// Start of the window, HH:MM, inclusive.
         start: String = plain(value(time_of_day()).hint(TIME_OF_DAY)),
-        /// HH:MM, exclusive.
+        /// End of the window, HH:MM, exclusive.
         end: String = plain(value(time_of_day()).hint(TIME_OF_DAY)),
     }
 
@@ -56,7 +56,7 @@ document! {
     /// Speed of a service tier against the standard tier.
     #[derive(Default, PartialEq, Eq)]
     pub struct SpeedMultiplier {
-        /// The factor.
+        /// Speed over that of the standard tier.
         value: Option<Decimal> = maybe(decimal()),
         /// Whether the factor is a bound.
         bound: Option<SpeedBound> = maybe(choice()),
@@ -67,11 +67,11 @@ document! {
     /// Promise of a provider for a service tier.
     #[derive(Default, PartialEq)]
     pub struct ServiceLevelObjective {
-        /// Slowest decoding.
+        /// Slowest decoding, in tokens per second.
         output_tokens_per_second_min: Option<f64> = maybe(positive::<1_000_000_000>()),
         /// Share of requests it holds for.
         percentile: Option<f64> = maybe(positive::<100>()),
-        /// Availability.
+        /// Share of time in which the tier is available, in percent.
         uptime_percent: Option<f64> = maybe(positive::<100>()),
     }
 
@@ -89,13 +89,13 @@ document! {
     /// Percentiles over requests, as the source orders them.
     #[derive(Default, PartialEq)]
     pub struct Percentiles {
-        /// Median.
+        /// Median over requests.
         p50: Option<f64> = maybe(positive::<1_000_000_000>()),
-        /// 75th percentile.
+        /// 75th percentile over requests.
         p75: Option<f64> = maybe(positive::<1_000_000_000>()),
-        /// 90th percentile.
+        /// 90th percentile over requests.
         p90: Option<f64> = maybe(positive::<1_000_000_000>()),
-        /// 99th percentile.
+        /// 99th percentile over requests.
         p99: Option<f64> = maybe(positive::<1_000_000_000>()),
     }
 }
@@ -113,11 +113,11 @@ fn windows() -> List<Object<Window>> {
 choices! {
     /// Whether a speed claim is a bound.
     pub enum SpeedBound {
-        /// At most.
+        /// The speed is at most the stated one.
         UpTo = "up_to",
-        /// At least.
+        /// The speed is at least the stated one.
         AtLeast = "at_least",
-        /// As a rule.
+        /// The speed is the stated one as a rule.
         Typical = "typical",
     }
 

@@ -14,29 +14,29 @@ document! {
         name: String = plain(value(name()).hint("name the modifier")),
         /// The conditions under which it applies.
         when: JsonObject = filled(verbatim()),
-        /// The factor.
+        /// Factor on the prices.
         multiplier: Decimal = plain(value(decimal()).hint("write the factor, such as \"1.1\"")),
-        /// Which prices it applies to.
+        /// Prices to which the factor applies.
         applies_to: Vec<String> = filled(List::entries(name())),
     }
 
     /// The price of something that is not a text token.
     #[derive(PartialEq, Eq)]
     pub struct OtherMeter {
-        /// Metered item.
+        /// Item that is metered.
         meter: String = plain(value(name()).hint("name what is metered")),
         /// Unit of the price.
         unit: String = plain(value(name()).hint("say what the price is for")),
-        /// The price.
+        /// Price of one unit of the item.
         price: Decimal = plain(value(decimal()).hint("write the price")),
-        /// A remark.
+        /// Remark on the price.
         note: Option<String> = maybe(text()),
     }
 
-    /// Publication of prices.
+    /// Publication that states prices.
     #[derive(PartialEq, Eq)]
     pub struct Source {
-        /// Address.
+        /// Address of the publication.
         url: String = plain(value(text()).hint("write the address")),
         /// Format in which it was read.
         format: SourceFormat = plain(value(choice()).hint("write \"official\" for the provider's own page")),
@@ -46,7 +46,7 @@ document! {
         published_at: Option<String> = maybe(text()),
         /// Digest of what was read.
         sha256: Option<String> = maybe(text()),
-        /// Place within it.
+        /// Place within the publication.
         locator: Option<String> = maybe(text()),
     }
 }
@@ -71,7 +71,7 @@ impl Source {
 }
 
 impl SourceFormat {
-    /// Its name, as sheets write it.
+    /// Name of the format, as sheets write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         let named = Self::ALL.iter().find(|(_, format)| *format == self);

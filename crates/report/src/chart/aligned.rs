@@ -23,7 +23,7 @@ const AXIS: f64 = 26.0;
 /// Strips on a shared axis.
 #[derive(Debug, Clone)]
 pub struct Aligned {
-    /// The finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -32,7 +32,7 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// Its chart.
+    /// Chart of the aligned series.
     pub fn chart(self) -> Chart {
         let values = self.strips.iter().flat_map(|(_, strip)| {
             let (low, high) = strip.interval_90;

@@ -27,11 +27,11 @@ const AFTER: f64 = 20.0;
 pub struct Frame {
     /// Width with what is beside the drawing.
     pub width: f64,
-    /// The left side.
+    /// Left side of the drawing area.
     pub left: f64,
-    /// The right side.
+    /// Right side of the drawing area.
     pub right: f64,
-    /// The upper side.
+    /// Upper side of the drawing area.
     pub top: f64,
     /// The lower side, where the horizontal axis is.
     pub bottom: f64,
@@ -39,11 +39,11 @@ pub struct Frame {
 
 /// An axis as it is drawn.
 pub struct Axis<'a> {
-    /// Its scale.
+    /// Scale of the axis.
     pub scale: &'a Scale,
-    /// Its values, as they are written.
+    /// Values of the axis, as they are written.
     pub ticks: Vec<(f64, String)>,
-    /// Its name; empty where the title says it.
+    /// Name of the axis; empty where the title says it.
     pub name: &'a str,
 }
 

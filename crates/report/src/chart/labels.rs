@@ -19,9 +19,9 @@ const RISE: f64 = 4.0;
 /// A part of the drawing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Area {
-    /// From left to right.
+    /// Left and right end.
     pub across: (f64, f64),
-    /// From top to bottom.
+    /// Upper and lower end.
     pub down: (f64, f64),
 }
 

@@ -16,9 +16,9 @@ pub fn round(place: f64) -> f64 {
 pub enum Anchor {
     /// The text begins there.
     Start,
-    /// Its middle is there.
+    /// The middle of the text is there.
     Middle,
-    /// It ends there.
+    /// The text ends there.
     End,
 }
 
@@ -32,14 +32,14 @@ impl Anchor {
     }
 }
 
-/// A text.
+/// Draws a text at a place.
 pub fn text(tone: Tone, (x, y): (f64, f64), anchor: Anchor, words: &str) -> Markup {
     html! {
         text class=(tone.class()) x=(round(x)) y=(round(y)) text-anchor=(anchor.name()) fill=(tone.colour()) { (words) }
     }
 }
 
-/// A straight line.
+/// Draws a straight line.
 pub fn rule(tone: Tone, from: (f64, f64), to: (f64, f64), width: f64) -> Markup {
     html! {
         line class=(tone.class()) x1=(round(from.0)) y1=(round(from.1)) x2=(round(to.0)) y2=(round(to.1))
@@ -82,7 +82,7 @@ pub fn bar(tone: Tone, from: (f64, f64), to: (f64, f64), opacity: f64) -> Markup
     }
 }
 
-/// A dot.
+/// Draws a dot.
 pub fn dot(tone: Tone, (x, y): (f64, f64), radius: f64, opacity: f64) -> Markup {
     html! {
         circle class={ "area " (tone.class()) } cx=(round(x)) cy=(round(y)) r=(radius) fill=(tone.colour())

@@ -20,7 +20,7 @@ use self::mark::round;
 use self::table::Table;
 use self::tone::Tone;
 
-/// A chart.
+/// A chart with its finding and its data.
 #[derive(Debug, Clone)]
 pub struct Chart {
     /// The finding, or what is drawn: the accessible name.
@@ -31,7 +31,7 @@ pub struct Chart {
     pub width: f64,
     /// Height of the drawing.
     pub height: f64,
-    /// The drawing.
+    /// Drawing of the chart.
     pub drawing: Markup,
     /// The figures behind it.
     pub table: Table,

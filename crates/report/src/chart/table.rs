@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use unroof_base::units::readable;
 
-/// A table.
+/// A table with the data of a chart.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// Names of the columns, with their units: the fields of CSV and JSON.
@@ -19,9 +19,9 @@ pub struct Table {
 pub enum Cell {
     /// A name or a time.
     Text(String),
-    /// A number.
+    /// A number, as it is measured.
     Number(f64),
-    /// Nothing is known.
+    /// A value that is not known.
     Unknown,
 }
 
@@ -80,7 +80,7 @@ impl Cell {
 }
 
 impl Table {
-    /// As HTML.
+    /// Table as HTML.
     pub fn html(&self) -> Markup {
         html! {
             div.scroll tabindex="0" role="region" aria-label="The table behind the chart" {
@@ -107,7 +107,7 @@ impl Table {
             .map_err(|error| csv::Error::from(error.into_error()))
     }
 
-    /// As a list of JSON objects.
+    /// Table as a list of JSON objects.
     pub fn json(&self) -> Value {
         let object = |row: &Vec<Cell>| {
             let fields = self.columns.iter().zip(row);

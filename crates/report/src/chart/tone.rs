@@ -1,21 +1,21 @@
-//! Colours by meaning.
+//! Colours of charts by what they mean.
 
 /// The meaning of a colour. A style sheet may give it another colour by its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Text and axes.
+    /// Colour of text and axes.
     Ink,
-    /// Secondary text.
+    /// Colour of secondary text.
     Muted,
-    /// Grid lines.
+    /// Colour of grid lines.
     Grid,
-    /// The prior.
+    /// Colour of the prior.
     Prior,
-    /// The estimate.
+    /// Colour of the estimate.
     Estimate,
     /// A value that is public.
     Truth,
-    /// An unfavourable value.
+    /// Colour of an unfavourable value.
     Bad,
     /// One of several series, from 0; the seventh has the colour of the first again.
     Series(usize),
@@ -32,7 +32,7 @@ const SERIES: [(&str, &str); 6] = [
 ];
 
 impl Tone {
-    /// The background.
+    /// Colour of the background.
     pub const PAPER: &str = "#ffffff";
 
     /// Name of its class.

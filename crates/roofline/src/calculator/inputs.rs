@@ -29,9 +29,9 @@ pub enum InputOrigin {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum InputValue {
-    /// A number.
+    /// A number, in the unit of the input.
     Number(f64),
-    /// A name.
+    /// A name, such as that of an accelerator.
     Name(String),
 }
 
@@ -65,21 +65,21 @@ pub struct InputUsed {
     /// The field of the request, with dots between levels.
     #[schema(example = "model.experts")]
     pub name: String,
-    /// The value.
+    /// Value of the input.
     pub value: InputValue,
-    /// Its unit; empty for a name or a ratio.
+    /// Unit of the value; empty for a name or a ratio.
     pub unit: &'static str,
-    /// Its origin.
+    /// Origin of the value.
     pub from: InputOrigin,
 }
 
 /// An equation that the answer uses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct EquationUsed {
-    /// Its number in the description of the model; empty where it has none.
+    /// Number of the equation in the description of the model; empty where it has none.
     #[schema(example = "E20")]
     pub id: &'static str,
-    /// The equation.
+    /// Equation, as text.
     pub equation: &'static str,
     /// Tag of its source.
     #[schema(example = "T")]
@@ -120,7 +120,7 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// None yet.
+    /// Inputs of which none is read yet.
     #[must_use]
     pub fn new(faults: &'a Faults) -> Self {
         Self {

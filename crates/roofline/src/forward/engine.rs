@@ -58,42 +58,42 @@ impl Speculation {
 /// The time of a pass, by component.
 #[derive(Debug, Clone, Copy)]
 pub struct PassTime<N = f64> {
-    /// The rooflines.
+    /// Time of the rooflines.
     pub step: StepTime<N>,
-    /// Exchanges between chips.
+    /// Time of exchanges between chips.
     pub communication: Seconds<N>,
     /// Memory traffic in proportion to tokens that is neither weights nor cache.
     pub token_overhead: Seconds<N>,
-    /// Latency between kernels.
+    /// Latency between kernels of the pass.
     pub stage_overhead: Seconds<N>,
-    /// The whole pass.
+    /// Time of the whole pass.
     pub total: Seconds<N>,
 }
 
 /// A model on a machine, with its operating settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Engine<'a, N = f64> {
-    /// The model.
+    /// Sizes of the model.
     pub shape: ModelShape<N>,
     /// w: bytes per parameter, by component.
     pub weights: WeightFormats<N>,
-    /// The chips.
+    /// Chips that serve the model.
     pub machine: Machine<N>,
-    /// Logarithms of these.
+    /// Logarithms of the numbers of chips and domains.
     pub logs: UnitLogs<N>,
     /// Distribution of the model over the chips.
     pub spread: Spread,
-    /// Shares of peak.
+    /// Shares of peak that are reached.
     pub efficiencies: Efficiencies,
     /// Costs that the rooflines leave out.
     pub overheads: &'a Overheads,
     /// Overlap of compute and memory.
     pub overlap: Overlap,
-    /// Speculative decoding.
+    /// Speculative decoding of the engine.
     pub speculation: Speculation,
 }
 
-/// Phase of serving.
+/// Phase of serving: prefill or decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Decode,

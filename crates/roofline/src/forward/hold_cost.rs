@@ -5,7 +5,7 @@ use unroof_base::units::{Bytes, BytesPerSecond, Seconds};
 /// Cost of a byte on a storage device: reading it once, and holding it for an hour.
 #[derive(Debug, Clone, Copy)]
 pub struct HoldCost {
-    /// `read_X`
+    /// `read_X`: cost of reading a byte once, in USD.
     pub read_usd_per_byte: f64,
     /// `hold_X`: cost of holding a byte for an hour, in USD.
     pub hold_usd_per_byte_hour: f64,

@@ -319,8 +319,8 @@ impl KvCache {
         self.sum(|entries| entries.elements * entries.read_at(context_tokens))
     }
 
-    /// The same over chips that cut a cache by heads: each further chip holds a copy of a head. A latent and an index
-    /// key belong to all heads, so every chip has its own.
+    /// Elements that a sequence stores at a context over chips that cut a cache by heads: each further chip holds a copy of a head.
+    /// A latent and an index key belong to all heads, so every chip has its own.
     #[must_use]
     pub fn stored_elements_cut(&self, context_tokens: f64, chips: f64) -> f64 {
         self.sum(|entries| {
@@ -384,7 +384,7 @@ impl KvCache {
         self.decode_macs_of(context_tokens, AttentionKernels::IDEAL)
     }
 
-    /// The same as kernels do it.
+    /// Multiply-adds of one generated token with the cache of a context, as kernels do it.
     #[must_use]
     pub fn decode_macs_of(&self, context_tokens: f64, kernels: AttentionKernels) -> f64 {
         self.sum(|entries| entries.decode_macs * entries.multiplied_at(context_tokens, kernels))
@@ -396,7 +396,7 @@ impl KvCache {
         self.prefill_macs_of(prompt, AttentionKernels::IDEAL)
     }
 
-    /// The same as kernels do it.
+    /// Multiply-adds of a whole prompt with the contexts of its tokens, as kernels do it.
     #[must_use]
     pub fn prefill_macs_of(&self, prompt: PromptTokens, kernels: AttentionKernels) -> f64 {
         self.sum(|entries| entries.prefill_macs * entries.multiplied_over(prompt, kernels))

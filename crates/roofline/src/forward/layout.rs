@@ -26,7 +26,7 @@ pub fn share_leaving_domain(domains: u32) -> f64 {
 pub struct Links {
     /// SU: within the scale-up domain.
     pub scale_up: BytesPerSecond,
-    /// SO: between domains.
+    /// SO: between scale-up domains.
     pub scale_out: BytesPerSecond,
 }
 
@@ -61,7 +61,7 @@ pub struct ExpertTraffic {
     pub active_experts: u32,
     /// `d_model`: elements of a token between layers.
     pub hidden_dimension: u32,
-    /// Layers with experts.
+    /// Layers with routed experts.
     pub moe_layers: u32,
     /// Width of the elements.
     pub width: TrafficWidth,
@@ -70,7 +70,7 @@ pub struct ExpertTraffic {
 /// Bytes per element on the way to the experts and back.
 #[derive(Debug, Clone, Copy)]
 pub struct TrafficWidth {
-    /// To the experts.
+    /// Bytes per element on the way to the experts.
     pub dispatch_bytes: f64,
     /// Bytes per element on the way back.
     pub combine_bytes: f64,
@@ -95,11 +95,11 @@ pub struct ExpertModel {
     pub total_parameters: f64,
     /// `N_a`: active parameters per token.
     pub active_parameters: f64,
-    /// Experts per layer.
+    /// Routed experts per layer.
     pub experts: u32,
     /// Experts per layer that a token goes to.
     pub active_experts: u32,
-    /// Layers with experts.
+    /// Layers with routed experts.
     pub moe_layers: u32,
 }
 
@@ -160,7 +160,7 @@ impl ExpertRoom {
 /// A model cut into pipeline stages of equal size.
 #[derive(Debug, Clone, Copy)]
 pub struct Pipeline {
-    /// w·`N_t`
+    /// w·`N_t`: bytes of all weights.
     pub weights: Bytes,
     /// k: KV bytes stored per context token, all layers.
     pub kv_bytes_per_token: BytesPerToken,
@@ -168,7 +168,7 @@ pub struct Pipeline {
     pub context_tokens: f64,
     /// E: GPUs per stage.
     pub gpus_per_stage: u32,
-    /// P: stages.
+    /// P: pipeline stages.
     pub stages: u32,
 }
 
@@ -193,7 +193,7 @@ impl Pipeline {
         self.kv_per_gpu_of_batch(sequences)
     }
 
-    /// The same for B sequences in all, B·L·(k/P)/E: halves when P doubles \[T\].
+    /// E21, second term: KV bytes per GPU for B sequences in all, B·L·(k/P)/E: halves when P doubles \[T\].
     #[must_use]
     pub fn kv_per_gpu_of_batch(&self, sequences: f64) -> Bytes {
         let per_sequence = self.kv_bytes_per_token_and_stage().0 * self.context_tokens;

@@ -12,11 +12,11 @@ pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
 /// Peak multiply-adds of one chip, by what is multiplied.
 #[derive(Debug, Clone, Copy)]
 pub struct MultiplyRates {
-    /// With experts.
+    /// Peak multiply-adds with experts.
     pub experts: MacPerSecond,
-    /// With all other weights.
+    /// Peak multiply-adds with all other weights.
     pub others: MacPerSecond,
-    /// In attention.
+    /// Peak multiply-adds in attention.
     pub attention: MacPerSecond,
 }
 
@@ -37,9 +37,9 @@ impl MultiplyRates {
 /// The chips that serve one copy of a model, with the links between them.
 #[derive(Debug, Clone, Copy)]
 pub struct Machine<N = f64> {
-    /// All chips together.
+    /// Memory and rates of all chips together.
     pub unit: ServingUnit<N>,
-    /// G
+    /// G: chips of the unit.
     pub chips: N,
     /// Chips on one scale-up interconnect.
     pub domain_chips: N,
@@ -56,7 +56,7 @@ pub struct Machine<N = f64> {
 /// Widths that determine the number format of multiplications.
 #[derive(Debug, Clone, Copy)]
 pub struct Formats {
-    /// w
+    /// w: bytes per parameter.
     pub weight_bytes: f64,
     /// Bytes per element in attention.
     pub attention_bytes: f64,

@@ -7,7 +7,7 @@ use unroof_base::units::number::Number;
 /// Memory of a serving unit, and its use.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryUse {
-    /// C: HBM capacity.
+    /// C: HBM capacity of the unit.
     pub capacity: Bytes,
     /// Memory that an engine leaves free, and that of a pass's hidden states.
     pub reserved: Bytes,

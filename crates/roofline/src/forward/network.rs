@@ -14,9 +14,9 @@ pub const COMBINE_BYTES_PER_ELEMENT: f64 = 2.0;
 /// Bytes sent by one chip in a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<N = f64> {
-    /// Over scale-up links, within the domain.
+    /// Traffic over scale-up links, within the domain.
     pub inside: Bytes<N>,
-    /// Over scale-out links, to other domains.
+    /// Traffic over scale-out links, to other domains.
     pub outside: Bytes<N>,
 }
 
@@ -24,7 +24,7 @@ pub struct Traffic<N = f64> {
 /// a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitLogs<N = f64> {
-    /// log G
+    /// log G: chips of the unit.
     pub chips: N,
     /// log(1 − 1/G); −∞ of one chip
     other_chips: N,
@@ -33,14 +33,14 @@ pub struct UnitLogs<N = f64> {
 }
 
 impl UnitLogs {
-    /// Of one chip.
+    /// Logarithms of a unit of one chip.
     pub const OF_ONE_CHIP: Self = Self {
         chips: 0.0,
         other_chips: f64::NEG_INFINITY,
         other_domains: f64::NEG_INFINITY,
     };
 
-    /// Of a machine.
+    /// Logarithms of a machine.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl UnitLogs {
 }
 
 impl<N: Number> UnitLogs<N> {
-    /// Those of a unit in each lane.
+    /// Packs the logarithms of a unit per lane.
     pub fn of_lanes<'l>(logs: impl Fn(usize) -> &'l UnitLogs) -> Self {
         let each = |value: fn(&UnitLogs) -> f64| N::of_lanes(|lane| value(logs(lane)));
         Self {

@@ -35,7 +35,7 @@ pub struct Overheads {
     /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, activations,
     /// quantising.
     pub vectors_per_token_and_layer: f64,
-    /// The same per copy of a token that goes to an expert: dispatching, gathering, combining.
+    /// Hidden vectors per copy of a token that goes to an expert, which pass through memory: dispatching, gathering, combining.
     pub vectors_per_expert_copy: f64,
     /// Share of peak of multiplies with experts over that with dense matrices.
     pub expert_compute_ratio: f64,
@@ -62,7 +62,7 @@ pub struct Overheads {
 }
 
 impl Overheads {
-    /// The bare rooflines.
+    /// Overheads of the bare rooflines: none.
     pub const NONE: Self = Self {
         network: None,
         exposed_exchange: 1.0,

@@ -12,13 +12,13 @@ pub struct ScalingLaw {
     pub source: &'static str,
     /// E: loss of an infinite model.
     pub irreducible: f64,
-    /// A
+    /// A: factor of the term of parameters.
     pub size_factor: f64,
-    /// α
+    /// α: exponent of the term of parameters.
     pub size_exponent: f64,
-    /// B
+    /// B: factor of the term of tokens.
     pub token_factor: f64,
-    /// β
+    /// β: exponent of the term of tokens.
     pub token_exponent: f64,
 }
 
@@ -65,7 +65,7 @@ impl SharedBudget {
 }
 
 impl ScalingLaw {
-    /// The loss.
+    /// Loss of a model of so many parameters after so many tokens.
     #[must_use]
     pub fn loss(&self, parameters: f64, tokens: f64) -> f64 {
         self.irreducible

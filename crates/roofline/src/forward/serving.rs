@@ -24,25 +24,25 @@ impl From<Attainment> for Efficiencies {
 /// A model on a serving unit, with its operating settings.
 #[derive(Debug, Clone)]
 pub struct Serving<'a> {
-    /// The model.
+    /// Architecture of the model.
     pub architecture: &'a Architecture,
-    /// Its cache.
+    /// KV cache of the model.
     pub cache: KvCache,
     /// w: bytes per parameter, by component.
     pub weights: WeightFormats,
     /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
-    /// The chips.
+    /// Chips that serve the model.
     pub machine: Machine,
     /// Distribution of the model over the chips.
     pub spread: Spread,
-    /// Shares of peak.
+    /// Shares of peak that are reached.
     pub efficiencies: Efficiencies,
     /// Costs that the rooflines leave out.
     pub overheads: Overheads,
     /// Overlap of compute and memory.
     pub overlap: Overlap,
-    /// Speculative decoding.
+    /// Speculative decoding of the engine.
     pub speculation: Speculation,
 }
 

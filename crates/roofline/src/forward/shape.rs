@@ -7,9 +7,9 @@ use unroof_base::units::number::Number;
 /// Sizes of a model that its times follow from, attention apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelShape<N = f64> {
-    /// `N_t`
+    /// `N_t`: total parameters.
     pub total_parameters: N,
-    /// `N_a`
+    /// `N_a`: active parameters.
     pub active_parameters: N,
     /// The input embedding, which is looked up.
     pub input_embedding_parameters: N,
@@ -17,15 +17,15 @@ pub struct ModelShape<N = f64> {
     pub always_read_parameters: N,
     /// `N_exp`: parameters of the routed experts; 0 in a dense model.
     pub expert_parameters: N,
-    /// Of these, those that a token is multiplied with.
+    /// Parameters of the routed experts that a token is multiplied with.
     pub active_expert_parameters: N,
     /// Whether it has routed experts.
     pub has_experts: bool,
-    /// Layers.
+    /// Layers of the model.
     pub layers: N,
     /// Layers with routed experts.
     pub expert_layers: N,
-    /// `d_model`
+    /// `d_model`: hidden dimension.
     pub hidden_dimension: N,
     /// Routed experts per layer; 0 in a dense model.
     pub routed_experts: N,
@@ -57,7 +57,7 @@ impl From<&Architecture> for ModelShape {
 }
 
 impl<N: Number> ModelShape<N> {
-    /// The same in every lane.
+    /// Copies one shape into every lane.
     pub fn splat(shape: &ModelShape) -> Self {
         Self {
             total_parameters: N::splat(shape.total_parameters),

@@ -10,9 +10,9 @@ pub struct ServingUnit<N = f64> {
     pub multiply_rate: MacPerSecond<N>,
     /// `M_att`: the same in attention's format.
     pub attention_multiply_rate: MacPerSecond<N>,
-    /// W: HBM bandwidth.
+    /// W: HBM bandwidth of the unit.
     pub bandwidth: BytesPerSecond<N>,
-    /// C: HBM capacity.
+    /// C: HBM capacity of the unit.
     pub capacity: Bytes<N>,
     /// R: rental of the whole unit.
     pub rental_usd_per_second: N,
@@ -31,7 +31,7 @@ impl ServingUnit {
 pub enum WeightReads {
     /// Every parameter, as in the talk.
     All,
-    /// Those of the experts that a batch touches: `N_attn + (1 − (1 − 1/s)^B)·N_exp` \[E25\].
+    /// Weights of the experts that a batch touches: `N_attn + (1 − (1 − 1/s)^B)·N_exp` \[E25\].
     Experts {
         /// `N_attn`: parameters every token reads, without the input embedding.
         always_read_parameters: f64,
@@ -64,11 +64,11 @@ pub struct Model {
 /// Shares of peak reached.
 #[derive(Debug, Clone, Copy)]
 pub struct Efficiencies {
-    /// `η_pre`: prefill compute.
+    /// `η_pre`: share of peak arithmetic in prefill.
     pub prefill: f64,
-    /// `η_m`: decode bandwidth.
+    /// `η_m`: share of HBM bandwidth in decoding.
     pub decode_bandwidth: f64,
-    /// `η_c`: decode compute.
+    /// `η_c`: share of peak arithmetic in decoding.
     pub decode_compute: f64,
 }
 
@@ -124,15 +124,15 @@ pub struct OperatingPoint {
 /// The time of a decode step, by component.
 #[derive(Debug, Clone, Copy)]
 pub struct StepTime<N = f64> {
-    /// Multiplying with weights.
+    /// Time of multiplying with weights.
     pub weight_compute: Seconds<N>,
-    /// Multiplying in attention.
+    /// Time of multiplying in attention.
     pub attention_compute: Seconds<N>,
-    /// Reading weights.
+    /// Time of reading weights.
     pub weight_memory: Seconds<N>,
     /// Reading the KV cache and linear state.
     pub kv_memory: Seconds<N>,
-    /// The whole step.
+    /// Time of the whole step.
     pub total: Seconds<N>,
 }
 
@@ -200,7 +200,7 @@ pub struct Load<N = f64> {
     pub weight_macs: N,
     /// Multiply-adds in attention.
     pub attention_macs: N,
-    /// Weights read.
+    /// Bytes of weights that are read.
     pub weight_bytes: Bytes<N>,
     /// KV cache and linear state, read and written.
     pub kv_bytes: Bytes<N>,

@@ -28,7 +28,7 @@ impl TokenCost {
         }
     }
 
-    /// Operations: factor·`N_a`·D.
+    /// Operations of training or serving: factor·`N_a`·D.
     #[must_use]
     pub fn arithmetic(&self, active_parameters: f64, tokens: f64) -> f64 {
         self.flops_per_parameter * active_parameters * tokens
@@ -68,7 +68,7 @@ impl Demand {
         self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
     }
 
-    /// The same times the chance that it is served: what to expect when training is paid for \[T\].
+    /// Tokens times the chance that the model is served: what to expect when training is paid for \[T\].
     #[must_use]
     pub fn inference_tokens(&self) -> f64 {
         self.tokens_if_served() * self.served_probability
@@ -81,7 +81,7 @@ pub fn chinchilla_tokens(active_parameters: f64) -> f64 {
     20.0 * active_parameters
 }
 
-/// E26: `D_pre`/`D_chinchilla` \[T\].
+/// E26: tokens over those of a compute-optimal model, `D_pre`/`D_chinchilla` \[T\].
 #[must_use]
 pub fn overtraining(pretraining_tokens: f64, active_parameters: f64) -> f64 {
     pretraining_tokens / chinchilla_tokens(active_parameters)
@@ -96,9 +96,9 @@ pub struct Activations {
     pub hidden_dimension: u32,
     /// Values of `hidden_dimension` elements kept per layer and token.
     pub kept_per_layer: f64,
-    /// Tokens in flight.
+    /// Tokens in flight per micro-batch.
     pub tokens: f64,
-    /// Bytes per element.
+    /// Bytes per kept element.
     pub bytes_per_element: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Answer of `/plan`.
+//! Answer of `/plan`: the cheapest fleets for a traffic, their latency, cost and power.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ pub struct PlanAnswer {
     pub accelerator: String,
     /// The accelerator that computes prompts.
     pub prefill_accelerator: String,
-    /// Requests and tokens.
+    /// Requests and tokens that the fleet serves.
     pub traffic: TrafficItem,
     /// Size of the search.
     pub searched: SearchedItem,
@@ -32,9 +32,9 @@ pub struct PlanAnswer {
     pub series: Vec<PlanPoint>,
     /// Values that are null, and why.
     pub not_defined: Vec<NoValue>,
-    /// Caveats.
+    /// Caveats about the answer, as sentences.
     pub caveats: Vec<String>,
-    /// The equations.
+    /// Equations behind the answer.
     pub equations: &'static [EquationUsed],
     /// Every value used, and where it comes from.
     pub inputs: Vec<InputUsed>,
@@ -68,13 +68,13 @@ pub struct SearchedItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServingKind {
-    /// On the same chips.
+    /// Prompts and answers on the same chips.
     Aggregated,
-    /// On chips of their own.
+    /// Prompts and answers on chips of their own.
     Disaggregated,
 }
 
-/// A plan.
+/// A fleet that serves the traffic.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PlanItem {
     /// Place in the ranking.
@@ -91,7 +91,7 @@ pub struct PlanItem {
     pub chips: f64,
     /// Scale-up domains of the plan: chips over chips of a domain.
     pub nodes: f64,
-    /// Requests per second.
+    /// Requests per second that the fleet serves.
     pub requests_per_second: f64,
     /// Prompt tokens per second, those found in the cache included.
     pub input_tokens_per_second: f64,
@@ -103,7 +103,7 @@ pub struct PlanItem {
     pub time_to_first_token: FirstTokenItem,
     /// Time per generated token.
     pub time_per_output_token: PerTokenItem,
-    /// Cost.
+    /// Cost of the fleet.
     pub cost: MoneyItem,
     /// Revenue and margin of a day, where prices are stated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,9 +125,9 @@ pub struct PoolItem {
     pub layout: Layout,
     /// Chips of a unit.
     pub chips_per_unit: u32,
-    /// Units.
+    /// Units of the pool.
     pub units: f64,
-    /// All their chips.
+    /// Chips of all units of the pool.
     pub chips: f64,
     /// Scale-up domains: chips over chips of a domain.
     pub nodes: f64,
@@ -154,21 +154,21 @@ pub struct PoolItem {
 /// Time by part, in seconds. Parts overlap.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct SplitItem {
-    /// Multiplying with weights.
+    /// Time of multiplying with weights.
     pub weight_compute_seconds: Seconds,
-    /// Multiplying in attention.
+    /// Time of multiplying in attention.
     pub attention_compute_seconds: Seconds,
-    /// Reading weights.
+    /// Time of reading weights.
     pub weight_memory_seconds: Seconds,
     /// Reading the KV cache.
     pub kv_memory_seconds: Seconds,
-    /// Exchanges between chips.
+    /// Time of exchanges between chips.
     pub communication_seconds: Seconds,
-    /// Other traffic per token, and waiting between kernels.
+    /// Memory traffic per token beside weights and cache, and waiting between kernels.
     pub overhead_seconds: Seconds,
     /// The whole, with overlaps.
     pub total_seconds: Seconds,
-    /// The longest part.
+    /// Name of the longest part.
     pub longest: &'static str,
 }
 
@@ -177,7 +177,7 @@ pub struct SplitItem {
 pub struct FirstTokenItem {
     /// Half of the requests have their first token by then.
     pub p50_seconds: Option<Seconds>,
-    /// 95 % have.
+    /// Time within which 95 % of requests have the first token.
     pub p95_seconds: Option<Seconds>,
     /// Mean wait for prefill.
     pub waiting_seconds: Option<Seconds>,
@@ -190,9 +190,9 @@ pub struct FirstTokenItem {
 /// Time per generated token.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct PerTokenItem {
-    /// Over all answers.
+    /// Mean time per token over all answers.
     pub mean_seconds: Seconds,
-    /// At the percentile of the limits.
+    /// Time per token at the percentile of the limits.
     pub at_percentile_seconds: Seconds,
     /// Tokens per second of a user: one over the mean.
     pub tokens_per_second_per_user: f64,
@@ -201,13 +201,13 @@ pub struct PerTokenItem {
 /// Cost of a plan in USD; null where a rent is not known.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct MoneyItem {
-    /// Per hour.
+    /// Rent per hour, USD.
     pub usd_per_hour: Option<f64>,
-    /// Per day.
+    /// Rent per day, USD.
     pub usd_per_day: Option<f64>,
-    /// Per request.
+    /// Rent per request, USD.
     pub usd_per_request: Option<f64>,
-    /// Per million tokens, prompt and generated ones.
+    /// Rent per million tokens, prompt and generated ones, USD.
     pub usd_per_mtok: Option<f64>,
     /// Per million prompt tokens: rent of the chips that compute them.
     pub input_usd_per_mtok: Option<f64>,
@@ -222,26 +222,26 @@ pub struct DayItem {
     pub fresh_input_tokens: f64,
     /// Prompt tokens found in the cache.
     pub cached_input_tokens: f64,
-    /// Generated tokens.
+    /// Generated tokens per day.
     pub output_tokens: f64,
-    /// Revenue.
+    /// Revenue per day, USD.
     pub revenue_usd: f64,
-    /// Rent.
+    /// Rent per day, USD.
     pub cost_usd: Option<f64>,
-    /// Revenue less rent.
+    /// Revenue less rent, USD per day.
     pub profit_usd: Option<f64>,
-    /// Profit over rent.
+    /// Profit over rent of a day.
     pub profit_over_cost: Option<f64>,
 }
 
 /// Power of all chips; null where a thermal design power is not published.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct PowerItem {
-    /// Watts.
+    /// Power of the fleet, watts.
     pub watts: Option<f64>,
     /// Joules per generated token.
     pub joules_per_output_token: Option<f64>,
-    /// Watt-hours per request.
+    /// Energy per request, watt-hours.
     pub watt_hours_per_request: Option<f64>,
 }
 
@@ -254,9 +254,9 @@ pub struct FrontItem {
     pub tokens_per_second_per_user: f64,
     /// Cost per million tokens, prompt and generated ones.
     pub usd_per_mtok: Option<f64>,
-    /// Chips.
+    /// Chips of the fleet.
     pub chips: f64,
-    /// Requests per second.
+    /// Requests per second that the chips serve.
     pub requests_per_second: f64,
     /// Distribution of prompts and answers.
     pub serving: ServingKind,
@@ -269,11 +269,11 @@ pub struct FrontItem {
 /// Change of cost with an input.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SensitivityItem {
-    /// The input.
+    /// Name of the input.
     pub input: &'static str,
     /// Change of the cost per request where the input is a tenth lower; null where no plan is left.
     pub cost_change_at_minus_10_percent: Option<f64>,
-    /// The same where it is a tenth higher.
+    /// Change of the cost per request where the input is a tenth higher; null where no plan is left.
     pub cost_change_at_plus_10_percent: Option<f64>,
 }
 
@@ -322,7 +322,7 @@ pub struct OffloadItem {
 pub struct Offloaded {
     /// Id of `/reference/storage-tiers`; computing it again has one of its own.
     pub id: String,
-    /// Name.
+    /// Name of the storage tier.
     pub name: String,
     /// Time until the prefix is in HBM: loading, or computing it again; null where a bandwidth is not known.
     pub time_to_first_token_seconds: Option<Seconds>,
@@ -337,11 +337,11 @@ pub struct Offloaded {
 /// The cheapest tier between two times to live.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct CheapestTier {
-    /// The tier.
+    /// Id of the storage tier.
     pub id: String,
-    /// From this time to live.
+    /// Time to live from which the tier is the cheapest.
     pub from_seconds: Seconds,
-    /// Up to this one; null without an end.
+    /// Time to live up to which the tier is the cheapest; null without an end.
     pub to_seconds: Option<Seconds>,
 }
 

@@ -14,7 +14,7 @@ const MORE_DATA: [u32; 17] = [
 ];
 /// Degrees of tensor parallelism.
 const TENSOR: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// Most pipeline stages.
+/// Greatest number of pipeline stages.
 const MOST_STAGES: u32 = 16;
 
 /// A layout of one copy of the model.
@@ -26,7 +26,7 @@ pub struct Layout {
     pub expert: u32,
     /// Groups of `tensor` chips with a copy of attention's weights each, which share the experts.
     pub data: u32,
-    /// Pipeline stages.
+    /// Pipeline stages of a unit.
     pub pipeline: u32,
 }
 

@@ -57,7 +57,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// These layouts alone.
+    /// Search among the given layouts alone.
     pub(super) fn among(question: &'a Question, prefill: &[Layout], decode: &[Layout]) -> Self {
         let engine = |chip, layout: &Layout| Engine::new(question, chip, *layout);
         let prefill_units: Vec<PrefillUnit<'a>> = prefill

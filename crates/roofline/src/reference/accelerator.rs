@@ -48,7 +48,7 @@ pub enum NumberFormat {
 }
 
 impl NumberFormat {
-    /// Bytes per element.
+    /// Bytes per element of the format.
     #[must_use]
     pub fn bytes(self) -> f64 {
         match self {
@@ -62,13 +62,13 @@ impl NumberFormat {
 /// Rental prices of one accelerator, in USD per hour.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct RentalUsdPerHour {
-    /// Lowest price seen.
+    /// Lowest price seen, USD per hour.
     #[serde(rename(deserialize = "rental_low_usd_per_hour"))]
     pub low: Option<UsdPerHour>,
     /// Price used if none is stated.
     #[serde(rename(deserialize = "rental_typical_usd_per_hour"))]
     pub typical: Option<UsdPerHour>,
-    /// Highest price seen.
+    /// Highest price seen, USD per hour.
     #[serde(rename(deserialize = "rental_high_usd_per_hour"))]
     pub high: Option<UsdPerHour>,
 }
@@ -77,9 +77,9 @@ pub struct RentalUsdPerHour {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AcceleratorStatus {
-    /// It can be rented or bought.
+    /// The accelerator can be rented or bought.
     Shipping,
-    /// Its maker has published figures.
+    /// The maker has published figures of the accelerator.
     Announced,
 }
 
@@ -88,7 +88,7 @@ pub enum AcceleratorStatus {
 pub struct Accelerator {
     /// The id used in assumptions.
     pub id: String,
-    /// Maker and product.
+    /// Maker and product of the accelerator.
     pub name: String,
     /// Peak dense bf16 arithmetic.
     pub bf16_flops_per_second: FlopPerSecond,
@@ -98,9 +98,9 @@ pub struct Accelerator {
     pub fp8_flops_per_second: Option<FlopPerSecond>,
     /// Peak dense fp4 arithmetic.
     pub fp4_flops_per_second: Option<FlopPerSecond>,
-    /// HBM bandwidth.
+    /// HBM bandwidth of one chip, bytes per second.
     pub hbm_bytes_per_second: BytesPerSecond,
-    /// HBM capacity.
+    /// HBM capacity of one chip, bytes.
     pub hbm_bytes: Bytes,
     /// Chips on one scale-up interconnect.
     pub scale_up_domain: u32,
@@ -129,7 +129,7 @@ pub struct Accelerator {
     pub estimates: Vec<String>,
     /// Source of the figures.
     pub source: String,
-    /// Remarks.
+    /// Remarks on the row.
     pub note: String,
 }
 

@@ -14,7 +14,7 @@ use unroof_base::input::schema::one_of_texts;
 
 /// Sizes of a dimension, numbers of heads or of layers.
 const DIMENSION: RangeInclusive<u32> = 1..=1 << 24;
-/// The same for a part that a model may lack.
+/// Sizes of a dimension, or numbers of heads or layers, of a part that a model may lack.
 const OPTIONAL_DIMENSION: RangeInclusive<u32> = 0..=*DIMENSION.end();
 /// Parameters of a part of a model.
 const PARAMETERS: RangeInclusive<f64> = 1e3..=1e16;
@@ -32,7 +32,7 @@ body! {
         total_parameters: f64 = plain(number(PARAMETERS).hint("state how many parameters the model has")),
         /// `N_a`: parameters that one token is multiplied with; `N_t` where left out.
         active_parameters: f64 = plain(number(PARAMETERS).or_placeholder(0.0)),
-        /// Transformer layers.
+        /// Transformer layers of the model.
         layers: u32 = plain(count(DIMENSION)),
         /// Size of a token's hidden state.
         hidden_dimension: u32 = plain(count(DIMENSION)),
@@ -129,7 +129,7 @@ body! {
     /// Linear attention or a state-space layer: a state of constant size, no cache.
     #[derive(Copy, PartialEq, Serialize)]
     pub struct Linear {
-        /// Such layers.
+        /// Layers with linear attention or a state space.
         layers: u32 = plain(count(DIMENSION)),
         /// Elements of state per layer and sequence.
         state_elements: f64 = plain(number(1.0..=1e12).hint("state the elements of state per layer")),
@@ -156,7 +156,7 @@ impl Architecture {
         <Self as Body>::read(cursor).map(Self::completed)
     }
 
-    /// The same from an object that has other fields too.
+    /// Reads an architecture from an object that has other fields too.
     pub(super) fn read_among(fields: &Fields<'_>) -> Option<Self> {
         let object = Source {
             fields: Some(fields),
@@ -314,7 +314,7 @@ fn experts_make_up_the_model(
 }
 
 impl Architecture {
-    /// `N_t`/`N_a`, the sparsity.
+    /// Sparsity, `N_t`/`N_a`: total over active parameters.
     #[must_use]
     pub fn sparsity(&self) -> f64 {
         self.total_parameters / self.active_parameters

@@ -35,7 +35,7 @@ pub struct Attainment {
     pub exposed_exchange: f64,
     /// Further memory traffic besides weights and cache, in hidden vectors per token and layer.
     pub vectors_per_token_and_layer: f64,
-    /// Waiting per kernel.
+    /// Waiting per kernel, seconds.
     pub seconds_per_stage: Seconds,
 }
 

@@ -23,7 +23,7 @@ pub enum AttentionKind {
 }
 
 impl AttentionKind {
-    /// Number of kinds.
+    /// Number of kinds of attention.
     pub const COUNT: usize = Self::ALL.len();
     /// Every kind, in a fixed order.
     pub const ALL: [Self; 6] = [
@@ -80,7 +80,7 @@ impl AttentionKind {
         matches!(self, Self::Windowed | Self::Sparse | Self::Compressed)
     }
 
-    /// Its name in words.
+    /// Name of the kind in words.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

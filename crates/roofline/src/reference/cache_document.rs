@@ -25,7 +25,7 @@ pub enum OfferedAs {
 /// Document of a vendor about one of its caches.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CacheDocument {
-    /// The vendor.
+    /// Provider that published the document.
     pub provider: String,
     /// The vendor's name of the offer.
     pub offer: String,
@@ -55,7 +55,7 @@ pub struct CacheDocument {
     pub tiers: Vec<StorageKind>,
     /// Source of the document.
     pub source: String,
-    /// Its address.
+    /// Address of the document.
     pub address: String,
     /// Certainty of the row.
     pub confidence: String,

@@ -24,7 +24,7 @@ pub type OverLines = [[f64; 2]; 2];
 pub struct Calibration {
     /// Data of the fit.
     pub provenance: Provenance,
-    /// Prior of models.
+    /// Prior of models before any sheet is read.
     pub population: Population,
     /// Price law: prices as a function of parameters.
     pub price_law: PriceLaw,
@@ -46,7 +46,7 @@ pub struct Provenance {
     pub models: usize,
     /// Models among them with a price.
     pub priced_models: usize,
-    /// Their families.
+    /// Families of the models.
     pub families: Vec<String>,
     /// Model × host rows, without duplicates of one decision.
     pub price_rows: usize,
@@ -64,13 +64,13 @@ pub struct Population {
     pub mixture_of_experts: Sizes,
     /// Degrees of freedom of the Student-t distribution of log `N_a` and log `N_t`.
     pub size_degrees_of_freedom: f64,
-    /// Every class.
+    /// Every class of models.
     pub classes: Vec<ModelClass>,
     /// Bytes of cache that are stored.
     pub stored: StoredLaw,
     /// Bytes of cache that are read beside those stored, by kind of attention.
     pub attention: Vec<AttentionLaw>,
-    /// Longest contexts.
+    /// Law of the longest contexts.
     pub context: ContextLaw,
     /// Mean facts of the models.
     pub dates: Dates,
@@ -80,9 +80,9 @@ pub struct Population {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
-    /// Means.
+    /// Means of log `N_a` and log `N_t`.
     pub mean: [f64; 2],
-    /// Their covariance.
+    /// Covariance of the sizes.
     pub covariance: [[f64; 2]; 2],
 }
 
@@ -92,7 +92,7 @@ pub struct Sizes {
 pub struct ModelClass {
     /// Whether every parameter is active.
     pub is_dense: bool,
-    /// Kind of attention.
+    /// Kind of attention of the class.
     pub attention: AttentionKind,
     /// Share of all models.
     pub share: f64,
@@ -122,11 +122,11 @@ pub struct StoredLaw {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AttentionLaw {
-    /// The kind.
+    /// Kind of attention that the law is of.
     pub kind: AttentionKind,
     /// Mean of the logarithm.
     pub log_read_over_stored: f64,
-    /// Its standard deviation; 0 where both are the same.
+    /// Standard deviation of the logarithm; 0 where both are the same.
     pub sd: f64,
 }
 
@@ -163,7 +163,7 @@ pub struct PriceLaw {
     pub author_per_year: [f64; 2],
     /// Spread of what an unseen vendor asks for models of its own, and of what these have in common.
     pub author_spread: OverLines,
-    /// Spread of hosts.
+    /// Spread of hosts around the law, over the price lines.
     pub host: OverLines,
     /// Spread of models with equal parameters; Student-t.
     pub deviation: OverLines,
@@ -181,7 +181,7 @@ pub struct PriceLaw {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostMarkup {
-    /// On the input and on the output line.
+    /// Mean markup on the input and on the output line.
     pub mean: [f64; 2],
     /// Covariance of the uncertainty of the mean.
     pub covariance: OverLines,
@@ -196,7 +196,7 @@ pub struct ContextTierLaw {
     pub decisions: usize,
     /// Number of author families; the law is fitted to the means of families.
     pub families: usize,
-    /// Mean of log(`k_bw`·`L_1`/`N_a`).
+    /// Mean of log(`k_bw`·`L_1`/`N_a`) over context tiers.
     pub mean: f64,
     /// Scale of the Student-t predictive, the uncertainty of the mean included.
     pub scale: f64,
@@ -234,7 +234,7 @@ pub struct ContextLaw {
 }
 
 impl Calibration {
-    /// The built-in calibration.
+    /// Calibration that is built in.
     #[must_use]
     pub fn shipped() -> &'static Self {
         &SHIPPED

@@ -10,7 +10,7 @@ embedded_tables! {
 /// The compute margin of a vendor in a period.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ComputeMargin {
-    /// The vendor.
+    /// Vendor that published the margin.
     pub vendor: String,
     /// Month or year, as in ISO 8601.
     pub period: String,
@@ -22,7 +22,7 @@ pub struct ComputeMargin {
     pub is_offered: bool,
     /// Source of the figure.
     pub source: String,
-    /// Remarks.
+    /// Remarks on the row.
     pub note: String,
 }
 

@@ -17,13 +17,13 @@ embedded_tables! {
 pub struct DecodeContextRow {
     /// Provider that served it; the rows of one provider count as one.
     pub provider: String,
-    /// Kind of traffic.
+    /// Kind of traffic, such as conversations.
     pub traffic: String,
     /// Month of the measurement, as in ISO 8601.
     pub date: String,
-    /// Mean prompt, tokens.
+    /// Mean length of a prompt, in tokens.
     pub mean_prompt_tokens: Option<f64>,
-    /// Mean answer, tokens.
+    /// Mean length of an answer, in tokens.
     pub mean_answer_tokens: Option<f64>,
     /// Mean over generated tokens of the tokens before them.
     pub mean_decode_context_tokens: f64,
@@ -33,7 +33,7 @@ pub struct DecodeContextRow {
     pub is_sold: bool,
     /// Source of the figures.
     pub source: String,
-    /// Remarks.
+    /// Remarks on the row.
     pub note: String,
 }
 

@@ -24,7 +24,7 @@ pub struct HeldOut {
     pub weight: f64,
     /// Whether it counts in the track record; models that were added later do not.
     pub counted: bool,
-    /// By name of the quantity.
+    /// Results by name of the quantity.
     pub quantities: BTreeMap<String, HeldOutQuantity>,
 }
 
@@ -52,7 +52,7 @@ impl HeldOutQuantity {
         (self.rank - 0.5).abs() <= 0.5 * share
     }
 
-    /// Its columns, each with its value and digits after the point.
+    /// Columns of the row, each with its value and digits after the point.
     fn columns(&self) -> [(&'static str, f64, usize); 6] {
         [
             ("log_truth", self.log_truth, 3),

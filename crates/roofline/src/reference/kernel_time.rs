@@ -24,9 +24,9 @@ pub struct KernelTime {
     pub batch: f64,
     /// Mean context of the steps.
     pub context_tokens: f64,
-    /// Its roofline at 100 % of peak.
+    /// Roofline of the source at 100 % of peak.
     pub speed_of_light_ms: f64,
-    /// Its sum of kernels that were timed.
+    /// Sum of the kernels that the source timed.
     pub measured_kernels_ms: f64,
     /// Whether a roofline without exchanges must agree: they take little here.
     pub is_reference: bool,

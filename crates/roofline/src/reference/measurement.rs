@@ -22,7 +22,7 @@ pub struct Measurement {
     pub generation: String,
     /// Engine and parallelism as published.
     pub engine: String,
-    /// Measured phase.
+    /// Phase that was measured.
     pub phase: MeasuredPhase,
     /// Chips that serve one copy of the model.
     pub chips: f64,
@@ -52,9 +52,9 @@ pub struct Measurement {
     pub requests: Option<f64>,
     /// Speed at which throughput was measured, or the slowest that was allowed.
     pub tokens_per_second_per_user: Option<f64>,
-    /// Measured quantity.
+    /// Quantity that was measured.
     pub measure: Measure,
-    /// The value.
+    /// Measured value, in the unit of the quantity.
     pub value: f64,
     /// Purpose of the row.
     #[serde(rename = "use")]
@@ -65,7 +65,7 @@ pub struct Measurement {
     pub source: String,
 }
 
-/// Measured phase.
+/// Phase of serving that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeasuredPhase {
@@ -73,9 +73,9 @@ pub enum MeasuredPhase {
     Prefill,
     /// Generated tokens only.
     Decode,
-    /// Both on the same chips.
+    /// Prompts and generated tokens on the same chips.
     Mixed,
-    /// Both, in a benchmark with its own lengths and limits.
+    /// Prompts and generated tokens, in a benchmark with its own lengths and limits.
     Mlperf,
 }
 
@@ -88,11 +88,11 @@ pub enum MeasuredSpread {
     /// Matrices cut into parts, the cache distributed by tokens.
     #[serde(rename = "tensor_by_token")]
     TensorByToken,
-    /// Experts dealt out.
+    /// Experts distributed over the chips.
     Experts,
 }
 
-/// Measured quantity.
+/// Quantity that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
@@ -100,7 +100,7 @@ pub enum Measure {
     PromptTokensPerSecondPerChip,
     /// Generated tokens per second and chip.
     OutputTokensPerSecondPerChip,
-    /// Both together.
+    /// Prompt and generated tokens together per second and chip.
     TotalTokensPerSecondPerChip,
     /// Time of a decode step.
     StepMilliseconds,

@@ -32,7 +32,7 @@ pub struct RoutedLaw {
     pub b: f64,
     /// Coefficient of log N·log Ê.
     pub c: f64,
-    /// Constant.
+    /// Constant of the law.
     pub d: f64,
     /// Ê of one expert.
     pub e_start: f64,
@@ -53,7 +53,7 @@ pub struct RoutedLaw {
     pub estimates: Vec<String>,
     /// Source of the figures.
     pub source: String,
-    /// Remarks.
+    /// Remarks on the law.
     pub note: String,
 }
 
@@ -68,7 +68,7 @@ pub struct PublishedEquivalent {
     pub dense_equivalent_parameters: f64,
     /// Source of the figures.
     pub source: String,
-    /// Remarks.
+    /// Remarks on the equivalent.
     pub note: String,
 }
 

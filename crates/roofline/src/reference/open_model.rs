@@ -53,7 +53,7 @@ pub struct OpenModel {
     pub sources: Vec<String>,
     /// Basis of the figures: `config` for a published configuration, else a description.
     pub confidence: String,
-    /// Remarks.
+    /// Remarks on the row.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub note: Option<String>,

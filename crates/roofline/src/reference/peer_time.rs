@@ -24,13 +24,13 @@ pub struct PeerTime {
     pub other_bytes_per_parameter: f64,
     /// `b_kv`: bytes per element of the KV cache.
     pub kv_bytes_per_element: f64,
-    /// Requests at once.
+    /// Requests that are served at once.
     pub concurrency: f64,
     /// Length of a prompt.
     pub prompt_tokens: f64,
     /// Length of an answer.
     pub output_tokens: f64,
-    /// Measured.
+    /// Measured time, in milliseconds.
     pub measured_ms: f64,
     /// Predicted by aiconfigurator 0.12.0; none where it cannot answer.
     pub aiconfigurator_ms: Option<f64>,

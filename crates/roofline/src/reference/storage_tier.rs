@@ -42,7 +42,7 @@ pub enum CostBasis {
     /// Price of buying it, spread over five years.
     #[serde(rename = "capital over 5 years")]
     Capital,
-    /// An estimate.
+    /// A cost that is estimated.
     #[serde(rename = "estimate")]
     Estimate,
 }
@@ -54,7 +54,7 @@ pub struct StorageTier {
     pub id: String,
     /// The kind of storage.
     pub tier: StorageKind,
-    /// Kind of device.
+    /// Kind of device, as people call it.
     pub name: String,
     /// The device the figures are for.
     pub device: String,
@@ -96,7 +96,7 @@ pub struct StorageTier {
     pub source: String,
     /// Source of capacity and bandwidth per accelerator, capital, wear and copies.
     pub placement_source: String,
-    /// Remarks.
+    /// Remarks on the row.
     pub note: String,
 }
 

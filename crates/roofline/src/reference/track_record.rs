@@ -32,7 +32,7 @@ pub enum RecordSetting {
 }
 
 impl RecordSetting {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Self; 4] = [
         Self::PooledHosts,
         Self::AuthorAlone,
@@ -59,7 +59,7 @@ impl RecordSetting {
 pub struct TrackRecords {
     /// Quantities of the joint estimate, by name and setting.
     pub quantities: Vec<NamedQuantityRecord>,
-    /// Readings, by id.
+    /// Track records of readings, by id.
     pub readings: Vec<NamedRecord>,
 }
 
@@ -69,7 +69,7 @@ pub struct TrackRecords {
 pub struct NamedQuantityRecord {
     /// Name of the quantity.
     pub name: String,
-    /// Track record.
+    /// Track record of the quantity.
     pub record: QuantityRecord,
 }
 
@@ -79,7 +79,7 @@ pub struct NamedQuantityRecord {
 pub struct NamedRecord {
     /// Id of the reading.
     pub name: String,
-    /// Track record.
+    /// Track record of the reading.
     pub record: TrackRecord,
 }
 
@@ -113,7 +113,7 @@ pub struct QuantityRecord {
     pub fold_error_90: f64,
     /// Mean log score over that of the prior, in nats per model.
     pub mean_gain: f64,
-    /// Its 80 % interval over resampled families, or over resampled vendors for an author's sheet.
+    /// 80 % interval of the mean gain over resampled families, or over resampled vendors for an author's sheet.
     pub mean_gain_80: [f64; 2],
     /// Share of the true values inside the 90 % interval.
     pub coverage_90: f64,

@@ -6,11 +6,11 @@ use unroof_base::units::Bytes;
 /// Bytes per parameter in memory, by component, scales included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WeightFormats<N = f64> {
-    /// Routed experts.
+    /// Bytes per parameter of the routed experts.
     pub experts: N,
     /// Everything else but the input embedding: attention, shared experts, dense layers, the output head.
     pub others: N,
-    /// The input embedding.
+    /// Bytes per parameter of the input embedding.
     pub embedding: N,
 }
 

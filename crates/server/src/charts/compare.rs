@@ -98,7 +98,7 @@ pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> 
     .chart()
 }
 
-/// Which model has the most, and how sure that is.
+/// Model with the most of a quantity, and how sure that is.
 fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
     let places = ranking(quantity);
     let (Some(most), Some(next)) = (places.last(), places.iter().rev().nth(1)) else {

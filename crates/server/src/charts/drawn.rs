@@ -28,7 +28,7 @@ pub(super) async fn density(app: &App, question: &Question) -> Result<Chart, Pro
     density_of(&subject, &drawn, question.quantity()?)
 }
 
-/// The same of a subject.
+/// Density chart of a quantity of one estimate.
 ///
 /// # Errors
 /// The estimate lacks the quantity.
@@ -96,9 +96,9 @@ pub(crate) fn density_of(
 /// A line of a tariff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// Fresh prompt tokens.
+    /// The side of fresh prompt tokens.
     Input,
-    /// Generated tokens.
+    /// The side of generated tokens.
     Output,
 }
 
@@ -118,7 +118,7 @@ impl Side {
         }
     }
 
-    /// Its name.
+    /// Name of the side in addresses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -150,7 +150,7 @@ const TYPICAL: f64 = 8_192.0;
 /// Contexts that are shown of a sheet that states no longest one.
 const SHOWN: f64 = 262_144.0;
 
-/// The same of a subject.
+/// Chart of the tariff and costs of one estimate.
 pub(crate) fn cost_of(
     subject: &Subject,
     drawn: &EstimateDensity,
@@ -272,7 +272,7 @@ pub(super) async fn roofline(app: &App, question: &Question) -> Result<Chart, Pr
     roofline_of(&drawn).ok_or_else(|| Problem::new(NOT_FOUND, "no draw has a machine"))
 }
 
-/// The same of draws; none where there are none.
+/// Roofline chart of stored draws; `None` if no draw has a machine.
 pub(crate) fn roofline_of(drawn: &EstimateDensity) -> Option<Chart> {
     let points = &drawn.serving.roofline;
     let mut counts: BTreeMap<(&str, u64), (usize, &RooflinePoint)> = BTreeMap::new();
@@ -324,7 +324,7 @@ fn name(point: &RooflinePoint) -> &'static str {
     point.accelerator.unwrap_or("a machine of other figures")
 }
 
-/// With a capital letter in front.
+/// Words with a capital letter in front.
 pub(crate) fn capital(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

@@ -24,7 +24,7 @@ pub(super) async fn moves(app: &App, question: &Question) -> Result<Chart, Probl
     moves_of(&Subject::read(app, question).await?, question.quantity()?)
 }
 
-/// The same of a subject.
+/// Waterfall chart of the moves of a quantity of one estimate, clue by clue.
 ///
 /// # Errors
 /// The estimate lacks the quantity.
@@ -112,7 +112,7 @@ pub(crate) fn tiers_shown(subject: &Subject) -> Vec<&StoredTiers> {
     shown.into_iter().take(MOST_OFFERS).collect()
 }
 
-/// The same of a subject; none where no sheet prices a cache.
+/// Chart of the cache tiers of one estimate; none where no sheet prices a cache.
 pub(crate) fn cache_tiers_of(subject: &Subject) -> Option<Chart> {
     let shown = tiers_shown(subject);
     let first = shown.first()?;
@@ -176,7 +176,7 @@ fn against(question: &Question) -> Result<JointQuantity, Problem> {
     }
 }
 
-/// The same of a subject.
+/// Chart of the open-weight neighbours of one estimate.
 ///
 /// # Errors
 /// The estimate lacks a quantity.

@@ -46,14 +46,14 @@ impl Question {
         Ok(Self(pairs))
     }
 
-    /// With another parameter.
+    /// Question with another parameter.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
         pairs.push((name.to_owned(), value.to_owned()));
         Self(pairs)
     }
 
-    /// As the query of an address.
+    /// Question as the query of an address.
     pub(crate) fn query(&self) -> String {
         form_urlencoded::Serializer::new(String::new())
             .extend_pairs(&self.0)

@@ -22,7 +22,7 @@ pub(crate) struct Subject {
     pub(crate) name: String,
     /// author/model; none for an offer without a canonical name.
     pub(crate) canonical_model: Option<String>,
-    /// Its estimate.
+    /// Estimate that is drawn.
     pub(crate) estimate: StoredEstimate,
     /// Offers in force, of a model.
     pub(crate) offers: Vec<ModelOffer>,

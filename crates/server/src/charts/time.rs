@@ -71,7 +71,7 @@ fn price(step: &PriceStep, side: Side) -> Option<f64> {
     price.filter(|price| step.currency == "USD" && *price > 0.0)
 }
 
-/// The same of a series.
+/// Price chart of a series.
 pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
     let time = |time: Option<DbTime>| time.map(Timestamp::from);
     let starts = series

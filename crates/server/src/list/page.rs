@@ -237,7 +237,7 @@ impl ListQuery {
         Direction::of(self.order, by)
     }
 
-    /// The times.
+    /// Times to which the list is restricted.
     pub(crate) fn times(&self) -> Times {
         let time = |moment: Option<Moment>| moment.map(|moment| moment.0.into());
         Times {
@@ -349,7 +349,7 @@ fn cursor<Key: Serialize>(list: &str, key: &Key) -> String {
 /// A page of rows.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(crate) struct Page<Row> {
-    /// The rows.
+    /// Rows of the page.
     data: Vec<Row>,
     /// Cursor of the next page; null on the last page.
     #[schema(required)]
@@ -388,7 +388,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The same page with these fields of a row alone, where they are stated.
+    /// Page with these fields of a row alone, where they are stated.
     pub(crate) fn of_fields(self, fields: Option<&'a str>) -> Self {
         Self { fields, ..self }
     }
@@ -503,7 +503,7 @@ pub(crate) fn next_link(uri: &Uri, parameter: &str, place: &str) -> String {
     format!("<{}>; rel=\"next\"", link_with(uri, parameter, place))
 }
 
-/// The same address with another value of a parameter.
+/// Address with another value of a parameter.
 pub(crate) fn link_with(uri: &Uri, parameter: &str, place: &str) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {

@@ -44,7 +44,7 @@ pub(crate) const PARAMETERS: [&str; 12] = [
     "page",
 ];
 
-/// By what the models are sorted.
+/// Column by which the models are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sort {
     Name,
@@ -79,7 +79,7 @@ pub(crate) struct Question {
     pub(crate) author: String,
     /// Least number of hosts.
     pub(crate) hosts: usize,
-    /// Highest blended price.
+    /// Highest blended price, USD per million tokens.
     pub(crate) price: Option<f64>,
     pub(crate) quantity: JointQuantity,
     /// Only models of which the quantity is identified.
@@ -181,7 +181,7 @@ impl Question {
         query.finish()
     }
 
-    /// The same, sorted by a column; by the other direction where it is sorted by it already.
+    /// Question sorted by a column; by the other direction where it is sorted by it already.
     pub(crate) fn sorted_by(&self, sort: Sort) -> Self {
         let descending = if self.sort == sort {
             !self.descending

@@ -57,10 +57,10 @@ impl Estimated {
     }
 }
 
-/// A model.
+/// A model with its estimate and its prices.
 #[derive(Debug)]
 pub(crate) struct MarketModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub(crate) name: String,
     pub(crate) author: String,
     estimated: Arc<Estimated>,
@@ -68,7 +68,7 @@ pub(crate) struct MarketModel {
     pub(crate) hosts: usize,
     /// The lowest price of every provider, but free ones, the cheapest first.
     prices: Vec<Price>,
-    /// The same without copies: equal prices once.
+    /// Prices without copies: equal prices once.
     distinct: Vec<Price>,
 }
 
@@ -107,7 +107,7 @@ impl MarketModel {
         self.estimated.estimates.get(quantity as usize).copied()
     }
 
-    /// Its published value.
+    /// Published value of a quantity.
     pub(crate) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
         self.estimated
             .truths
@@ -121,7 +121,7 @@ impl MarketModel {
         !self.estimated.truths.is_empty()
     }
 
-    /// The cheapest price.
+    /// Cheapest price of the model.
     pub(crate) fn lowest(&self) -> Option<Price> {
         self.prices.first().copied()
     }

@@ -33,7 +33,7 @@ impl Asset {
         }
     }
 
-    /// Its address.
+    /// Address of the asset.
     pub(super) fn address(&self) -> String {
         format!("/ui/assets/{}", self.name)
     }
@@ -57,13 +57,13 @@ const SCRIPT: &str = concat!(
     include_str!("assets/ask.js"),
 );
 
-/// The style sheet.
+/// Style sheet of the pages.
 pub(super) static STYLE_SHEET: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("unroof", "css", "text/css; charset=utf-8", STYLE));
-/// The script.
+/// Script of the pages.
 pub(super) static MODULE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("unroof", "js", "text/javascript; charset=utf-8", SCRIPT));
-/// The icon.
+/// Icon of the pages.
 pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
         "icon",

@@ -23,12 +23,12 @@ use unroof_base::units::readable;
 const IMPORTS: u32 = 200;
 /// Imports listed one by one.
 const SHOWN: usize = 20;
-/// Disagreements listed.
+/// Most disagreements that are listed.
 const DISAGREEMENTS: u32 = 50;
 /// Hours after which the last good import of a catalog is called old.
 const OLD_HOURS: i64 = 36;
 
-/// The page.
+/// Shows the page of catalogs.
 pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Response<Body> {
     // The age of an import is shown in hours.
     let hour = app.now().as_second() / 3600;

@@ -9,7 +9,7 @@ pub(super) fn figure(chart: &Chart, kind: &str, query: &str) -> Markup {
     captioned(chart, kind, query, &html! { strong { (chart.title) } })
 }
 
-/// The same below a heading that has its title.
+/// Figure of a chart below a heading that has its title.
 pub(super) fn under_heading(chart: &Chart, kind: &str, query: &str) -> Markup {
     captioned(chart, kind, query, &html! {})
 }

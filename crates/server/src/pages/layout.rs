@@ -7,7 +7,7 @@ use super::assets::{ICON, MODULE, STYLE_SHEET};
 use super::hint::linked;
 use unroof_edge::answer::problem::{Problem, UNAUTHORIZED};
 
-/// A page.
+/// A page with its title and tab.
 pub(super) struct Page {
     /// Title of the window.
     pub(super) title: String,
@@ -20,7 +20,7 @@ pub(super) struct Page {
 /// A place in the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tab {
-    /// All models.
+    /// Tab of all models.
     Market,
     /// Two to six models.
     Compare,
@@ -28,11 +28,11 @@ pub(super) enum Tab {
     Truth,
     /// A sheet of one's own.
     Try,
-    /// The forward calculators.
+    /// Tab of the forward calculators.
     Plan,
     /// The feed of changes.
     Changes,
-    /// Imports.
+    /// Tab of imports.
     Catalogs,
 }
 

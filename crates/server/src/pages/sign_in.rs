@@ -29,7 +29,7 @@ pub(super) struct Next {
     next: Option<String>,
 }
 
-/// The page.
+/// Shows the page to sign in.
 pub(super) async fn show(
     State(app): State<App>,
     Query(Next { next }): Query<Next>,
@@ -44,7 +44,7 @@ pub(super) async fn show(
     html(StatusCode::OK, page.document(app.now()))
 }
 
-/// Signs in.
+/// Signs in with a key.
 pub(super) async fn enter(
     State(app): State<App>,
     sender: Sender,
@@ -78,7 +78,7 @@ pub(super) async fn enter(
     }
 }
 
-/// Signs out.
+/// Signs out and forgets the key.
 pub(super) async fn leave(
     State(app): State<App>,
     headers: HeaderMap,

@@ -18,7 +18,7 @@ pub use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::units::compact;
 
-/// The page.
+/// Shows the page of estimates against true values.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,

@@ -273,7 +273,7 @@ fn user(access: &Access, request: &Parts) -> Option<Caller> {
 pub(crate) struct Sender {
     /// Scope; nothing is allowed if none.
     pub(crate) scope: Option<Scope>,
-    /// Identity and request.
+    /// Identity of the sender, and the request.
     pub(crate) actor: Actor,
 }
 

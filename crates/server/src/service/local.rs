@@ -10,11 +10,11 @@ use crate::{App, router};
 /// An answer of a route.
 #[derive(Debug)]
 pub struct LocalAnswer {
-    /// Its status.
+    /// Status of the answer.
     pub status: StatusCode,
-    /// Its headers.
+    /// Headers of the answer.
     pub headers: HeaderMap,
-    /// Its body, as it would be sent.
+    /// Body of the answer, as it would be sent.
     pub body: Bytes,
 }
 

@@ -97,7 +97,7 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 }
 
 impl App {
-    /// The current metrics.
+    /// Registry with the current metrics.
     pub(crate) async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.

@@ -145,7 +145,7 @@ const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
 /// Permits of a connection: one of all, and one of its address if that is limited.
 type Place = (OwnedSemaphorePermit, Option<places::Place<IpAddr>>);
 
-/// The open connections.
+/// Connections that are open.
 struct Connections {
     router: Router,
     limits: Arc<Limits>,

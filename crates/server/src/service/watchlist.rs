@@ -21,7 +21,7 @@ const MOST_WATCHED: usize = 100;
 /// A model of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WatchedModel {
-    /// Billing provider.
+    /// Provider that bills for the offer.
     provider: String,
     /// Model name as the provider spells it.
     model: String,

@@ -47,19 +47,19 @@ impl Identity {
 /// The actor of a change, and its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Identity.
+    /// Identity of the actor.
     pub identity: Identity,
     /// Id of the request; none outside a request.
     pub request_id: Option<String>,
 }
 
 impl Actor {
-    /// The command line.
+    /// Actor of the command line.
     pub const COMMAND_LINE: Self = Self {
         identity: Identity::CommandLine,
         request_id: None,
     };
-    /// The service itself.
+    /// Actor of the service itself.
     pub const SERVICE: Self = Self {
         identity: Identity::Service,
         request_id: None,
@@ -69,7 +69,7 @@ impl Actor {
 /// The caller of a request, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Identity.
+    /// Identity of the caller.
     pub identity: Identity,
     /// Scope; nothing is allowed if none.
     pub scope: Option<Scope>,

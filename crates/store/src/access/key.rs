@@ -76,13 +76,13 @@ impl NewKey {
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its id.
+    /// Id of the key.
     pub id: Uuid,
     /// Id of the key that it was made from if it is a session, else its own.
     pub origin: Uuid,
-    /// Its name, for people.
+    /// Name of the key, for people.
     pub name: String,
-    /// Scope.
+    /// Scope of the key.
     pub scope: Scope,
     /// Time from which it is refused; never if none.
     pub expires_at: Option<Timestamp>,
@@ -99,7 +99,7 @@ impl Key {
 pub enum RefusedKey {
     /// There is no such key, or it was revoked.
     Unknown,
-    /// It has expired.
+    /// The key has expired.
     Expired,
 }
 

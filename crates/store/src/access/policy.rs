@@ -18,7 +18,7 @@ pub struct Access {
 /// Headers in which a trusted proxy that has signed a user in names the user and the user's groups, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserHeaders {
-    /// The user.
+    /// Header with the name of the user.
     pub user: String,
     /// The user's groups, separated by commas.
     pub groups: String,

@@ -31,7 +31,7 @@ impl Scope {
     /// All scopes, from the narrowest to the widest.
     pub const ALL: [Self; 4] = [Self::Read, Self::Ask, Self::Observe, Self::Admin];
 
-    /// Its name.
+    /// Name of the scope.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -27,7 +27,7 @@ pub(crate) trait Connected {
         Ok(())
     }
 
-    /// The same for a query.
+    /// Prepares a query, so that using it takes one round trip. SQLite has none.
     async fn prepare(&mut self, sql: &'static str) -> Result<(), StoreError> {
         match self.either() {
             (Either::Postgres(connection), true) => {

@@ -37,9 +37,9 @@ const RELEASE_TIME: Duration = Duration::from_secs(1);
 /// Connections to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreConnections {
-    /// In use.
+    /// Connections that are in use.
     pub used: usize,
-    /// Open and free.
+    /// Connections that are open and free.
     pub idle: usize,
     /// Most connections that may be open.
     pub limit: usize,
@@ -122,7 +122,7 @@ impl Store {
         Self::open_on(&Databases::at(url.clone()), limits).await
     }
 
-    /// The same for a database at several addresses.
+    /// Opens the store on a database at several addresses.
     ///
     /// # Errors
     /// The file cannot be created, or an address is invalid.
@@ -222,7 +222,7 @@ impl Store {
         within(self.limits.operation(), operation)
     }
 
-    /// The same with the timeout of an operation of a dozen statements.
+    /// Runs one operation, within the time of a dozen statements.
     pub(crate) fn within_write_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>>,
@@ -240,7 +240,7 @@ impl Store {
         Ok(turn)
     }
 
-    /// The same without the check that the database takes writes.
+    /// The write lock of SQLite, without the check that the database takes writes.
     pub(crate) async fn wait_for_turn(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         let Pool::Sqlite { writer, .. } = &self.pool else {
             return Ok(None);
@@ -316,9 +316,9 @@ pub(crate) async fn within<T>(
 /// Purpose for which a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// To read and to write.
+    /// The store is opened to read and to write.
     Write,
-    /// To read alone.
+    /// The store is opened to read alone.
     Read,
 }
 

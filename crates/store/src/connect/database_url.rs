@@ -20,7 +20,7 @@ pub enum DatabaseUrl {
 /// Reason why a text names no database. It never contains the text, which may contain a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
-    /// Neither of the two forms.
+    /// A text of neither form.
     #[error("expected `postgres://user@host/database` or `sqlite:path/to/file.db`, a file")]
     Unknown,
     /// A password contains an unescaped delimiter of an address.
@@ -86,7 +86,7 @@ fn check_postgres(text: &str, rest: &str) -> Result<(), DatabaseUrlError> {
         .map_err(|_| DatabaseUrlError::Ambiguous)
 }
 
-/// Without the password.
+/// Writes the address without the password.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

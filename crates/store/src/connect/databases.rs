@@ -5,9 +5,9 @@ use crate::DatabaseUrl;
 /// Addresses of one database, and how they are used.
 #[derive(Debug, Clone)]
 pub struct Databases {
-    /// The database.
+    /// Address of the database.
     pub main: DatabaseUrl,
-    /// Its server, for migrations and LISTEN, if the other addresses lead through a pooler in transaction mode.
+    /// Server of the database, for migrations and LISTEN, if the other addresses lead through a pooler in transaction mode.
     pub direct: Option<DatabaseUrl>,
     /// A standby, which lists are read from.
     pub standby: Option<DatabaseUrl>,

@@ -10,7 +10,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres};
 /// Limits of the database, beyond which a request is refused as temporary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreLimits {
-    /// Connections at once.
+    /// Connections that may be open at once.
     pub connections: u32,
     /// Longest time for which a request waits for a free connection.
     pub connection_wait: Duration,
@@ -115,7 +115,7 @@ pub(crate) fn pool_options<Database: sqlx::Database>(limits: StoreLimits) -> Poo
         .test_before_acquire(false)
 }
 
-/// Those of a pool of connections to a server, which may be away.
+/// Pool options for PostgreSQL; pings a connection idle for 20 ms.
 fn server_pool_options(limits: StoreLimits) -> PoolOptions<Postgres> {
     pool_options(limits).before_acquire(|connection: &mut PgConnection, at_rest| {
         Box::pin(async move {

@@ -37,7 +37,7 @@ const RELEASE: &str = "
 #[derive(Debug)]
 pub struct StoreLock {
     name: String,
-    /// None where one process serves the database.
+    /// Lock that is held; none where one process serves the database.
     held: Option<Held>,
 }
 

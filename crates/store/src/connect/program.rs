@@ -27,7 +27,7 @@ impl fmt::Display for Release {
 /// Tables with a migration that this program does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewerTables {
-    /// The newest migration.
+    /// Number of the newest migration.
     migration: i64,
     /// The program that applied it, where it is recorded.
     program: Option<Release>,

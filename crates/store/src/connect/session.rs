@@ -22,7 +22,7 @@ pub(crate) struct Session<'c, D: Database> {
 
 /// Statements of an operation.
 pub(crate) enum Statements<'c, D: Database> {
-    /// Each is a transaction.
+    /// Single statements: each is a transaction.
     Single(&'c mut D::Connection),
     /// All are one transaction.
     Together {
@@ -169,7 +169,7 @@ macro_rules! on_connection {
 }
 pub(crate) use on_connection;
 
-/// The same in one transaction.
+/// Runs statements on a connection in one transaction.
 macro_rules! in_transaction {
     ($store:expr, $in_time:ident, $connection:ident => $body:expr) => {{
         $store.wait_for_tables().await?;

@@ -11,7 +11,7 @@ use crate::{StoreError, locked};
 /// Time for which a standby that failed is not asked.
 const REST: Duration = Duration::from_secs(2);
 
-/// A standby.
+/// A standby that lists are read from.
 #[derive(Debug)]
 pub(crate) struct Standby {
     pub(crate) pool: PgPool,

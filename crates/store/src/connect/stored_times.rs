@@ -1,4 +1,4 @@
-//! Which part of a list was stored between two times, so that a list in the order of storing reads no other part.
+//! Part of a list that was stored between two times, so that a list in the order of storing reads no other part.
 
 use crate::list::query::{Order, SortKey, Stretch};
 use super::query::Query;

@@ -11,7 +11,7 @@ pub enum ImportError {
     /// The catalog cannot be read.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// The query fails.
+    /// The query to the database fails.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No thread could be started.

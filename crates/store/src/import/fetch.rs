@@ -20,9 +20,9 @@ const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Validators of a fetched catalog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Version {
-    /// Value of `ETag`.
+    /// Value of the header `ETag`.
     pub etag: Option<String>,
-    /// Value of `Last-Modified`.
+    /// Value of the header `Last-Modified`.
     pub last_modified: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub enum Fetched {
     Catalog(Vec<u8>, Version),
 }
 
-/// A failed fetch.
+/// A fetch of a catalog that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{url} could not be fetched: {reason}")]
 pub struct FetchError {

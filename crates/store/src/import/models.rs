@@ -24,7 +24,7 @@ const LEAST_MOVE: f64 = 0.03;
 /// Estimates the models that are due.
 #[derive(Debug, Clone)]
 pub struct ModelEstimator {
-    /// The store.
+    /// Store of the sheets and estimates.
     pub store: Store,
     /// The engine with its calibration.
     pub estimator: Estimator,
@@ -41,7 +41,7 @@ impl ModelEstimator {
         self.estimate_due_with(|| {}).await
     }
 
-    /// The same, with a call after each model.
+    /// Estimates models until none is due, with a call after each; how many were.
     ///
     /// # Errors
     /// The database fails. What was stored before stays.
@@ -184,7 +184,7 @@ impl ModelEstimator {
 pub(crate) struct Drawn {
     /// JSON: a nullable number per column of a list.
     pub(crate) row_values: String,
-    /// The serialised estimate.
+    /// Estimate, serialised as JSON.
     pub(crate) document: String,
 }
 
@@ -207,7 +207,7 @@ impl Drawn {
         })
     }
 
-    /// The same from the answer to its only sheet that is read; none where that is not its answer.
+    /// Estimate from the answer to its only sheet that is read; none where that is not its answer.
     pub(crate) fn of_answer(
         pool: &ModelPool,
         calibration_id: &str,

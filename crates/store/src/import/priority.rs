@@ -1,15 +1,15 @@
-//! Thread priorities.
+//! Priorities of threads that compute estimates.
 
 /// Priority of a thread, where the system supports priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// For what answers at once.
+    /// Priority of what answers at once.
     Normal,
-    /// For what computes for some milliseconds: a third of the speed during normal work.
+    /// Priority of what computes for some milliseconds: a third of the speed during normal work.
     Long,
-    /// For imports: a tenth of the speed during long work.
+    /// Priority of imports: a tenth of the speed during long work.
     Batch,
-    /// Only otherwise idle time.
+    /// Priority of what runs only in otherwise idle time.
     Last,
 }
 

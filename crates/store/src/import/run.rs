@@ -289,7 +289,7 @@ fn recording_of(
     }
 }
 
-/// A finished estimate.
+/// A finished estimate of a sheet.
 struct Worked {
     index: usize,
     record: EstimateRecord,

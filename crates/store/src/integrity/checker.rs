@@ -23,14 +23,14 @@ const OFFERS: u32 = 200;
 /// Pause before an offer with a fault is looked at again: an import derives histories after it has recorded what it saw.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
-/// Checks a database.
+/// Checks every row of a database.
 #[derive(Debug, Clone)]
 pub struct Checker {
-    /// The database.
+    /// Database that is checked.
     pub store: Store,
     /// The engine with its calibration.
     pub estimator: Estimator,
-    /// The clock.
+    /// Clock of the check.
     pub clock: Clock,
     /// Number of threads that compute estimates again.
     pub threads: usize,
@@ -43,7 +43,7 @@ pub struct Checker {
 /// Some of the estimates, by the order of their ids, which are as good as random.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Their number.
+    /// Number of estimates in the sample.
     pub count: usize,
     /// The id after which they begin.
     pub after: Uuid,
@@ -52,17 +52,17 @@ pub struct Sample {
 /// A part of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Price sheets.
+    /// The part that checks price sheets.
     Sheets,
-    /// Estimates.
+    /// The part that checks estimates.
     Estimates,
-    /// Histories of offers.
+    /// The part that checks histories of offers.
     Histories,
 }
 
 /// Receiver of the progress and the faults of a running check.
 pub trait Watch: Send {
-    /// A part begins.
+    /// Called when a part begins.
     fn begin(&mut self, part: Part);
     /// Rows of the part are done.
     fn advance(&mut self, rows: usize);
@@ -73,13 +73,13 @@ pub trait Watch: Send {
 /// Result of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Price sheets.
+    /// Price sheets that were checked.
     pub sheets: usize,
-    /// Estimates.
+    /// Estimates that were checked.
     pub estimates: usize,
-    /// Those of them that were computed again.
+    /// Estimates that were computed again.
     pub repeated: usize,
-    /// Those by another engine or calibration, of which only the checksum was checked.
+    /// Estimates by another engine or calibration, of which only the checksum was checked.
     pub by_others: usize,
     /// Offers whose histories were compared.
     pub offers: usize,
@@ -87,7 +87,7 @@ pub struct Checked {
     pub older_offers: usize,
     /// Offers with a difference that were not compared, since an import runs that is about to derive them.
     pub unsettled: usize,
-    /// Faults.
+    /// Faults that were found.
     pub faults: usize,
 }
 

@@ -11,9 +11,9 @@ use crate::OfferFault;
 pub enum Subject {
     /// The file of an embedded database.
     File,
-    /// A price sheet.
+    /// A price sheet, by its id.
     Sheet(Uuid),
-    /// An estimate.
+    /// An estimate, by its id.
     Estimate(Uuid),
     /// The history of an offer.
     Offer(Uuid),
@@ -33,9 +33,9 @@ impl fmt::Display for Subject {
 /// A fault, as a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Its subject.
+    /// Subject of the fault.
     pub subject: Subject,
-    /// The difference.
+    /// Difference between what is stored and what should be, in words.
     pub detail: String,
 }
 

@@ -13,7 +13,7 @@ use crate::StoreError;
 /// Reason why a check ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The query fails.
+    /// The query to the database fails.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No thread could be started.

@@ -12,7 +12,7 @@ use crate::record::work::Act;
 use crate::access::{Actor, Identity};
 
 stored_names! {
-    /// Action.
+    /// Action that the audit log records.
     AuditAction {
         /// A price sheet entered the record.
         SheetObserved = "sheet.observed",
@@ -46,7 +46,7 @@ stored_names! {
         User = "user",
         /// A caller without a key.
         Anonymous = "anonymous",
-        /// The command line.
+        /// The command line of the service.
         CommandLine = "command_line",
         /// The service itself, such as a refresh.
         Service = "service",
@@ -73,7 +73,7 @@ pub(crate) struct AuditEntry<'a> {
     pub(crate) action: AuditAction,
     /// Id of what was changed.
     pub(crate) subject_id: Uuid,
-    /// Its name for people.
+    /// Name of what was changed, for people.
     pub(crate) subject: String,
 }
 

@@ -23,7 +23,7 @@ const AUDIT: &str = "
 /// A row of the audit log.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct AuditRow {
-    /// Sequence number.
+    /// Sequence number of the row.
     #[schema(example = 17)]
     pub sequence: i64,
     /// Time of the change.
@@ -39,14 +39,14 @@ pub struct AuditRow {
     /// Name of the key or the user; null for others.
     #[schema(example = "price desk")]
     pub name: Option<String>,
-    /// Action.
+    /// Action that was taken.
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "sheet.withdrawn")]
     pub action: AuditAction,
     /// Id of what was changed.
     #[schema(example = "4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11")]
     pub subject_id: Uuid,
-    /// Its name.
+    /// Name of what was changed.
     #[schema(example = "openai/gpt-5.4")]
     pub subject: String,
     /// Id of the request; null for a change without one.

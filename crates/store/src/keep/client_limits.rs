@@ -24,7 +24,7 @@ const FORGET: &str = "DELETE FROM client_limits WHERE whole_at <= $1";
 pub struct ClientCharge<'a> {
     /// Name of the client, of which only a hash is stored.
     pub client: &'a str,
-    /// The time.
+    /// Time of the charge.
     pub at: Timestamp,
     /// Time in which what is charged comes back; at most that of the whole.
     pub cost: Duration,

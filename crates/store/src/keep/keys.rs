@@ -14,11 +14,11 @@ use crate::access::{Actor, Key, KeyHash, KeyRing, Scope};
 /// A key to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewKeyRow<'a> {
-    /// Its id.
+    /// Id of the key.
     pub id: Uuid,
-    /// Its name; unique among the keys that are not revoked.
+    /// Name of the key; unique among the keys that are not revoked.
     pub name: &'a str,
-    /// Scope.
+    /// Scope of the key.
     pub scope: Scope,
     /// The hash of its text.
     pub hash: KeyHash,
@@ -31,10 +31,10 @@ pub struct NewKeyRow<'a> {
 /// A key, without its secret.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct KeyRow {
-    /// Its id.
+    /// Id of the key.
     #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     pub id: Uuid,
-    /// Its name.
+    /// Name of the key.
     #[schema(example = "price desk")]
     pub name: String,
     /// Scope; each includes those before it.

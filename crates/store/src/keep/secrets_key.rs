@@ -67,7 +67,7 @@ impl SecretsKey {
     }
 }
 
-/// Without the key.
+/// Writes the type without the key.
 impl fmt::Debug for SecretsKey {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("SecretsKey")

@@ -21,7 +21,7 @@ const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at, id";
 const REPLACE: &str = "UPDATE webhooks SET secret = $3 WHERE id = $1 AND secret = $2";
 
 impl Store {
-    /// The same with a key that secrets are encrypted with.
+    /// Store with a key that secrets are encrypted with.
     #[must_use]
     pub fn with_secrets_key(self, key: SecretsKey) -> Self {
         Self {

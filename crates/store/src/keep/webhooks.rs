@@ -20,7 +20,7 @@ use unroof_telemetry::secrets::without_secrets;
 /// A webhook to be added.
 #[derive(Debug, Clone, Copy)]
 pub struct NewWebhook<'a> {
-    /// Its id.
+    /// Id of the webhook.
     pub id: Uuid,
     /// Address to which changes are sent.
     pub url: &'a str,
@@ -35,7 +35,7 @@ pub struct NewWebhook<'a> {
 /// A webhook, without its secret.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct WebhookRow {
-    /// Its id.
+    /// Id of the webhook.
     #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     pub id: Uuid,
     /// Address to which changes are sent.
@@ -67,13 +67,13 @@ stored_names! {
     }
 }
 
-/// A delivery.
+/// A delivery of changes to a webhook.
 #[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
 pub struct DeliveryRow {
-    /// Its id, as in the header `webhook-id`; the same at every attempt.
+    /// Id of the delivery, as in the header `webhook-id`; the same at every attempt.
     #[schema(example = "8d4f2b1a-6c3e-4f5d-8a7b-9c0d1e2f3a4b")]
     pub id: Uuid,
-    /// Its state.
+    /// State of the delivery.
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "delivered")]
     pub state: DeliveryState,
@@ -109,7 +109,7 @@ pub struct DeliveryRow {
 /// A lease: the exclusive right to send to a webhook for a limited time.
 #[derive(Debug, Clone, FromRow)]
 pub struct WebhookLease {
-    /// The webhook.
+    /// Id of the webhook.
     pub id: Uuid,
     /// Id of the lease.
     pub lease_id: Uuid,
@@ -131,7 +131,7 @@ pub struct Attempt {
     pub id: Uuid,
     /// Changes up to this one, the same at every attempt.
     pub next_since: i64,
-    /// Which attempt it is, from 1.
+    /// Number of the attempt, from 1.
     pub attempts: i64,
     /// Time of the first attempt.
     pub created_at: DbTime,
@@ -140,9 +140,9 @@ pub struct Attempt {
 /// An attempt that was made.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedAttempt<'a> {
-    /// The attempt.
+    /// Attempt that ended.
     pub attempt: &'a Attempt,
-    /// Its outcome.
+    /// Outcome of the attempt.
     pub outcome: Outcome,
     /// The status that the receiver answered, or why there was no answer.
     pub answer: Result<u16, &'a str>,

@@ -10,11 +10,11 @@ use crate::connect::query::Query;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChangeFilter {
-    /// Kinds of changes.
+    /// Kinds of changes; all where it is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64, inline, example = json!(["price.changed", "offer.delisted"]))]
     pub kind: Vec<ChangeKind>,
-    /// Providers that bill.
+    /// Providers that bill; all where it is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64, value_type = Vec<unroof_base::input::schema::Name>, example = json!(["openai"]))]
     pub provider: Vec<String>,
@@ -22,7 +22,7 @@ pub struct ChangeFilter {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64, value_type = Vec<unroof_base::input::schema::Name>, example = json!(["gpt-5.4"]))]
     pub model: Vec<String>,
-    /// Canonical names, `author/model`.
+    /// Canonical names, `author/model`; all where it is empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 64, value_type = Vec<unroof_base::input::schema::Name>, example = json!(["openai/gpt-5.4"]))]
     pub canonical_model: Vec<String>,

@@ -21,7 +21,7 @@ pub struct ChangeCount {
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "price.changed")]
     pub kind: ChangeKind,
-    /// Number of changes.
+    /// Number of changes of the kind.
     #[schema(minimum = 1, example = 12)]
     pub changes: i64,
 }
@@ -44,7 +44,7 @@ pub struct KindCount {
 /// A price that moved, from its first value in the window to its last.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
 pub struct MoveRow {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     #[schema(example = "openai")]
     pub provider: String,
     /// Model name as the provider spells it.
@@ -77,7 +77,7 @@ pub struct MoveRow {
     /// Id of the sheet after its last change.
     #[schema(example = "5d0c1f0e-8a55-8c3b-9d6e-0f4b6f1c2a10")]
     pub sheet_id: Option<Uuid>,
-    /// Whether it rose.
+    /// Whether the price rose.
     #[serde(skip)]
     pub is_rise: bool,
 }
@@ -85,7 +85,7 @@ pub struct MoveRow {
 /// The feed in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summarised {
-    /// Changes by kind.
+    /// Numbers of changes by kind.
     pub kinds: Vec<KindCount>,
     /// Changes by day and kind.
     pub counts: Vec<ChangeCount>,

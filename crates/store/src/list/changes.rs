@@ -11,7 +11,7 @@ use crate::connect::query::Query;
 use crate::connect::session::on_connection;
 use crate::{ChangeFilter, DbTime, Store, StoreError};
 
-/// A change.
+/// A change of a price or an estimate, as a row of the feed.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
 pub struct ChangeRow {
     /// Sequence number: a client that has seen this change has seen all earlier ones.
@@ -24,7 +24,7 @@ pub struct ChangeRow {
     /// Time at which the change was seen.
     #[schema(value_type = String, format = DateTime, example = "2026-11-21T06:00:00Z")]
     pub observed_at: DbTime,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     #[schema(example = "openai")]
     pub provider: String,
     /// Model name as the provider spells it.
@@ -115,9 +115,9 @@ impl ChangeRow {
 /// Begin and direction of a page of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangesFrom {
-    /// After a sequence number, the first committed first.
+    /// Changes after a sequence number, the first committed first.
     After(i64),
-    /// Before a sequence number, the last committed first.
+    /// Changes before a sequence number, the last committed first.
     Before(i64),
 }
 

@@ -20,19 +20,19 @@ pub struct EstimateRow {
     pub sequence: i64,
     /// Version of the engine.
     pub engine_version: String,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
-    /// author/model
+    /// Canonical name, `author/model`; null where it is not known.
     pub canonical_model: Option<String>,
     /// Region in which the model is served.
     pub region: String,
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     pub currency: String,
-    /// Start of validity.
+    /// Start of the sheet's validity.
     pub valid_from: Option<DbTime>,
-    /// End of validity.
+    /// End of the sheet's validity.
     pub valid_to: Option<DbTime>,
     /// Announced time from which the offer is no longer sold.
     pub retires_at: Option<DbTime>,
@@ -46,7 +46,7 @@ pub struct EstimateRow {
     pub is_of_sheet: bool,
     /// Readings with a value.
     pub readings_defined: i64,
-    /// Conflicts between readings.
+    /// Number of conflicts between readings.
     pub conflicts: i64,
     /// JSON: a nullable number per scalar reading.
     pub row_values: String,
@@ -55,7 +55,7 @@ pub struct EstimateRow {
 /// Place in the list of latest estimates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LatestKey {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -107,14 +107,14 @@ const AS_POOLED: &str = ") AS pooled";
 const OF_ESTIMATES: &str = ") AS latest
     CROSS JOIN estimates WHERE estimates.id = latest.estimate_id";
 
-/// Which estimates are the latest.
+/// Filter of the latest estimates.
 #[derive(Debug, Clone, Copy)]
 pub struct Latest<'a> {
-    /// Filter by offer.
+    /// Filter by the names of the offer.
     pub selection: &'a Selection,
     /// Time at which the price is in force.
     pub as_of: AsOf,
-    /// By provider or by model.
+    /// Order by provider or by model.
     pub order: Order,
 }
 
@@ -196,7 +196,7 @@ impl EstimateRow {
         EstimateOf::listed(self.is_of_sheet, &self.provider)
     }
 
-    /// Its place in a list.
+    /// Place of the row in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
         match order.by {
@@ -221,7 +221,7 @@ impl Store {
         Ok(document.map(|document| document.text))
     }
 
-    /// The same with its checksum.
+    /// The document of an estimate, with its checksum.
     ///
     /// # Errors
     /// The query fails, or the document is damaged.

@@ -22,13 +22,13 @@ pub struct HistoryRow {
     pub part: i64,
     /// Region in which the model is served.
     pub region: String,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
     /// Catalog that states it.
     pub catalog: String,
     /// Inclusive; [`UNKNOWN_START`](unroof_price_sheet::history::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
-    /// Exclusive.
+    /// End of the period, exclusive.
     pub ends_at: Option<DbTime>,
     /// Time at which the price was seen.
     pub observed_at: DbTime,
@@ -46,13 +46,13 @@ pub struct HistoryRow {
     pub withdrawn_at: Option<DbTime>,
     /// Reason for the withdrawal.
     pub withdrawn_because: Option<String>,
-    /// The listed estimate.
+    /// Id of the listed estimate.
     pub estimate_id: Option<Uuid>,
     /// The estimated sheet, if it is not the listed one.
     pub duplicate_of: Option<Uuid>,
     /// JSON: a nullable number per column of a list.
     pub row_values: Option<String>,
-    /// The sheet's document.
+    /// Document of the sheet.
     #[sqlx(flatten)]
     document: StoredDocument,
 }
@@ -68,10 +68,10 @@ impl HistoryRow {
     }
 }
 
-/// Which prices a history has.
+/// Filter of the prices of a history.
 #[derive(Debug, Clone, Copy)]
 pub struct PricesOf<'a> {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: &'a str,
     /// Model name as the provider spells it.
     pub model: &'a str,
@@ -88,9 +88,9 @@ pub struct HistoryKey {
     pub region: String,
     /// Start of the period.
     pub starts_at: DbTime,
-    /// Its place in the order of storing.
+    /// Place of the period in the order of storing.
     pub sequence: i64,
-    /// Its part.
+    /// Number of the period among those that one sheet opened at once.
     pub part: i64,
 }
 
@@ -99,7 +99,7 @@ pub struct HistoryKey {
 pub struct DisagreementRow {
     /// Id of the disagreement.
     pub id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -111,7 +111,7 @@ pub struct DisagreementRow {
     pub sheet_id: Uuid,
     /// The catalog that lists another price.
     pub other_catalog: String,
-    /// Its sheet.
+    /// Sheet of the other catalog.
     pub other_sheet_id: Uuid,
     /// Whether the other price is under quarantine: it is far from that of other sources, or fits no machine.
     #[sqlx(rename = "is_flagged")]

@@ -37,11 +37,11 @@ pub struct ListingRow {
 pub struct LeaderRow {
     /// Id of the sheet.
     pub id: Uuid,
-    /// Its estimate.
+    /// Id of the listed estimate.
     pub estimate_id: Uuid,
     /// The sheet that it is a copy of.
     pub duplicate_of: Option<Uuid>,
-    /// The sheet's document.
+    /// Document of the sheet.
     pub document: String,
 }
 
@@ -50,7 +50,7 @@ pub struct LeaderRow {
 pub struct OfferRow {
     /// Id of the offer.
     pub offer_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Key of its model's name.
     pub model_key: String,
@@ -77,7 +77,7 @@ pub struct ImportSelection {
     pub source: Vec<String>,
     /// Formats of the catalogs.
     pub catalog: Vec<String>,
-    /// Outcomes by name.
+    /// Names of outcomes; all where it is empty.
     pub outcome: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl ImportOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ImportPlace {
-    /// Start and id.
+    /// Start and id of the run.
     Started(Timestamp, Uuid),
     /// Source, start and id.
     Sourced(String, Timestamp, Uuid),
@@ -171,7 +171,7 @@ pub struct ImportRow {
     pub error: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
-    /// New estimates.
+    /// Number of new estimates.
     pub estimated: i64,
     /// Sheets already in force.
     pub unchanged: i64,
@@ -198,14 +198,14 @@ pub struct ImportRow {
 /// The refused entries of an import.
 #[derive(Debug, Clone, FromRow)]
 pub struct RefusalsRow {
-    /// The import.
+    /// Id of the import.
     pub id: Uuid,
     /// JSON: the entries with their reasons.
     pub refusals: String,
 }
 
 impl ImportRow {
-    /// Its place in a list.
+    /// Place of the import in a list.
     #[must_use]
     pub fn place(&self, order: ImportOrder) -> ImportPlace {
         let started_at = self.started_at.into();
@@ -344,7 +344,7 @@ impl Store {
         self.rows(Query::new(LISTED_OFFERS)).await
     }
 
-    /// Those of some estimates that are stored.
+    /// Estimates among the given ones that are stored.
     ///
     /// # Errors
     /// The query fails.

@@ -16,9 +16,9 @@ use crate::{DbTime, Store, StoreError};
 pub struct NewestEstimateRow {
     /// Id of the estimate.
     pub id: Uuid,
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
-    /// author
+    /// Author of the model.
     pub author: String,
 }
 
@@ -34,7 +34,7 @@ pub struct EstimateNumbersRow {
 /// The prices in force of a model. A row per model, since a row costs more than a price.
 #[derive(Debug, Clone, FromRow)]
 pub struct MarketOffersRow {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
     offers: String,
 }
@@ -42,16 +42,16 @@ pub struct MarketOffersRow {
 /// A price in force, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarketOffer<'a> {
-    /// Billing provider.
+    /// Provider that bills for the offer.
     pub provider: &'a str,
-    /// Fresh prompt tokens.
+    /// Price of fresh prompt tokens, USD per million.
     pub input_per_mtok: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, USD per million.
     pub output_per_mtok: Option<f64>,
 }
 
 impl MarketOffersRow {
-    /// Its prices.
+    /// Prices of the model's offers.
     pub fn offers(&self) -> impl Iterator<Item = MarketOffer<'_>> {
         self.offers.lines().filter_map(|line| {
             let mut parts = line.splitn(3, ' ');
@@ -68,9 +68,9 @@ impl MarketOffersRow {
 /// A price that was in force for a while.
 #[derive(Debug, Clone, FromRow)]
 pub struct PastPriceRow {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
-    /// Inclusive start.
+    /// Start of the period, inclusive.
     pub starts_at: DbTime,
     /// Exclusive end; none until further notice.
     pub ends_at: Option<DbTime>,
@@ -100,7 +100,7 @@ const PAST: &str = "
     WHERE period.sheet_id = sheet.id AND withdrawn_at IS NULL AND sheet.currency = 'USD' AND output_price IS NOT NULL
       AND (ends_at IS NULL OR ends_at > $1) AND starts_at <= $2";
 
-/// Most models.
+/// Greatest number of models that are read.
 const MOST_MODELS: u32 = 50_000;
 /// Most prices of the models of a page.
 const MOST_PAST: u32 = 50_000;

@@ -18,7 +18,7 @@ pub struct CatalogImports {
     pub succeeded_at: DbTime,
     /// Entries of the last import that read the catalog; none where every import found it unchanged.
     pub entries: Option<i64>,
-    /// Those of them that have no usable sheet.
+    /// Entries that have no usable sheet.
     pub refused: Option<i64>,
 }
 

@@ -21,7 +21,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// A model whose sheets have changed since it was estimated.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct DueModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
     /// The version of the store that changed them.
     pub mark: i64,
@@ -72,27 +72,27 @@ impl StoredAnswer {
 pub struct ModelRecord {
     /// The model, as it was due.
     pub due: DueModel,
-    /// Its new estimate.
+    /// Outcome of the new estimate.
     pub outcome: ModelOutcome,
 }
 
 /// Outcome for a model that was due.
 #[derive(Debug, Clone)]
 pub enum ModelOutcome {
-    /// Its sheets are those of its last estimate.
+    /// The sheets are those of the last estimate.
     Unchanged,
-    /// It no longer has a sheet, and therefore no estimate.
+    /// The model no longer has a sheet, and therefore no estimate.
     Gone,
-    /// It has another estimate.
+    /// The model has another estimate.
     Estimated(Box<NewModelEstimate>),
 }
 
 /// An estimate of a model to be stored.
 #[derive(Debug, Clone)]
 pub struct NewModelEstimate {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
-    /// author
+    /// Author of the model.
     pub author: String,
     /// Version of the engine.
     pub engine_version: &'static str,
@@ -108,7 +108,7 @@ pub struct NewModelEstimate {
     pub observed_at: DbTime,
     /// JSON: a nullable number per column of a list.
     pub row_values: String,
-    /// The serialised estimate.
+    /// Estimate, serialised as JSON.
     pub document: String,
     /// News since the last estimate, in words; none where there was none, or where it is as good as the same.
     pub news: Option<String>,
@@ -119,9 +119,9 @@ pub struct NewModelEstimate {
 pub struct ModelRow {
     /// Id of the estimate.
     pub id: Uuid,
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
-    /// author
+    /// Author of the model.
     pub author: String,
     /// Version of the engine.
     pub engine_version: String,
@@ -140,7 +140,7 @@ pub struct ModelRow {
 /// A price in force of a model.
 #[derive(Debug, Clone, PartialEq, FromRow, Serialize, ToSchema)]
 pub struct ModelOfferRow {
-    /// Billing provider.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -216,7 +216,7 @@ impl Query<'_> {
 /// Most offers of one model.
 const MOST_OFFERS: u32 = 2_000;
 
-/// Which estimates of models.
+/// Filter of estimates of models.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSelection {
     /// Authors; all where it is empty.

@@ -19,15 +19,15 @@ pub struct PriceSheetRow {
     /// Sequence number in the order of storing.
     #[serde(skip)]
     pub sequence: i64,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
-    /// author/model
+    /// Canonical name, `author/model`; null where it is not known.
     pub canonical_model: Option<String>,
     /// Region in which the model is served.
     pub region: String,
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     pub currency: String,
     /// Inclusive start of validity.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -38,10 +38,10 @@ pub struct PriceSheetRow {
     /// Time at which the content was first stored.
     #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
-    /// Fresh prompt tokens.
+    /// Price of fresh prompt tokens, in `currency` per million.
     #[sqlx(rename = "input_price")]
     pub input_per_mtok: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, in `currency` per million.
     #[sqlx(rename = "output_price")]
     pub output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
@@ -78,7 +78,7 @@ const IS_IN_FORCE: &str = "
 const IS_ONE: &str = " LIMIT 1)";
 
 impl PriceSheetRow {
-    /// Its place in a list.
+    /// Place of the sheet in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {
         let priced = |price: Option<f64>| Place::Priced(price.unwrap_or_default(), self.sequence);
@@ -106,7 +106,7 @@ impl Store {
         Ok(document.map(|document| document.text))
     }
 
-    /// The same with its checksum.
+    /// The document of a sheet, with its checksum.
     ///
     /// # Errors
     /// The query fails, or the document is damaged.

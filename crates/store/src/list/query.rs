@@ -19,15 +19,15 @@ pub enum AsOf {
 /// Restricts a list to offers: of every list of names one, or any name where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Providers that bill.
+    /// Providers that bill; all where it is empty.
     pub provider: Vec<String>,
     /// Model names as the providers spell them.
     pub model: Vec<String>,
-    /// author/model
+    /// Canonical names, `author/model`; all where it is empty.
     pub canonical_model: Vec<String>,
     /// Regions in which the model is served.
     pub region: Vec<String>,
-    /// ISO 4217 codes.
+    /// Currencies, ISO 4217 codes; all where it is empty.
     pub currency: Vec<String>,
     /// Prefix of a name of the offer.
     pub prefix: Option<NamePrefix>,
@@ -213,13 +213,13 @@ impl<'a> Query<'a> {
         self.names_beside_keys(selection, region, currency)
     }
 
-    /// The same for rows that are joined with others by their sheet, which is a better key than a region or a currency.
+    /// Filter by names for rows that are joined with others by their sheet, which is a better key than a region or a currency.
     pub(crate) fn names_of_joined(self, selection: &'a Selection) -> Self {
         self.names_beside_keys(selection, (true, "region"), (true, "currency"))
     }
 
-    /// The same for estimates of several sheets, which have indexes of their own: SQLite would take one of all estimates for a region
-    /// or a currency. They are never null.
+    /// Filter by names for estimates of several sheets, which have indexes of their own: SQLite would take one of all estimates for
+    /// a region or a currency. They are never null.
     pub(crate) fn names_of_pools(self, selection: &'a Selection) -> Self {
         let (region, currency) = ("coalesce(region, '')", "coalesce(currency, '')");
         self.names_beside_keys(selection, (true, region), (true, currency))
@@ -368,8 +368,8 @@ impl<'a> Query<'a> {
             .value(at)
     }
 
-    /// The same, as recorded at a time or now. Only where the clock that recorded a price was ahead of this one is each offer
-    /// asked about its last recorded time, which is read from all its periods.
+    /// Whether a row of `price_intervals` is in force, as recorded at a time or now. Only where the clock that recorded a price was
+    /// ahead of this one is each offer asked about its last recorded time, which is read from all its periods.
     pub(crate) fn in_force_as_of(self, as_of: AsOf) -> Self {
         let now = match as_of {
             AsOf::Time(at) => return self.in_force(at),

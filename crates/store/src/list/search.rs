@@ -18,7 +18,7 @@ pub struct NameRow {
     #[sqlx(try_from = "String")]
     #[schema(inline)]
     pub kind: NameKind,
-    /// The name.
+    /// Name that was found.
     #[schema(example = "gpt-oss-120b")]
     pub name: String,
 }

@@ -10,25 +10,25 @@ use crate::{DbTime, Store, StoreError};
 /// A price of a host of a model, with its period.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct PriceStepRow {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
     /// Region in which the model is served.
     pub region: String,
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     pub currency: String,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
     /// Fresh prompt tokens, in `currency` per million.
     pub input_price: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, in `currency` per million.
     pub output_price: Option<f64>,
     /// Prompt tokens found in the cache.
     pub cache_read_price: Option<f64>,
     /// Inclusive; [`UNKNOWN_START`](unroof_price_sheet::history::UNKNOWN_START) where it is not known.
     pub starts_at: DbTime,
-    /// Exclusive.
+    /// End of the period, exclusive.
     pub ends_at: Option<DbTime>,
     /// Source of the start: `stated`, `observed` or `source_added`.
     pub start_basis: Option<String>,

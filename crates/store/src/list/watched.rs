@@ -11,7 +11,7 @@ use crate::{AsOf, DbTime, Store, StoreError};
 /// The latest estimate of an offer, with its values alone.
 #[derive(Debug, Clone, FromRow)]
 pub struct WatchedRow {
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -23,8 +23,8 @@ pub struct WatchedRow {
     pub row_values: String,
 }
 
-/// Both databases have a `json_each`, which takes an object apart into key and value. The region is compared as a range
-/// of one value, so that SQLite does not choose it as the key.
+/// SQLite and PostgreSQL have a `json_each`, which takes an object apart into key and value. The region is compared as a range of
+/// one value, so that SQLite does not choose it as the key.
 const OFFERS: &str = "
     WITH in_force AS (
         SELECT listing.* FROM estimate_listings AS listing

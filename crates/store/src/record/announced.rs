@@ -44,7 +44,7 @@ pub(crate) struct Change {
     pub(crate) previous_sheet_id: Option<Uuid>,
 }
 
-/// A new disagreement.
+/// A disagreement between two catalogs that is new.
 #[derive(Debug, Clone)]
 pub(crate) struct Disagreement {
     pub(crate) id: Uuid,
@@ -231,7 +231,7 @@ impl Announced {
         Ok(())
     }
 
-    /// Other estimates of models. Another estimate of a sheet is not news; that of its model is.
+    /// Adds new estimates of models. Another estimate of a sheet is not news; that of its model is.
     fn add_estimates(&mut self, work: &Work, plan: &Plan) {
         for (recording, step) in work.recordings.iter().zip(&plan.steps) {
             let is_pool = matches!(recording.listing, Listing::Pooled { .. });

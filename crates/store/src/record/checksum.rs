@@ -21,7 +21,7 @@ pub(crate) struct StoredDocument {
 /// A document with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The text.
+    /// Text of the document.
     pub text: String,
     /// The first half of its SHA-256.
     pub checksum: Vec<u8>,
@@ -46,7 +46,7 @@ impl StoredDocument {
         Ok(self.with_checksum(id)?.text)
     }
 
-    /// The same with its checksum.
+    /// The document of a sheet or estimate, with its checksum.
     ///
     /// # Errors
     /// The document does not match its checksum.

@@ -9,19 +9,19 @@ use unroof_price_sheet::history::{Period, Withdrawal, price_at, stated_at};
 /// Effect of a seen sheet on the price of its offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// It is the price in force.
+    /// The sheet is the price in force.
     InForce,
     /// The price in force is the same, by the sheet of another source.
     Confirms(Other),
-    /// Its price begins later.
+    /// The price begins later.
     Scheduled(Timestamp),
     /// Another source states another price, and counts more.
     Lesser(Other),
-    /// It is under quarantine while another source disagrees.
+    /// The sheet is under quarantine while another source disagrees.
     Quarantined(Other),
-    /// It was withdrawn.
+    /// The sheet was withdrawn.
     Withdrawn,
-    /// Its source has replaced it since, or it has expired.
+    /// The source has replaced the sheet since, or the price has expired.
     Past,
 }
 

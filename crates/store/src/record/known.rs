@@ -214,7 +214,7 @@ static SHEETS: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id],
 }]);
 
-/// Those of some sheets whose estimates fit no machine.
+/// Id of a sheet whose estimate fits no machine.
 #[derive(Debug, FromRow)]
 struct MisfitRow {
     id: Uuid,
@@ -261,7 +261,7 @@ static UNREAD: Statement = Statement::new(&[Piece {
 /// The version of the store.
 pub(crate) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
-/// Prepares all queries.
+/// Prepares all queries of a connection.
 pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
     for statement in [
         &RECORDED,

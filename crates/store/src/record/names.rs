@@ -21,7 +21,7 @@ macro_rules! stored_names {
             /// All variants, in the order of the API document.
             pub const ALL: &'static [Self] = &[$(Self::$Variant,)*];
 
-            /// Its name.
+            /// Name of the variant, as it is stored.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -78,7 +78,7 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawn price is in force again.
         SheetReinstated = "sheet.reinstated",
-        /// The same price has a new estimate.
+        /// An unchanged price has a new estimate.
         EstimateUpdated = "estimate.updated",
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn same_sighting_since(at: Timestamp) -> Timestamp {
 /// Facts of a sheet for the history of its offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SheetFacts {
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
     /// Identity of its prices.
     pub tariff_id: Uuid,
@@ -43,7 +43,7 @@ pub struct SheetFacts {
     pub is_misfit: bool,
     /// Whether it states limits.
     pub states_limits: bool,
-    /// Its priced cells.
+    /// Priced cells of the sheet.
     pub cells: Arc<Cells>,
     /// Retirement that it announces.
     pub retirement: Option<Retirement>,
@@ -58,7 +58,7 @@ pub struct SheetFacts {
 pub struct Retirement(pub Option<Timestamp>);
 
 impl Retirement {
-    /// That of a sheet with a time of retirement or the status `deprecated`.
+    /// Retirement of a sheet with a time of retirement or the status `deprecated`.
     pub(crate) fn of(retires_at: Option<Timestamp>, is_deprecated: bool) -> Option<Self> {
         (retires_at.is_some() || is_deprecated).then_some(Self(retires_at))
     }
@@ -123,7 +123,7 @@ pub(crate) struct Cut {
 /// A whole catalog, or one provider of it, as it was read.
 #[derive(Debug, Clone)]
 pub struct LookAt {
-    /// The catalog.
+    /// Name of the catalog.
     pub source: String,
     /// The provider that it was restricted to; empty where it was not.
     pub scope: String,
@@ -480,11 +480,11 @@ impl Offer {
 /// A sheet that a catalog lists as of its newest look.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct ListedSheet {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// The sheet.
+    /// Id of the sheet.
     pub sheet_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
 }
 
@@ -493,7 +493,7 @@ pub struct ListedSheet {
 pub struct SightedBy {
     /// A catalog's entries, or [`POSTED`].
     pub source: String,
-    /// Its standing.
+    /// Rank of the source.
     pub standing: Standing,
     /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
     pub is_now: bool,
@@ -524,7 +524,7 @@ impl SightedBy {
         }
     }
 
-    /// The same, sent by a caller.
+    /// Source of a sheet that a caller has sent.
     #[must_use]
     pub fn sent_by(self, actor: Actor) -> Self {
         Self {

@@ -32,7 +32,7 @@ pub(crate) struct Known {
     pub(crate) offers: HashMap<Uuid, Offer>,
     /// Offers of which nothing new is stated: their facts are not read.
     pub(crate) unchanged: BTreeSet<Uuid>,
-    /// By offer, in the order of their starts.
+    /// Stored periods by offer, in the order of their starts.
     pub(crate) periods: HashMap<Uuid, Vec<StoredPeriod>>,
     pub(crate) disagreements: HashMap<Uuid, Vec<OpenDisagreement>>,
     pub(crate) look: Option<LookAmong>,
@@ -127,7 +127,7 @@ impl OfferPlan {
 /// Outcome of a withdrawal, or of undoing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Acted {
-    /// It is withdrawn, now or since an earlier request; or no longer withdrawn.
+    /// The price is withdrawn, now or since an earlier request; or no longer withdrawn.
     Done(Option<(Timestamp, String)>),
     /// The price is neither in force nor announced.
     Over,
@@ -140,9 +140,9 @@ pub(crate) struct Plan {
     pub(crate) offers: Vec<OfferPlan>,
     /// Documents of the sheets that are recorded.
     pub(crate) sheets: HashMap<Uuid, String>,
-    /// Those of them that no source stated so far.
+    /// Ids of recorded sheets known only as questions.
     pub(crate) questions: HashSet<Uuid>,
-    /// Those of them whose estimates fit no machine.
+    /// Ids of recorded sheets whose estimate fits no accelerator.
     pub(crate) misfits: HashSet<Uuid>,
     /// Entries that a look at the same time could not read, and this one could.
     pub(crate) now_read: BTreeSet<String>,
@@ -405,7 +405,7 @@ impl Known {
     }
 }
 
-/// A stored sheet.
+/// Parses a stored sheet.
 pub(crate) fn read_sheet(id: Uuid, document: Option<&String>) -> Result<PriceSheet, StoreError> {
     document
         .and_then(|document| json::parse(document.as_bytes()).ok())

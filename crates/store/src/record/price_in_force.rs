@@ -19,7 +19,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 
 /// Most regions of an offer.
 const MOST_REGIONS: u32 = 256;
-/// Most other sources.
+/// Greatest number of other sources that are read.
 const MOST_OTHERS: u32 = 64;
 
 const IN_FORCE: &str = "

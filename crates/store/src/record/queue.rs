@@ -89,7 +89,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Bytes of documents.
+    /// Size of the documents, in bytes.
     fn size(&self) -> usize {
         let recordings = self.recordings.iter();
         let estimates = recordings.filter_map(|recording| recording.estimate.as_ref());

@@ -13,9 +13,9 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// An estimate to be stored.
 #[derive(Debug, Clone)]
 pub struct NewEstimate<'a> {
-    /// The answer.
+    /// Answer that is stored.
     pub answer: &'a Answer,
-    /// The serialised answer.
+    /// Answer, serialised as JSON.
     pub document: &'a str,
     /// The sheets it was drawn from, with sources and remarks.
     pub sheets: &'a [PriceSheet],
@@ -40,22 +40,22 @@ pub struct Saved {
     pub effects: Vec<Effect>,
 }
 
-/// A stored estimate.
+/// An estimate to be stored with its row.
 #[derive(Debug, Clone)]
 pub struct EstimateRecord {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// Version of the engine.
     pub engine_version: &'static str,
     /// Readings with a value.
     pub readings_defined: i64,
-    /// Conflicts between readings.
+    /// Number of conflicts between readings.
     pub conflicts: i64,
     /// Whether it fits no machine.
     pub is_misfit: bool,
     /// JSON: a nullable number per column of a list.
     pub numbers: String,
-    /// The serialised answer.
+    /// Answer, serialised as JSON.
     pub document: Document,
 }
 
@@ -85,7 +85,7 @@ pub enum Listing {
         /// The estimated sheet, if the listed sheet is a duplicate of it.
         duplicate_of: Option<Uuid>,
     },
-    /// The same, with stated assumptions.
+    /// Listed under the offer of its sheet, with stated assumptions.
     Stated,
     /// Listed under the model of several hosts' sheets.
     Pooled {
@@ -130,7 +130,7 @@ pub struct Recording {
     pub sighted_by: Option<SightedBy>,
     /// Whether some source states it; false for a question.
     pub is_observed: bool,
-    /// The listed estimate.
+    /// Id of the listed estimate.
     pub estimate_id: Uuid,
     /// Listing of the estimate.
     pub listing: Listing,
@@ -148,7 +148,7 @@ pub(crate) const MODEL: &str = "model";
 super::names::stored_names! {
     /// Kind of the source of an estimate.
     EstimateOf {
-        /// One sheet.
+        /// The estimate is of one sheet.
         Sheet = "sheet",
         /// The sheets of one request.
         Pool = "pool",

@@ -9,19 +9,19 @@ use crate::connect::program::NewerTables;
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Its disk is full or failing.
+    /// The disk of the database is full or failing.
     #[error("its disk is full, or writing to it fails")]
     Disk,
-    /// Its file or server is read-only.
+    /// The file or server of the database is read-only.
     #[error("it may only be read")]
     ReadOnly,
-    /// Its file was replaced after it was opened.
+    /// The file of the database was replaced after it was opened.
     #[error(
         "its file was deleted or replaced after it was opened, so writes would be lost; put the file back, \
          or restart the service"
     )]
     Replaced,
-    /// Its tables are those of a newer program.
+    /// The tables are those of a newer program.
     #[error("{0}; use that version or a newer one")]
     NewerTables(NewerTables),
 }

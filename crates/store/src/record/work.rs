@@ -12,22 +12,22 @@ use crate::access::Actor;
 /// An offer with all sheets that a look found for it.
 #[derive(Debug, Clone)]
 pub struct ListedOffer {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// Provider that bills.
+    /// Provider that bills for the offer.
     pub provider: String,
-    /// Its sheets; none where the catalog no longer lists it.
+    /// Sheets of the offer; none where the catalog no longer lists it.
     pub sheets: Vec<SheetFacts>,
 }
 
-/// A withdrawal, or that one is undone.
+/// A withdrawal or its reversal.
 #[derive(Debug, Clone)]
 pub(crate) struct Act {
     pub(crate) offer_id: Uuid,
     pub(crate) sheet_id: Uuid,
     /// Reason for a withdrawal; none where it is undone.
     pub(crate) because: Option<String>,
-    /// Actor.
+    /// Actor that withdraws the price.
     pub(crate) actor: Actor,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Work {
     pub(crate) look: Option<LookAt>,
     /// Findings of the look.
     pub(crate) listed: Vec<ListedOffer>,
-    /// Whether the look is complete with this.
+    /// True for the last batch of a catalog snapshot.
     pub(crate) completes: bool,
     pub(crate) act: Option<Act>,
     /// Offers to derive again.

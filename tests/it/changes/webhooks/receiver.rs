@@ -27,7 +27,7 @@ pub(crate) struct Receiver {
     /// Statuses of the next answers; 200 after these.
     pub(crate) answers: Arc<Mutex<VecDeque<u16>>>,
     pub(super) received: Arc<Mutex<Vec<(HeaderMap, String)>>>,
-    /// Response time.
+    /// Time until the receiver responds.
     delay: Duration,
 }
 

@@ -147,7 +147,7 @@ pub fn text() -> ReadAs<String> {
     named::<Text, _>(|cursor| cursor.text())
 }
 
-/// An exact decimal.
+/// Reads an exact decimal.
 #[must_use]
 pub fn decimal() -> ReadAs<Decimal> {
     named::<Decimal, _>(|cursor| cursor.decimal())

@@ -45,7 +45,7 @@ pub trait Kind {
 
 /// A number with a type in JSON Schema.
 pub trait Number: Copy + Into<f64> {
-    /// Name in messages.
+    /// Name of the type in messages.
     const NAME: &str;
     /// Type and format in JSON Schema.
     const FORMAT: (Type, KnownFormat);
@@ -99,7 +99,7 @@ impl<N: Number> Kind for RangeInclusive<N> {
     }
 }
 
-/// `true` or `false`.
+/// Kind of a field that is `true` or `false`.
 pub struct Truth;
 
 impl Kind for Truth {
@@ -135,7 +135,7 @@ pub const LIST_PLACEHOLDER: &str = "LIST";
 /// Most entries of a list or map of a document: far more than any provider publishes, and few enough to compare in pairs.
 pub const MOST_ENTRIES: usize = 64;
 
-/// Whether values rise.
+/// Function that says whether values rise.
 type Rises<T> = fn(&[T]) -> bool;
 /// Detail and hint for a list of a wrong length.
 type Refusal = fn(usize) -> (String, String);
@@ -167,7 +167,7 @@ impl<K: Kind> List<K> {
         }
     }
 
-    /// Up to [`MOST_ENTRIES`] values of a kind.
+    /// List of up to [`MOST_ENTRIES`] values of a kind.
     pub const fn entries(item: K) -> Self {
         Self::of(item, 0..=MOST_ENTRIES).refused_as(too_many_entries)
     }
@@ -185,7 +185,7 @@ impl<K: Kind> List<K> {
         self
     }
 
-    /// Each value is above the one before.
+    /// Requires each value to be above the one before.
     #[must_use]
     pub fn rising(self) -> Self
     where
@@ -298,7 +298,7 @@ impl<K: Kind> Kind for List<K> {
     }
 }
 
-/// Up to [`MOST_ENTRIES`] values of a kind, by name.
+/// Kind of an object with up to [`MOST_ENTRIES`] values of a kind, by name.
 pub struct MapOf<K>(pub K);
 
 impl<K: Kind> Kind for MapOf<K> {

@@ -55,7 +55,7 @@ impl<T> Stated<T> {
 /// The object of which a body is being read.
 #[derive(Clone, Copy)]
 pub struct Source<'f, 'a> {
-    /// Its fields; none of them is stated where the object is left out.
+    /// Fields of the object; none of them is stated where the object is left out.
     pub fields: Option<&'f Fields<'a>>,
     /// The field `name`, where the object is written as that name alone.
     pub bare_name: Option<&'f Cursor<'a>>,
@@ -177,13 +177,13 @@ pub fn value<K: Kind>(kind: K) -> Field<K> {
     }
 }
 
-/// A whole number.
+/// Field that holds a whole number.
 #[must_use]
 pub fn count(range: RangeInclusive<u32>) -> Field<RangeInclusive<u32>> {
     value(range)
 }
 
-/// A number.
+/// Field that holds a number.
 #[must_use]
 pub fn number(range: RangeInclusive<f64>) -> Field<RangeInclusive<f64>> {
     value(range)
@@ -200,7 +200,7 @@ pub fn optional<K: Kind>(field: Field<K>) -> Field<K, AsOption> {
 }
 
 impl<K: Kind, F> Field<K, F> {
-    /// The unit.
+    /// States the unit of the value.
     #[must_use]
     pub fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
@@ -373,7 +373,7 @@ pub type Visit<'v> = dyn FnMut(&'static str, &[&str], &dyn Describe) + 'v;
 pub trait Body: Sized {
     /// The name of its schema.
     const NAME: &'static str;
-    /// Its documentation, line by line.
+    /// Documentation of the object, line by line.
     const DOC: &'static [&'static str];
     /// Least number of present fields.
     const LEAST_FIELDS: usize = 0;
@@ -381,7 +381,7 @@ pub trait Body: Sized {
     /// Reads every field, and records all faults.
     fn read_fields(object: Source<'_, '_>) -> Option<Self>;
 
-    /// Shows every field.
+    /// Shows every field to a visitor.
     fn each_field(visit: &mut Visit<'_>);
 
     /// Reads an object, and refuses fields that it does not have.
@@ -405,7 +405,7 @@ pub trait Body: Sized {
 /// A flag of a command, which states a field of a request.
 #[derive(Debug, Clone)]
 pub struct Flag {
-    /// Its name, without dashes.
+    /// Name of the flag, without dashes.
     pub name: &'static str,
     /// JSON pointer to the field.
     pub pointer: String,

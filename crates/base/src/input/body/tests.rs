@@ -23,7 +23,7 @@ mod declared {
 
         /// A machine.
         pub(super) struct Machine {
-            /// Its size.
+            /// Size of the machine.
             name: Stated<u32> = value(OneOf(SIZES)).flag("size"),
         }
 

@@ -56,7 +56,7 @@ impl Path<'_> {
 /// A value in the tree, with the path to it.
 #[derive(Clone)]
 pub struct Cursor<'a> {
-    /// The value.
+    /// Value under the cursor.
     pub json: &'a Json,
     path: Rc<Path<'a>>,
     faults: &'a Faults,
@@ -166,7 +166,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same without fields that are null.
+    /// Entries of an object without fields that are null.
     #[must_use]
     pub fn present(&self) -> Option<Vec<(&'a str, Self)>> {
         let mut fields = self.entries()?;
@@ -225,7 +225,7 @@ impl<'a> Cursor<'a> {
         self.as_it_looks(self.text_of(LONGEST_NAME, &[])?)
     }
 
-    /// A day, `YYYY-MM-DD`.
+    /// Reads a day, `YYYY-MM-DD`.
     #[must_use]
     pub fn day(&self) -> Option<Date> {
         let text = self.text()?;
@@ -403,7 +403,7 @@ impl<'a> Cursor<'a> {
         Some(number as u32)
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     #[must_use]
     pub fn truth(&self) -> Option<bool> {
         match self.json {

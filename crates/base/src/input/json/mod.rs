@@ -17,15 +17,15 @@ pub use parse::{DEEPEST_NESTING, JsonError, Stopped, parse, parse_catalog, parse
 /// its text takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json {
-    /// `null`
+    /// The value `null`.
     Null,
     /// `true` or `false`
     Bool(bool),
     /// A number with its written digits.
     Number(Box<str>),
-    /// A text.
+    /// A text, without its quotation marks.
     Text(Box<str>),
-    /// A list.
+    /// A list of values.
     Array(Box<[Json]>),
     /// An object; keys are unique and sorted.
     Object(Object),

@@ -31,9 +31,9 @@ pub struct JsonError {
     pub line: u64,
     /// Column of the fault, from 1.
     pub column: u64,
-    /// The fault.
+    /// Description of the fault.
     pub reason: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub hint: &'static str,
 }
 
@@ -81,7 +81,7 @@ pub fn parse(text: &[u8]) -> Result<Json, JsonError> {
     })
 }
 
-/// The same, until it is cancelled.
+/// Parses a JSON text, until the work is cancelled.
 ///
 /// # Errors
 /// The text is wrong, or the work is cancelled.
@@ -96,8 +96,8 @@ pub fn parse_while(text: &[u8], wanted: &CancelToken) -> Result<Json, Stopped> {
     Ok(value)
 }
 
-/// The same for a catalog, in which a key may occur twice in an object: equal copies are one, and others are left out. Where
-/// a key is repeated, the places (RFC 6901) of those that are left out are returned.
+/// Parses a catalog, in which a key may occur twice in an object: equal copies are one, and others are left out. Where a key is
+/// repeated, the places (RFC 6901) of those that are left out are returned.
 ///
 /// # Errors
 /// The text is wrong, or the work is cancelled.

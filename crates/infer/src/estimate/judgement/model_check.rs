@@ -24,7 +24,7 @@ pub struct Misfit {
 /// Tail probability of a clue.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Check {
-    /// The clue.
+    /// Clue that is checked.
     pub clue: ClueKind,
     /// Probability of a value at least as extreme.
     pub probability: f64,

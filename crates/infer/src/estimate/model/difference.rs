@@ -12,7 +12,7 @@ use unroof_base::units::significant;
 /// of two apart.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Difference {
-    /// The quantity.
+    /// Name of the quantity.
     pub quantity: &'static str,
     /// The sheet's median over the model's.
     pub factor: f64,

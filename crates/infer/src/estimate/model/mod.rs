@@ -30,7 +30,7 @@ pub struct ModelEstimate {
     pub id: Uuid,
     /// `model`: the estimate is not that of one sheet.
     pub of: ModelMark,
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "openai/gpt-oss-120b")]
     pub canonical_model: String,
     /// Version of the estimation engine.
@@ -61,7 +61,7 @@ pub struct ModelSheet {
     /// Id of the pricing content.
     #[schema(value_type = Uuid)]
     pub id: SheetId,
-    /// Billing provider.
+    /// Provider that bills for the sheet's offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,

@@ -25,11 +25,11 @@ pub struct ListRow {
 /// A column of a row.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
     /// Whether it holds true or false instead of a number.
     pub is_flag: bool,
-    /// Its content, with the unit.
+    /// Content of the column, with the unit.
     pub description: String,
 }
 
@@ -127,14 +127,14 @@ fn scalar_readings() -> impl Iterator<Item = ScalarReading> {
     all.filter(|(_, specification)| specification.scalar)
 }
 
-/// A stored row.
+/// Values of a stored row, by column.
 #[derive(Debug, Clone, Default)]
 pub struct StoredRow(Map<String, Value>);
 
 /// One quantity of a stored row; null where the row has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StoredQuantity {
-    /// Median.
+    /// Median of the quantity.
     pub median: Option<f64>,
     /// Lower end of the 90 % interval.
     pub low_90: Option<f64>,

@@ -37,13 +37,13 @@ pub enum StoredQuestion {
 /// Reason that the draws of a stored estimate cannot be made again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotRepeatable {
-    /// Another version of the engine made it.
+    /// Another version of the engine made the estimate.
     #[error("the estimate is by engine {0}, and this is engine {ENGINE_VERSION}")]
     Engine(String),
-    /// It was made with another calibration.
+    /// The estimate was made with another calibration.
     #[error("the estimate is by calibration {0}, which is not the one in use")]
     Calibration(String),
-    /// Its sheets are not those that it was made from.
+    /// The stored sheets are not those that the estimate was made from.
     #[error("the sheets of the estimate are no longer stored as they were")]
     Sheets,
 }
@@ -56,7 +56,7 @@ struct Head {
     calibration_id: String,
     canonical_model: Option<String>,
     price_sheets: Vec<HeadSheet>,
-    /// None for the estimate of a model.
+    /// Assumptions of the estimate; none for the estimate of a model.
     assumptions: Option<Value>,
 }
 
@@ -119,7 +119,7 @@ impl Question {
         }
     }
 
-    /// Its answer.
+    /// Answer to the question.
     ///
     /// # Errors
     /// The work is cancelled.
@@ -138,7 +138,7 @@ impl Question {
         self.contents.iter().filter_map(stated).max()
     }
 
-    /// Its draws.
+    /// Draws of the prior and of the estimate that answer the question.
     ///
     /// # Errors
     /// The work is cancelled.
@@ -151,7 +151,7 @@ impl Question {
         joint::samples(&self.contents, &self.assumptions, calibration, wanted)
     }
 
-    /// Its draws, and how the drawn models are served.
+    /// Draws that answer the question, and how the drawn models are served.
     ///
     /// # Errors
     /// The work is cancelled.
@@ -166,7 +166,7 @@ impl Question {
 }
 
 impl Head {
-    /// That of an estimate by this engine and calibration.
+    /// Head of an estimate by this engine and calibration.
     fn of_estimator(estimate: &str, estimator: &Estimator) -> Result<Self, NotRepeatable> {
         let head: Self = serde_json::from_str(estimate).map_err(|_| NotRepeatable::Sheets)?;
         if head.engine_version != ENGINE_VERSION {

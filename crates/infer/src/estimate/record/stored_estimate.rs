@@ -12,10 +12,10 @@ use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::Regime;
 use unroof_roofline::reference::RecordSetting;
 
-/// An estimate.
+/// A stored estimate, as far as it is shown.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredEstimate {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// Version of the engine that made it.
     pub engine_version: String,
@@ -94,7 +94,7 @@ impl StoredEstimate {
 pub struct StoredSheet {
     /// Id of its content.
     pub id: Uuid,
-    /// Billing provider.
+    /// Provider that bills for the sheet's offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
@@ -109,11 +109,11 @@ pub struct StoredSheet {
 /// A quantity: its posterior beside its prior.
 #[derive(Debug, Clone, Deserialize)]
 pub struct EstimatedQuantity {
-    /// Median.
+    /// Median of the posterior.
     pub median: f64,
-    /// 50 % interval.
+    /// 50 % interval of the posterior.
     pub interval_50: Interval,
-    /// 90 % interval.
+    /// 90 % interval of the posterior.
     pub interval_90: Interval,
     /// The estimate before the sheets are read.
     pub prior: StoredPrior,
@@ -129,23 +129,23 @@ pub struct EstimatedQuantity {
     pub moved_by: Vec<StoredMove>,
     /// Limit of decoding, of the ratio of memory time to compute time.
     pub regime: Option<Regime>,
-    /// Its probability.
+    /// Probability of the regime.
     pub regime_probability: Option<f64>,
 }
 
 /// The estimate before the sheets are read.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredPrior {
-    /// Median.
+    /// Median of the prior.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the prior.
     pub interval_90: Interval,
 }
 
 /// Errors of estimates on open-weight models.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredRecord {
-    /// Number of models.
+    /// Number of models in the record.
     pub models: u32,
     /// Median error, as a factor.
     pub median_fold_error: f64,
@@ -164,7 +164,7 @@ pub struct StoredRecord {
 /// Change of a quantity by a clue.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredMove {
-    /// The clue.
+    /// Clue that moved the quantity.
     pub clue: String,
     /// Geometric mean after it over that before it.
     pub factor: f64,
@@ -173,13 +173,13 @@ pub struct StoredMove {
 /// Margin of one price line.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredMargin {
-    /// The price line.
+    /// Price line of the margin.
     pub line: String,
     /// USD per million tokens.
     pub price_usd_per_mtok: f64,
-    /// Median.
+    /// Median of the margin.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the margin.
     pub interval_90: Interval,
     /// Probability that the cost exceeds the price.
     pub cost_exceeds_price_probability: f64,
@@ -198,7 +198,7 @@ pub struct StoredTiers {
     pub ttl_seconds: Option<f64>,
     /// Probability of each tier, by its id.
     pub probabilities: BTreeMap<String, f64>,
-    /// The same without the documented medium.
+    /// Probability of each tier without the documented medium.
     pub probability_without_document: Option<BTreeMap<String, f64>>,
     /// The most probable one.
     pub most_likely: String,
@@ -215,20 +215,20 @@ pub struct StoredDocument {
     pub medium: Option<String>,
     /// The lifetime as it is written.
     pub lifetime: String,
-    /// Its source.
+    /// Source of the document.
     pub source: String,
 }
 
 /// An open-weight model near the estimate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredNeighbour {
-    /// Its name.
+    /// Name of the open-weight model.
     pub name: String,
     /// Distance in standard deviations of the estimate.
     pub distance: f64,
-    /// Active parameters.
+    /// Active parameters of the open-weight model.
     pub active_parameters: f64,
-    /// Total parameters.
+    /// Total parameters of the open-weight model.
     pub total_parameters: f64,
     /// KV bytes read per token of a context of 8,192.
     pub kv_bytes_per_token_read: f64,
@@ -248,7 +248,7 @@ pub struct StoredMisfit {
 /// Tail probability of a clue.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredCheck {
-    /// The clue.
+    /// Clue that is checked.
     pub clue: String,
     /// Probability of a value at least as extreme.
     pub probability: f64,
@@ -270,7 +270,7 @@ pub struct StoredConflict {
     pub between: Vec<String>,
     /// The quantity they disagree about.
     pub quantity: String,
-    /// Value of each.
+    /// Value of each of the two readings.
     pub values: [f64; 2],
     /// Reason that both cannot be right.
     pub why: String,
@@ -288,16 +288,16 @@ impl StoredConflict {
     }
 }
 
-/// A reading.
+/// A stored reading of a textbook's closed form.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredReading {
-    /// Its id.
+    /// Id of the reading.
     pub id: String,
     /// The feature of the sheet that it is drawn from.
     pub clue: String,
-    /// The quantity.
+    /// Quantity that the reading is about.
     pub quantity: String,
-    /// The closed form.
+    /// Closed form of the reading.
     pub equation: String,
     /// The closed form with its numbers.
     pub working: Option<String>,
@@ -309,18 +309,18 @@ pub struct StoredReading {
     /// A number or a name; null where it is not defined.
     #[serde(default)]
     pub value: Value,
-    /// Unit.
+    /// Unit of the value.
     #[serde(default)]
     pub unit: String,
-    /// Its errors on open-weight models.
+    /// Errors of the reading on open-weight models.
     pub track_record: Option<StoredRecord>,
 }
 
 /// An input of a reading.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredInput {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
-    /// Its value.
+    /// Value of the input.
     pub value: Value,
 }

@@ -21,16 +21,16 @@ pub struct VendorEstimate {
 /// The markup of a vendor on each line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct MarkupEstimate {
-    /// On the input price.
+    /// Markup on the input price.
     pub input: Span,
-    /// On the output price.
+    /// Markup on the output price.
     pub output: Span,
 }
 
 /// Median and 90 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct Span {
-    /// Median.
+    /// Median of the span.
     pub median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub interval_90: Interval,
@@ -39,12 +39,12 @@ pub struct Span {
 /// The sizes of one model.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct SizeEstimate {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "anthropic/claude-opus-4.6")]
     pub canonical_model: String,
     /// Parameters used per token.
     pub active_parameters: Span,
-    /// Parameters.
+    /// Total parameters of the model.
     pub total_parameters: Span,
 }
 
@@ -53,7 +53,7 @@ pub struct SizeEstimate {
 pub struct SizeRatio {
     /// The model with more active parameters.
     pub larger: String,
-    /// The other one.
+    /// The model with fewer active parameters.
     pub smaller: String,
     /// Ratio of their active parameters.
     pub active_parameters: Span,

@@ -18,7 +18,7 @@ pub(super) type Sizes = [f64; 2];
 /// The draws of one model, by accelerator, and their weights under every markup.
 pub(super) struct Drawn {
     pub(super) name: String,
-    /// By accelerator.
+    /// Groups of draws by accelerator.
     pub(super) groups: Vec<Group>,
     /// All draws with their weights, whatever the accelerator and the markup.
     pub(super) alone: Choice,

@@ -30,9 +30,9 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// A model of a vendor with the sheets that its estimate reads.
 #[derive(Debug, Clone)]
 pub struct VendorModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     pub canonical_model: String,
-    /// The sheets.
+    /// Sheets by which the author sells the model.
     pub sheets: Vec<PriceSheet>,
 }
 

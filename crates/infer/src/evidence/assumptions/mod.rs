@@ -14,11 +14,11 @@ use unroof_roofline::reference::{Accelerator, accelerator};
 /// A stated value: a number, or a 90 % interval with its geometric middle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
     /// Geometric middle; the arithmetic one where an end is not positive.
     pub middle: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
@@ -72,11 +72,11 @@ impl Interval {
 /// A value within an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// Lower end.
+    /// Lower end of a range.
     Low,
-    /// Middle.
+    /// Middle of a range.
     Middle,
-    /// Upper end.
+    /// Upper end of a range.
     High,
 }
 
@@ -100,10 +100,10 @@ pub enum SizeClass {
 }
 
 impl SizeClass {
-    /// Every class.
+    /// Every class of models.
     pub(crate) const ALL: [Self; 2] = [Self::Dense, Self::Mixture];
 
-    /// Its name in requests.
+    /// Name of the class in requests.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dense => "dense",
@@ -160,7 +160,7 @@ impl Assumptions {
         object
     }
 
-    /// The same, with the speed stated for one service tier as the speed multiplier, if there is one.
+    /// Copy with the speed stated for one service tier as the speed multiplier, if there is one.
     #[must_use]
     pub(crate) fn with_speed_of(&self, names: &[&str]) -> Option<Self> {
         let interval = *names

@@ -7,18 +7,18 @@ use unroof_base::units::number::Number;
 /// Attention of a model: what it reads and stores of a context, and its arithmetic.
 #[derive(Debug, Clone, Copy)]
 pub enum Attention<N = f64> {
-    /// In proportion to the elements that are read.
+    /// Attention in proportion to the elements that are read.
     Proportional {
         /// Elements that are read and stored, by context.
         reading: KvReading<N>,
         /// Multiply-adds of a generated token per element that it reads.
         decode_macs: N,
-        /// The same of a prompt token that would be computed alone.
+        /// Multiply-adds of a prompt token per element that it would read if computed alone.
         prefill_macs: N,
         /// Bytes of linear state per sequence.
         state_bytes: N,
     },
-    /// That of an open-weight model.
+    /// Attention of an open-weight model.
     Known(&'static KvCache),
 }
 

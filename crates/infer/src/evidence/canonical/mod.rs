@@ -22,9 +22,9 @@ const ROUNDING: f64 = 0.03;
 /// A model as the engine needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct CanonicalModel<N = f64> {
-    /// Its sizes.
+    /// Sizes of the model.
     pub shape: ModelShape<N>,
-    /// Its attention.
+    /// Attention of the model.
     pub attention: Attention<N>,
 }
 

@@ -13,7 +13,7 @@ use unroof_base::units::number::Number;
 
 /// Numbers of sizes that a regression starts from.
 const OF_SIZES: usize = 6;
-/// The same with one number per kind of attention.
+/// Numbers that a regression starts from: sizes, and one per kind of attention.
 const FEATURES: usize = OF_SIZES + AttentionKind::COUNT;
 /// Weight of the penalty on squares of coefficients, in models: it keeps those of features small that vary together.
 const RIDGE: f64 = 0.1;
@@ -32,7 +32,7 @@ struct Regressions {
     vocabulary: Line,
     /// Multiply-adds of attention per element that a generated token reads.
     decode_macs: Line,
-    /// The same per element that a prompt token would read alone.
+    /// Multiply-adds of attention per element that a prompt token would read alone.
     prefill_macs: Line,
     /// Bytes of linear state per sequence, of models that have it.
     state_bytes: Line,
@@ -64,7 +64,7 @@ struct OfClass {
     slopes: [[f64; REGRESSED]; VARYING],
 }
 
-/// Of dense models and of mixtures of experts, by [`AttentionKind`].
+/// Regressions of dense models and of mixtures of experts, by [`AttentionKind`].
 static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::new(|| {
     [false, true].map(|is_dense| {
         std::array::from_fn(|kind| REGRESSIONS.of_class(is_dense, AttentionKind::ALL[kind]))
@@ -266,7 +266,7 @@ fn features(sizes: &Sizes) -> [f64; FEATURES] {
     features
 }
 
-/// Ridge regression.
+/// Fits a line by ridge regression.
 fn fit(rows: &[(Sizes, f64)]) -> Line {
     let mut moments = DMatrix::<f64>::identity(FEATURES, FEATURES) * RIDGE;
     let mut across = DVector::<f64>::zeros(FEATURES);

@@ -8,17 +8,17 @@ use unroof_roofline::forward::KvCache;
 /// The sizes that a draw of the joint estimate has; natural logarithms, KV in elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sizes<N = f64> {
-    /// log `N_a`
+    /// log `N_a`: active parameters.
     pub log_active: N,
     /// log `N_t`, at least log `N_a`
     pub log_total: N,
     /// log `k_bw`, of a context of 8,192 tokens
     pub log_kv_read: N,
-    /// log `k_st`
+    /// log `k_st`: KV bytes stored per token.
     pub log_kv_stored: N,
     /// Whether the model is dense.
     pub is_dense: bool,
-    /// Kind of attention.
+    /// Kind of attention of the model.
     pub attention: AttentionKind,
 }
 

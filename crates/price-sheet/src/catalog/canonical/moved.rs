@@ -7,7 +7,7 @@ use jiff::Timestamp;
 struct Meaning {
     /// Seller, as catalogs spell it.
     provider: &'static str,
-    /// The name.
+    /// Name as the provider spells it.
     name: &'static str,
     /// First day, in UTC.
     from: &'static str,

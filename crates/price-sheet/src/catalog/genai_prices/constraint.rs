@@ -93,7 +93,7 @@ impl Hours {
         hours::window(Vec::new(), [self.start, self.end])
     }
 
-    /// `00:30-16:30`
+    /// Name of the hours, such as `00:30-16:30`.
     pub(super) fn name(self) -> String {
         format!("{}-{}", time_of_day(self.start), time_of_day(self.end))
     }

@@ -23,7 +23,7 @@ use unroof_base::input::cursor::{Cursor, LONGEST_TEXT};
 use unroof_base::input::json::Json;
 use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 
-/// The catalog.
+/// Catalog of genai-prices.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::GenaiPrices,
     mark: "prices",

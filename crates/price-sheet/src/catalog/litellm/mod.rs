@@ -31,7 +31,7 @@ use crate::sheet::{
 };
 use unroof_base::units::Decimal;
 
-/// The catalog.
+/// Catalog of LiteLLM.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Litellm,
     mark: "litellm_provider",

@@ -138,7 +138,7 @@ fn split_first(
         .filter(|(first, rest)| is_meant(first) && !rest.is_empty())
 }
 
-/// `us-east-1`, `us-gov-west-1`.
+/// Whether a segment is a region of AWS, such as `us-east-1`, `us-gov-west-1`.
 fn is_aws_region(segment: &str) -> bool {
     let parts: Vec<_> = segment.split('-').collect();
     let is_word =

@@ -18,7 +18,7 @@ use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 
-/// The catalog.
+/// Catalog of llm-prices.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::LlmPrices,
     mark: "id",

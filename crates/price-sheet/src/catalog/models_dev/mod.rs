@@ -26,7 +26,7 @@ use crate::sheet::{
     ServiceTier, Source, SourceFormat,
 };
 
-/// The catalog.
+/// Catalog of models.dev.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::ModelsDev,
     mark: "modalities",

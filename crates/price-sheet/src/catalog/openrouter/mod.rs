@@ -25,7 +25,7 @@ use crate::sheet::{
     CacheWriteBilling, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
 };
 
-/// The catalog.
+/// Catalog of `OpenRouter`.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Openrouter,
     mark: MARK,
@@ -79,7 +79,7 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     Some(endpoints.items()?.into_iter().map(entry).collect())
 }
 
-/// A non-empty text.
+/// Non-empty text of a field.
 fn text_at(cursor: &Cursor<'_>, name: &str) -> Option<String> {
     let text = cursor.json.at(name)?.as_text()?;
     (!text.is_empty()).then(|| text.to_owned())

@@ -18,7 +18,7 @@ const DAYS_PER_WEEK: usize = 7;
 pub(super) struct Hours {
     start: i32,
     end: i32,
-    /// Weekdays, Monday first.
+    /// Weekdays on which the hours apply, Monday first.
     days: [bool; 7],
 }
 

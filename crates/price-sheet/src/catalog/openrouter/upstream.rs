@@ -98,7 +98,7 @@ impl Upstream {
     }
 }
 
-/// `global`, `us-east5`, `eu-west-1`.
+/// Whether a segment is a region, such as `global`, `us-east5`, `eu-west-1`.
 fn is_region(segment: &str) -> bool {
     let without_number = segment.trim_end_matches(|last: char| last.is_ascii_digit());
     let words = without_number.strip_suffix('-').unwrap_or(without_number);

@@ -21,7 +21,7 @@ use unroof_base::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use unroof_base::input::json::Json;
 use crate::sheet::{PriceSheet, SourceFormat};
 
-/// The catalog.
+/// Catalog of Portkey.
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Portkey,
     mark: MARK,

@@ -299,7 +299,7 @@ impl<'a> Reading<'_, 'a> {
         Some(())
     }
 
-    /// `{"pay_as_you_go": …}`
+    /// Reads a list of prices, `{"pay_as_you_go": …}`.
     fn read_list(
         &self,
         path: &str,

@@ -11,7 +11,7 @@ const UNSTATED_TTL: &str = "cache write for 300 s";
 /// A cache write without a stated time to live.
 const PLAIN_WRITE: &str = "cache write";
 
-/// The other name under which a meter may be stated.
+/// Second name under which a meter may be stated.
 #[must_use]
 pub(super) fn other_name(meter: &str) -> Option<&'static str> {
     match meter {
@@ -28,7 +28,7 @@ pub struct CellName(
     String,
     /// Schedule; empty without one.
     String,
-    /// Meter.
+    /// Meter of the price.
     String,
     /// Threshold in prompt tokens.
     u32,
@@ -49,7 +49,7 @@ impl CellName {
             && is_same_threshold(self.3, other.3)
     }
 
-    /// Its other name: a cache write without a time to live is one for five minutes.
+    /// Second name of the cell: a cache write without a time to live is one for five minutes.
     fn other(&self) -> Option<Self> {
         let meter = other_name(&self.2)?;
         Some(Self(
@@ -92,7 +92,7 @@ impl Cells {
         }
     }
 
-    /// Number of cells.
+    /// Number of priced cells.
     #[must_use]
     pub fn len(&self) -> usize {
         self.prices.len()

@@ -28,7 +28,7 @@ pub struct PricePlace {
 pub struct PriceDifference {
     /// Name of the price: `output`, `batch cache read above 200000 tokens`.
     pub price: String,
-    /// Its place; none for what is not a price.
+    /// Place of the price; none for what is not a price.
     pub place: Option<PricePlace>,
     /// Price on the first sheet, if stated.
     pub before: Option<Decimal>,
@@ -282,7 +282,7 @@ impl Line<'_> {
             && is_same_threshold(self.threshold, other.threshold)
     }
 
-    /// Its other name, where neither sheet states both: a cache write without a time to live is one for five minutes.
+    /// Second name of the line, where neither sheet states both: a cache write without a time to live is one for five minutes.
     fn other_name(&self, own: &Lines<'_>, others: &Lines<'_>) -> Option<Self> {
         let other = Self {
             meter: other_name(&self.meter)?.to_owned(),

@@ -12,10 +12,10 @@ use crate::chart::tone::Tone;
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(400.0, 316.0);
 
-/// The curve.
+/// Curve of actual shares against nominal ones.
 #[derive(Debug, Clone)]
 pub struct Calibration {
-    /// The finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -24,7 +24,7 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Its chart.
+    /// Chart of the curve.
     pub fn chart(self) -> Chart {
         let across = Scale::linear((0.0, 1.0), FRAME.across());
         let up = Scale::linear((0.0, 1.0), FRAME.up());

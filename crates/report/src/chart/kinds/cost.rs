@@ -18,18 +18,18 @@ const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 /// Cost of a token at a length of context.
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
-    /// Tokens of context.
+    /// Context, in tokens.
     pub tokens: f64,
     /// Median, USD per million tokens.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the cost, USD per million tokens.
     pub interval_90: (f64, f64),
 }
 
 /// A tariff against costs.
 #[derive(Debug, Clone)]
 pub struct TariffAndCost {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -50,7 +50,7 @@ impl TariffAndCost {
             .map(|(_, price)| *price)
     }
 
-    /// Their chart.
+    /// Chart of a tariff against costs.
     pub fn chart(self) -> Chart {
         let all = self
             .costs

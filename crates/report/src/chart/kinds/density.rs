@@ -22,7 +22,7 @@ const SIDE: f64 = 16.0;
 /// Densities of a quantity.
 #[derive(Debug, Clone)]
 pub struct Densities {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -39,7 +39,7 @@ pub struct Densities {
 }
 
 impl Densities {
-    /// Their chart.
+    /// Chart of the densities.
     pub fn chart(self) -> Chart {
         let ends = self.values.iter().chain(&self.truth);
         let horizontal = Scale::log(extent(ends.copied()), (SIDE, WIDTH - SIDE));

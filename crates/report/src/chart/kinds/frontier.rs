@@ -17,7 +17,7 @@ const FRAME: Frame = Frame::new(420.0, 236.0);
 /// A way of running.
 #[derive(Debug, Clone)]
 pub struct Way {
-    /// Its name, such as that of a batch.
+    /// Name of the way, such as that of a batch.
     pub name: String,
     /// Tokens per second that one user gets.
     pub speed: f64,
@@ -29,10 +29,10 @@ pub struct Way {
     pub is_chosen: bool,
 }
 
-/// The frontier.
+/// Frontier of speed and cost.
 #[derive(Debug, Clone)]
 pub struct Frontier {
-    /// The finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -45,7 +45,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Its chart.
+    /// Chart of the frontier.
     pub fn chart(self) -> Chart {
         let ends = |value: fn(&Way) -> f64| extent(self.ways.iter().map(value));
         let (speeds, costs) = (ends(|way| way.speed), ends(|way| way.cost));

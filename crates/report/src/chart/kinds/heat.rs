@@ -23,27 +23,27 @@ const GROUND: f64 = 0.12;
 /// A row: its name, and a probability per column.
 #[derive(Debug, Clone)]
 pub struct HeatRow {
-    /// Its name.
+    /// Name of the row.
     pub name: String,
     /// A probability per column.
     pub shares: Vec<f64>,
 }
 
-/// A heat map.
+/// A heat map of probabilities.
 #[derive(Debug, Clone)]
 pub struct HeatMap {
-    /// Its finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
     /// Names of the columns.
     pub columns: Vec<&'static str>,
-    /// The rows.
+    /// Rows of the map.
     pub rows: Vec<HeatRow>,
 }
 
 impl HeatMap {
-    /// Its chart.
+    /// Chart of the heat map.
     pub fn chart(self) -> Chart {
         #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
         let height = HEAD + ROW * self.rows.len() as f64 + 4.0;

@@ -22,7 +22,7 @@ pub type Point = (f64, f64);
 /// A model among others.
 #[derive(Debug, Clone)]
 pub struct Neighbours {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -37,7 +37,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Their chart.
+    /// Chart of the neighbours.
     pub fn chart(self) -> Chart {
         let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
             let models = self.models.iter().map(|(_, point)| of(point));

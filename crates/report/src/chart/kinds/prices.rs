@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 44;
 /// A price of a host for a time.
 #[derive(Debug, Clone)]
 pub struct PriceSpan {
-    /// The host.
+    /// Host that asks the price.
     pub host: String,
     /// The series of its line; hosts that share one are in grey.
     pub series: Option<usize>,
@@ -41,14 +41,14 @@ pub struct PriceSpan {
     pub is_new_source: bool,
 }
 
-/// Prices over time.
+/// Prices of a model's hosts over time.
 #[derive(Debug, Clone)]
 pub struct Prices {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
-    /// By host, ascending in time.
+    /// Price spans by host, ascending in time.
     pub spans: Vec<PriceSpan>,
     /// First and last time that is shown.
     pub window: (Timestamp, Timestamp),
@@ -57,7 +57,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Their chart.
+    /// Chart of the prices.
     #[expect(clippy::cast_precision_loss, reason = "a handful of series")]
     pub fn chart(self) -> Chart {
         let all = self.spans.iter().map(|span| span.price);
@@ -192,31 +192,31 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// An estimate for a time.
 #[derive(Debug, Clone, Copy)]
 pub struct EstimateSpan {
-    /// Start.
+    /// Start of the estimate.
     pub from: Timestamp,
     /// End; none for the newest.
     pub to: Option<Timestamp>,
-    /// Median.
+    /// Median of the estimate.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub interval_90: (f64, f64),
 }
 
 /// An estimate over time.
 #[derive(Debug, Clone)]
 pub struct Estimates {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
-    /// Ascending in time.
+    /// Estimates, ascending in time.
     pub spans: Vec<EstimateSpan>,
     /// First and last time that is shown.
     pub window: (Timestamp, Timestamp),
 }
 
 impl Estimates {
-    /// Their chart.
+    /// Chart of the estimates.
     pub fn chart(self) -> Chart {
         let all = self
             .spans

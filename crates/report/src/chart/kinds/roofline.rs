@@ -23,7 +23,7 @@ pub struct Draw {
     pub flop_per_byte: f64,
     /// FLOP per second and chip.
     pub flop_per_second: f64,
-    /// The machine.
+    /// Accelerator of the draw.
     pub accelerator: String,
     /// Whether it is the likely one.
     pub is_likely: bool,
@@ -32,18 +32,18 @@ pub struct Draw {
 /// Draws under a roof.
 #[derive(Debug, Clone)]
 pub struct Roofline {
-    /// Their finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
-    /// The draws.
+    /// Draws of the estimate.
     pub draws: Vec<Draw>,
     /// Name, peak FLOP per second and bytes per second of the likely accelerator.
     pub roof: (String, f64, f64),
 }
 
 impl Roofline {
-    /// Its chart.
+    /// Chart of the roofline.
     pub fn chart(self) -> Chart {
         let (_, peak, bandwidth) = &self.roof;
         let ridge = peak / bandwidth;

@@ -27,7 +27,7 @@ impl Steps {
         (first > 0.0).then(|| last / first)
     }
 
-    /// In words.
+    /// Description of the line, in words.
     pub fn words(&self) -> String {
         match self.factor() {
             None => "no price in the last 90 days".to_owned(),

@@ -15,11 +15,11 @@ use unroof_base::units::compact;
 pub struct Strip {
     /// 90 % interval of the prior.
     pub prior_90: Option<(f64, f64)>,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub interval_90: (f64, f64),
     /// 50 % interval, where it is kept.
     pub interval_50: Option<(f64, f64)>,
-    /// Median.
+    /// Median of the estimate.
     pub median: f64,
     /// Whether it is identified; else the strip is faint.
     pub identified: bool,
@@ -28,7 +28,7 @@ pub struct Strip {
 }
 
 impl Strip {
-    /// In words.
+    /// Description of the strip, in words.
     pub fn words(&self) -> String {
         let (low, high) = self.interval_90;
         let mut words = format!(
@@ -69,7 +69,7 @@ impl Strip {
 
 /// Width of a strip on an axis of its own.
 const OWN_WIDTH: f64 = 240.0;
-/// Its height.
+/// Height of a strip on an axis of its own.
 const OWN_HEIGHT: f64 = 22.0;
 /// Space for a dot at either end.
 const END: f64 = 6.0;
@@ -106,7 +106,7 @@ impl Strip {
 /// The strips of several models on one axis.
 #[derive(Debug)]
 pub struct Strips {
-    /// The finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -126,7 +126,7 @@ const AXIS: f64 = 28.0;
 const LETTERS: usize = 34;
 
 impl Strips {
-    /// The chart.
+    /// Chart of the strips.
     pub fn chart(&self) -> Chart {
         #[expect(clippy::cast_precision_loss, reason = "rows are few")]
         let bottom = TOP + ROW * self.rows.len().max(1) as f64;

@@ -20,31 +20,31 @@ const DIAMOND: f64 = 5.5;
 /// A model with its estimate and the public value.
 #[derive(Debug, Clone)]
 pub struct Scored {
-    /// Its name, with the host where there is one.
+    /// Name of the model, with the host where there is one.
     pub name: String,
-    /// The public value.
+    /// Published value of the quantity.
     pub truth: f64,
-    /// Median.
+    /// Median of the estimate.
     pub median: f64,
-    /// 90 % interval.
+    /// 90 % interval of the estimate.
     pub interval_90: (f64, f64),
     /// Whether the interval holds the value.
     pub is_inside: bool,
 }
 
-/// The scatter.
+/// Scatter of estimates against true values.
 #[derive(Debug, Clone)]
 pub struct Truth {
-    /// The finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
-    /// The models.
+    /// Models with their true values.
     pub models: Vec<Scored>,
 }
 
 impl Truth {
-    /// Its chart.
+    /// Chart of estimates against true values.
     pub fn chart(self) -> Chart {
         // Medians and truths have the same axis; intervals are cut at its ends.
         let models = self.models.iter();

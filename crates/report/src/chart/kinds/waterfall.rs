@@ -20,16 +20,16 @@ const ROW: f64 = 36.0;
 /// A step of a waterfall.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The clue.
+    /// Clue that moves the estimate.
     pub clue: String,
     /// The factor by which it moves the estimate.
     pub factor: f64,
 }
 
-/// A waterfall.
+/// A waterfall of the moves of an estimate.
 #[derive(Debug, Clone)]
 pub struct Waterfall {
-    /// Its finding.
+    /// Finding of the chart.
     pub title: String,
     /// The finding with its figures.
     pub description: String,
@@ -42,7 +42,7 @@ pub struct Waterfall {
 }
 
 impl Waterfall {
-    /// Its chart.
+    /// Chart of the waterfall.
     pub fn chart(self) -> Chart {
         let places = self.places();
         let (median, (low, high)) = self.estimate;
@@ -139,7 +139,7 @@ fn row(number: usize, words: &str, marks: &Markup) -> Markup {
     )
 }
 
-/// With a capital letter in front.
+/// Words with a capital letter in front.
 fn capital(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

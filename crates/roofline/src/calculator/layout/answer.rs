@@ -1,4 +1,4 @@
-//! Answer of `/layout`.
+//! Answer of `/layout`: experts on racks, pipeline stages and the memory of a GPU.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -98,7 +98,7 @@ pub struct PipelineCosts {
     pub training_bubble_share: f64,
     /// E22: time to read weights and KV cache once, over all stages: a lower bound on the time between tokens.
     pub seconds_per_token: Seconds,
-    /// The same with the transfers between stages, and from the last to the first for the next token.
+    /// E22: time between tokens with the transfers between stages, and from the last to the first for the next token.
     pub seconds_per_token_with_hops: Seconds,
     /// E22: the same with all layers in one stage of as many GPUs.
     pub seconds_per_token_in_one_stage: Seconds,
@@ -107,15 +107,15 @@ pub struct PipelineCosts {
 /// E21: contents of the memory of a GPU.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct MemoryPerGpu {
-    /// Weights.
+    /// Weights per GPU, bytes.
     pub weights_bytes_per_gpu: Bytes,
-    /// KV cache.
+    /// KV cache per GPU, bytes.
     pub kv_bytes_per_gpu: Bytes,
-    /// Both.
+    /// Weights and KV cache per GPU, bytes.
     pub total_bytes_per_gpu: Bytes,
     /// HBM of a GPU.
     pub hbm_bytes_per_gpu: Bytes,
-    /// Whether both fit.
+    /// Whether weights and KV cache fit the HBM of a GPU.
     pub fits: bool,
     /// Bytes that do not fit.
     pub missing_bytes_per_gpu: Bytes,
@@ -126,9 +126,9 @@ pub struct MemoryPerGpu {
 /// The layout with another number of pipeline stages: one row of the series.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct StagesItem {
-    /// P
+    /// P: pipeline stages.
     pub pipeline_stages: u32,
-    /// E·P
+    /// E·P: GPUs of all stages.
     pub gpus: u64,
     /// Layers of a stage, in the mean.
     pub layers_per_stage: f64,
@@ -136,13 +136,13 @@ pub struct StagesItem {
     pub batch_sequences: f64,
     /// k/P: KV bytes per token in one stage. P micro-batches are in flight, so P cancels.
     pub kv_bytes_per_token_and_stage: BytesPerToken,
-    /// w·`N_t`/(E·P)
+    /// w·`N_t`/(E·P): weights per GPU, bytes.
     pub weights_bytes_per_gpu: Bytes,
     /// b·L·k/E, at the sequences per micro-batch of the request: the same for every P.
     pub kv_bytes_per_gpu: Bytes,
     /// Weights and KV cache.
     pub total_bytes_per_gpu: Bytes,
-    /// Whether they fit.
+    /// Whether weights and KV cache fit the HBM of a GPU.
     pub fits: bool,
     /// Bytes that do not fit.
     pub missing_bytes_per_gpu: Bytes,
@@ -150,7 +150,7 @@ pub struct StagesItem {
     pub kv_bytes_per_gpu_at_fixed_batch: Bytes,
     /// Weights and that KV cache.
     pub total_bytes_per_gpu_at_fixed_batch: Bytes,
-    /// E20
+    /// E20: time of a stage's expert traffic over the time of its transfer to the next rack.
     pub expert_time_over_hand_over_time: Option<f64>,
     /// (P − 1)/(m + P − 1)
     pub training_bubble_share: f64,
@@ -158,7 +158,7 @@ pub struct StagesItem {
     pub seconds_per_stage: Seconds,
     /// E22: P times that, the same for every P.
     pub seconds_per_token: Seconds,
-    /// The same with P transfers between stages; none with one stage.
+    /// Time between tokens with P transfers between stages; none with one stage.
     pub seconds_per_token_with_hops: Seconds,
 }
 

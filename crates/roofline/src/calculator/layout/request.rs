@@ -24,7 +24,7 @@ body! {
         hardware: LayoutHardware = name_or::<LayoutHardware, _>(RackName),
         /// The model; DeepSeek V3 where nothing is stated.
         model: LayoutModel = section::<LayoutModel>(),
-        /// The layout.
+        /// Layout of the model over GPUs.
         layout: LayoutPlan = section::<LayoutPlan>(),
     }
 
@@ -54,7 +54,7 @@ body! {
         active_experts: Stated<u32> = count(1..=MOST_COUNT).unit("experts").or(8).flag("active-experts"),
         /// Elements of a token between layers.
         hidden_dimension: Stated<u32> = count(1..=MOST_COUNT).unit("elements").or(7_168),
-        /// Layers.
+        /// Layers of the model.
         layers: Stated<u32> = count(1..=MOST_LAYERS).unit("layers").or(61),
         /// Layers with experts; at most `layers`.
         moe_layers: Stated<u32> = count(1..=MOST_LAYERS).unit("layers").or(58),

@@ -1,4 +1,4 @@
-//! Answer of `/simulate`.
+//! Answer of `/simulate`: rooflines, memory, decode step and prefill pass of a machine.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,7 +19,7 @@ pub struct SimulationAnswer {
     pub decode: Decode,
     /// A pass of prompts.
     pub prefill: Prefill,
-    /// The same over the grid, one flat row per point; the operating point alone where no grid is stated.
+    /// Decode and prefill over the grid, one flat row per point; the operating point alone where no grid is stated.
     pub series: Vec<SeriesItem>,
     /// The price sheet that the machine implies, where its terms are stated.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,9 +29,9 @@ pub struct SimulationAnswer {
     pub architecture: Architecture,
     /// Values that are null, and why.
     pub not_defined: Vec<NoValue>,
-    /// Caveats.
+    /// Caveats about the answer, as sentences.
     pub caveats: Vec<String>,
-    /// The equations.
+    /// Equations behind the answer.
     pub equations: &'static [EquationUsed],
     /// Every value used, and where it comes from.
     pub inputs: Vec<InputUsed>,
@@ -40,9 +40,9 @@ pub struct SimulationAnswer {
 /// The textbook's quantities, at peak.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Roofline {
-    /// ρ = w·M/W
+    /// ρ = w·M/W: peak multiply-adds per parameter read.
     pub compute_to_bandwidth: f64,
-    /// `N_t`/`N_a`
+    /// `N_t`/`N_a`: total over active parameters.
     pub sparsity: f64,
     /// E15: `k_st`, bytes stored per context token at long context.
     pub kv_bytes_per_token_stored: BytesPerToken,
@@ -56,9 +56,9 @@ pub struct Roofline {
     pub state_bytes_per_sequence: Bytes,
     /// Bytes one generated token reads of them.
     pub kv_bytes_read_per_generated_token: Bytes,
-    /// `a_dec`
+    /// `a_dec`: multiply-adds of attention per generated token and token of context.
     pub attention_macs_per_token_decode: f64,
-    /// `a_pre`
+    /// `a_pre`: multiply-adds of attention per prompt token and token of context.
     pub attention_macs_per_token_prefill: f64,
     /// E6: B* = ρ·`N_t`/`N_a`, divided by γ + 1 with speculative decoding (U10).
     pub optimal_batch: f64,
@@ -78,9 +78,9 @@ pub struct Roofline {
     pub latency_floor_seconds: Seconds,
     /// `T_min` with only the experts of one token.
     pub latency_floor_of_one_sequence_seconds: Seconds,
-    /// τ = C/W
+    /// τ = C/W: time to read the whole memory once.
     pub sweep_time_seconds: Seconds,
-    /// E8: 2τ.
+    /// E8: 2τ, worst-case latency.
     pub worst_case_latency_seconds: Seconds,
 }
 
@@ -88,9 +88,9 @@ pub struct Roofline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Bound {
-    /// Reading memory.
+    /// Reading memory takes longer.
     Memory,
-    /// Arithmetic.
+    /// Arithmetic takes longer.
     Compute,
 }
 
@@ -118,7 +118,7 @@ pub struct AttentionBound {
 /// Memory of the serving unit.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Memory {
-    /// C
+    /// C: HBM capacity of the serving unit, bytes.
     pub capacity_bytes: Bytes,
     /// Memory that an engine leaves free, and that of a pass's hidden states; none of it at peak.
     pub reserved_bytes: Bytes,
@@ -126,9 +126,9 @@ pub struct Memory {
     pub weights_bytes: Bytes,
     /// Cache and state of the batch, with the copies of what has fewer heads than there are chips.
     pub kv_bytes: Bytes,
-    /// Both.
+    /// Weights and caches of the serving unit, bytes.
     pub used_bytes: Bytes,
-    /// Both, per chip.
+    /// Weights and caches per chip, bytes.
     pub used_bytes_per_chip: Bytes,
     /// The largest batch whose caches fit; none if the weights alone do not, or if any batch does.
     pub largest_batch: Option<f64>,
@@ -136,44 +136,44 @@ pub struct Memory {
     pub does_not_fit: Option<DoesNotFit>,
 }
 
-/// Missing memory.
+/// Memory that is missing where weights and batch do not fit.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct DoesNotFit {
     /// Bytes over the capacity less what is reserved.
     pub missing_bytes: Bytes,
     /// Fewest chips of this kind that hold this batch; none if more chips do not help, since each holds a copy.
     pub fewest_chips: Option<f64>,
-    /// In words.
+    /// Reason in words.
     pub detail: String,
 }
 
 /// Time of a pass by part; parts that run at the same time are not added up.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Split {
-    /// Multiplying with weights.
+    /// Time of multiplying with weights.
     pub weight_compute_seconds: Seconds,
-    /// Multiplying in attention.
+    /// Time of multiplying in attention.
     pub attention_compute_seconds: Seconds,
-    /// Reading weights.
+    /// Time of reading weights.
     pub weight_memory_seconds: Seconds,
     /// Reading and writing the KV cache and linear state.
     pub kv_memory_seconds: Seconds,
-    /// Exchanges between chips.
+    /// Time of exchanges between chips.
     pub communication_seconds: Seconds,
-    /// Other memory traffic, per token.
+    /// Memory traffic per token beside weights and cache, seconds.
     pub token_overhead_seconds: Seconds,
-    /// Waiting between kernels.
+    /// Time of waiting between kernels.
     pub stage_overhead_seconds: Seconds,
     /// Total time, with overlaps.
     pub total_seconds: Seconds,
 }
 
-/// A decode step.
+/// A decode step of the batch.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Decode {
     /// Sequences over all chips.
     pub batch: f64,
-    /// L
+    /// L: tokens of context.
     pub context_tokens: f64,
     /// Time of the step by part.
     pub time: Split,
@@ -227,7 +227,7 @@ pub struct Prefill {
 pub struct SeriesItem {
     /// B, over all chips.
     pub batch: f64,
-    /// L
+    /// L: tokens of context.
     pub context_tokens: f64,
     /// The whole decode step.
     pub step_seconds: f64,
@@ -235,15 +235,15 @@ pub struct SeriesItem {
     pub compute_seconds: f64,
     /// E3: both kinds of reading.
     pub memory_seconds: f64,
-    /// Multiplying with weights.
+    /// Time of multiplying with weights, seconds.
     pub weight_compute_seconds: f64,
-    /// Multiplying in attention.
+    /// Time of multiplying in attention, seconds.
     pub attention_compute_seconds: f64,
-    /// Reading weights.
+    /// Time of reading weights, seconds.
     pub weight_memory_seconds: f64,
-    /// Reading the cache.
+    /// Time of reading the cache, seconds.
     pub kv_memory_seconds: f64,
-    /// Exchanges between chips.
+    /// Time of exchanges between chips, seconds.
     pub communication_seconds: f64,
     /// Overheads per token and per kernel.
     pub overhead_seconds: f64,
@@ -253,7 +253,7 @@ pub struct SeriesItem {
     pub tokens_per_second_per_user: f64,
     /// Throughput of one chip.
     pub tokens_per_second_per_accelerator: f64,
-    /// E5: generated tokens.
+    /// E5: cost of generated tokens, USD per million.
     pub cost_output_usd_per_mtok: Option<f64>,
     /// Cost of arithmetic alone, in USD per million tokens: the lower bound at any batch.
     pub cost_compute_limit_usd_per_mtok: Option<f64>,
@@ -261,7 +261,7 @@ pub struct SeriesItem {
     pub cost_kv_limit_usd_per_mtok: Option<f64>,
     /// E16: prompt tokens, of a prompt as long as the context.
     pub cost_input_usd_per_mtok: Option<f64>,
-    /// r(L), at peak.
+    /// r(L): memory time over compute time, at peak.
     pub memory_time_over_compute_time: f64,
     /// Resource that bounds the step by the rooflines.
     pub bound: Bound,

@@ -12,7 +12,7 @@ use unroof_base::units::Seconds;
 /// Shares of a peak.
 const SHARES: RangeInclusive<f64> = 1e-6..=1.0;
 
-/// Base efficiencies.
+/// Efficiencies from which stated ones depart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartingPoint {
     /// Fitted to published measurements.
@@ -39,11 +39,11 @@ body! {
         /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
         /// if left out.
         name: Stated<StartingPoint> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
-        /// `η_pre`
+        /// `η_pre`: share of peak arithmetic in prefill.
         prefill: Stated<f64> = number(SHARES),
-        /// `η_m`
+        /// `η_m`: share of HBM bandwidth in decoding.
         decode_bandwidth: Stated<f64> = number(SHARES),
-        /// `η_c`
+        /// `η_c`: share of peak arithmetic in decoding.
         decode_compute: Stated<f64> = number(SHARES),
         /// Whether exchanges between chips are counted.
         communication: Stated<bool> = value(Truth),
@@ -53,13 +53,13 @@ body! {
         exposed_exchange: Stated<f64> = number(0.0..=1.0),
         /// Hidden vectors per token and layer that pass through memory in addition to weights and cache.
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
-        /// The same per copy of a token that goes to an expert.
+        /// Hidden vectors per copy of a token that goes to an expert, which pass through memory in addition to weights and cache.
         vectors_per_expert_copy: Stated<f64> = number(0.0..=1e6),
         /// Share of peak of multiplies with experts, over that with dense matrices.
         expert_compute_ratio: Stated<f64> = number(SHARES),
         /// Share of peak of attention's multiplies, over that with dense matrices.
         attention_compute_ratio: Stated<f64> = number(SHARES),
-        /// Waiting per kernel.
+        /// Waiting per kernel, in seconds.
         seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
         /// Latency of an all-reduce, two of which every layer of cut matrices has.
         seconds_per_exchange: Stated<f64> = number(0.0..=1.0).unit("s"),

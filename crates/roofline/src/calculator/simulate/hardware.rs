@@ -20,7 +20,7 @@ const SPREADS: &[(&str, Spread)] = &[("experts", Spread::Experts), ("tensor", Sp
 body! {
     /// The chips that serve one copy of the model. Figures other than the reference row's describe one chip.
     pub struct SimulatedMachine {
-        /// Id of `/reference/accelerators`.
+        /// Accelerator, an id of `/reference/accelerators`.
         accelerator: Stated<&'static str> = value(AcceleratorId).or("gb200-nvl72").flag("accelerator"),
         /// G: chips that serve one copy of the model; the accelerator's serving unit if left out.
         chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(144).flag("chips"),
@@ -33,11 +33,11 @@ body! {
         rental_usd_per_hour: Stated<f64> = number(FIGURES).unit("USD/h"),
         /// F: peak dense arithmetic in the format of the weights.
         flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
-        /// The same in attention's format.
+        /// Peak dense arithmetic in attention's format.
         attention_flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
-        /// HBM bandwidth.
+        /// HBM bandwidth of one chip.
         bandwidth_bytes_per_second: Stated<f64> = number(FIGURES).unit("B/s"),
-        /// HBM capacity.
+        /// HBM capacity of one chip.
         capacity_bytes: Stated<f64> = number(FIGURES).unit("B"),
         /// Chips on one scale-up interconnect.
         domain_size: Stated<u32> = count(1..=MOST_CHIPS).unit("chips"),
@@ -48,7 +48,7 @@ body! {
     }
 }
 
-/// The chips.
+/// Chips that decode and chips that compute prompts.
 #[derive(Debug, Clone)]
 pub(super) struct Hardware {
     /// The reference row, if none of its figures is replaced.

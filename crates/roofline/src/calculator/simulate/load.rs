@@ -41,7 +41,7 @@ body! {
     }
 }
 
-/// The load.
+/// Load of the serving unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) batch: f64,
@@ -55,7 +55,7 @@ pub(super) struct Load {
     pub(super) speculation: Speculation,
 }
 
-/// The serving setup.
+/// Serving setup whose load is chosen.
 #[derive(Clone, Copy)]
 pub(super) struct Served<'a> {
     pub(super) model: &'a Model,
@@ -155,7 +155,7 @@ fn fill_batch(
     Some(batch)
 }
 
-/// B*
+/// B*: batch at which memory time and compute time are equal.
 fn optimal(served: Served<'_>) -> f64 {
     let unit = &served.hardware.machine.unit;
     let weights = served.precision.weights;

@@ -40,7 +40,7 @@ pub fn simulate(text: &[u8]) -> Result<SimulationAnswer, RequestError> {
     read_simulation(text).map(|simulation| simulation.answer())
 }
 
-/// A parsed request.
+/// A parsed request of `/simulate`.
 #[derive(Debug)]
 pub struct Simulation(Question);
 
@@ -59,7 +59,7 @@ impl Simulation {
         self.0.grid.as_ref().map_or(1, Grid::points)
     }
 
-    /// Answers it.
+    /// Computes the answer to the request.
     #[must_use]
     pub fn answer(&self) -> SimulationAnswer {
         answer(&self.0)
@@ -86,7 +86,7 @@ impl Question {
         }
     }
 
-    /// ρ
+    /// ρ: peak multiply-adds per parameter read.
     fn compute_to_bandwidth(&self) -> f64 {
         compute_to_bandwidth(
             self.precision.weights,
@@ -95,7 +95,7 @@ impl Question {
         )
     }
 
-    /// w·`N_t`
+    /// w·`N_t`: bytes of all weights.
     fn weights(&self) -> Bytes {
         Bytes(self.precision.weights * self.model.architecture.total_parameters)
     }
@@ -130,7 +130,7 @@ impl Question {
         memory_s / compute_s
     }
 
-    /// The same on the prefill chips.
+    /// Serving setup on the prefill chips.
     fn prefill_serving(&self) -> Serving<'_> {
         let hardware = &self.hardware;
         Serving {

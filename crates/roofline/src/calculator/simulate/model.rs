@@ -51,7 +51,7 @@ body! {
 pub enum SimulatedModel {
     /// A name of the open-weight models.
     Named(&'static str),
-    /// An architecture.
+    /// Architecture stated in the request.
     Stated(Architecture),
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Precision {
     pub(super) formats: WeightFormats,
     /// Width of the multiplies with weights, if it is stated.
     pub(super) arithmetic: Option<f64>,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub(super) cache: f64,
     /// Width of attention's arithmetic.
     pub(super) attention: f64,

@@ -24,7 +24,7 @@ body! {
     pub struct SimulatedOffer {
         /// `μ_in`: price = cost/(1 − μ).
         input_margin: Stated<f64> = number(MARGINS).or(0.5),
-        /// `μ_out`
+        /// `μ_out`: margin on generated tokens.
         output_margin: Stated<f64> = number(MARGINS).or(0.5),
         /// Prompt lengths above which prices step up, ascending.
         thresholds_tokens: Stated<Vec<u32>> = value(List::of(1..=MOST_WHOLE, 0..=16).rising()).example([32_000]),
@@ -42,16 +42,16 @@ body! {
     }
 }
 
-/// The terms.
+/// Terms of the implied price sheet.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
-    /// `μ_in`
+    /// `μ_in`: margin on prompt tokens.
     pub(super) input_margin: f64,
-    /// `μ_out`
+    /// `μ_out`: margin on generated tokens.
     pub(super) output_margin: f64,
     /// Prompt lengths above which prices step up, ascending.
     pub(super) thresholds: Vec<u32>,
-    /// Longest prompt.
+    /// Longest prompt, in tokens.
     pub(super) longest: u32,
     /// Standard batch over that of the fast mode.
     pub(super) fast_batch_ratio: f64,

@@ -21,12 +21,12 @@ body! {
         model: Stated<SimulatedModel> = value(ModelKind).flag("model"),
         /// Precisions of weights, KV cache and attention.
         precision: SimulatedPrecision = section::<SimulatedPrecision>(),
-        /// The chips.
+        /// Chips that serve the model.
         machine: SimulatedMachine = section::<SimulatedMachine>(),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
         efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
-        /// The load.
+        /// Operating point: batch, context and prompt.
         operating_point: SimulatedLoad = section::<SimulatedLoad>(),
         /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
         grid: Stated<SimulatedGrid> = value(object::<SimulatedGrid>()),

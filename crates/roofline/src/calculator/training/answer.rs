@@ -1,4 +1,4 @@
-//! Answer of `/training`.
+//! Answer of `/training`: compute of the phases of a model's life, and what it buys.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,7 +13,7 @@ use unroof_base::units::{Bytes, FlopPerSecond};
 pub struct TrainingAnswer {
     /// Pretraining, reinforcement learning and inference, in this order.
     pub phases: Vec<TrainingPhaseItem>,
-    /// The three together.
+    /// Compute of the three phases together.
     pub total: TotalCompute,
     /// Training tokens over the compute-optimal number.
     pub overtraining: Overtraining,
@@ -42,11 +42,11 @@ pub struct TrainingAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrainingPhase {
-    /// Reading text.
+    /// Pretraining: reading text.
     Pretraining,
     /// Generating and learning from what was generated.
     ReinforcementLearning,
-    /// Serving.
+    /// Inference: serving the trained model.
     Inference,
 }
 
@@ -61,11 +61,11 @@ pub struct OptimumItem {
     pub parameters: f64,
     /// D that the budget leaves for it.
     pub pretraining_tokens: f64,
-    /// D/(20·N)
+    /// D/(20·N): tokens over those of a compute-optimal model.
     pub overtraining: f64,
     /// Share of the budget that inference takes.
     pub inference_share: f64,
-    /// Its loss.
+    /// Loss of the model of least loss.
     pub loss: f64,
     /// Loss of the model of the request, which costs as much.
     pub loss_of_request: f64,
@@ -77,24 +77,24 @@ pub struct OptimumItem {
 pub enum TokensFrom {
     /// The request states them.
     Stated,
-    /// They cost as much as those of inference (E24).
+    /// The tokens cost as much as those of inference (E24).
     Equalised,
     /// Traffic × lifetime × share (E26).
     Demand,
 }
 
-/// One phase.
+/// Compute of one phase of the model's life.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TrainingPhaseItem {
-    /// Which.
+    /// Phase of the model's life.
     pub phase: TrainingPhase,
-    /// D
+    /// D: tokens of the phase.
     pub tokens: f64,
     /// Origin of the tokens.
     pub tokens_from: TokensFrom,
     /// E24: tokens that cost as much as those of inference.
     pub tokens_of_equal_compute: f64,
-    /// The same where training as a whole costs as much as inference, half of it pretraining.
+    /// Tokens at which training as a whole costs as much as inference, half of it pretraining.
     pub tokens_of_equal_halves: f64,
     /// D over that of pretraining.
     pub tokens_over_pretraining: f64,
@@ -102,7 +102,7 @@ pub struct TrainingPhaseItem {
     pub flops_per_parameter_and_token: f64,
     /// η: utilisation over that of pretraining.
     pub relative_utilisation: f64,
-    /// Operations carried out.
+    /// Operations that the phase carries out.
     pub arithmetic_flop: f64,
     /// E23: C, operations that pretraining carries out in the same machine time.
     pub compute_flop: f64,
@@ -112,16 +112,16 @@ pub struct TrainingPhaseItem {
     pub accelerator_hours: Option<f64>,
     /// Days on all stated accelerators together.
     pub days: Option<f64>,
-    /// Its rent.
+    /// Rent of the machine time, USD.
     pub usd: Option<f64>,
 }
 
-/// All phases together.
+/// Compute of all phases together.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct TotalCompute {
     /// Training: pretraining and reinforcement learning.
     pub training_compute_flop: f64,
-    /// Training and inference.
+    /// Compute of training and inference.
     pub compute_flop: f64,
     /// Days of training on the stated accelerators.
     pub training_days: Option<f64>,
@@ -131,14 +131,14 @@ pub struct TotalCompute {
     pub usd: Option<f64>,
 }
 
-/// E26
+/// E26: tokens over those of a compute-optimal model.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Overtraining {
-    /// 20·`N_a`
+    /// 20·`N_a`: tokens of a compute-optimal model.
     pub chinchilla_tokens: f64,
-    /// `D_pre`
+    /// `D_pre`: tokens of pretraining.
     pub pretraining_tokens: f64,
-    /// `D_pre`/(20·`N_a`)
+    /// `D_pre`/(20·`N_a`): tokens over those of a compute-optimal model.
     pub overtraining: f64,
 }
 
@@ -155,7 +155,7 @@ pub struct ReinforcementCost {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivationScheme {
-    /// All are kept.
+    /// All activations are kept.
     AllKept,
     /// The inputs of each layer are kept, and the rest is computed again.
     InputsKept,
@@ -164,7 +164,7 @@ pub enum ActivationScheme {
 }
 
 impl ActivationScheme {
-    /// Its name in a report.
+    /// Name of the scheme in a report.
     #[must_use]
     pub fn in_words(self) -> &'static str {
         match self {
@@ -178,7 +178,7 @@ impl ActivationScheme {
 /// A scheme for keeping activations.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ActivationsItem {
-    /// The scheme.
+    /// Scheme by which activations are kept.
     pub scheme: ActivationScheme,
     /// Activations kept per micro-batch.
     pub bytes: Bytes,
@@ -195,7 +195,7 @@ pub struct ActivationsItem {
 /// Dense equivalent of a sparse model, by the published law.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SparseQuality {
-    /// The law.
+    /// Law of the loss of routed models.
     pub law: RoutedLaw,
     /// The model of the request.
     pub at: QualityItem,
@@ -216,11 +216,11 @@ pub struct QualityItem {
     pub experts_over_active: f64,
     /// N: active parameters.
     pub active_parameters: f64,
-    /// Ê
+    /// Ê: number of experts, saturated by the law.
     pub saturated_experts: f64,
     /// N̄: parameters of a dense model with the same loss.
     pub dense_equivalent_parameters: f64,
-    /// N̄/N
+    /// N̄/N: dense-equivalent over active parameters.
     pub dense_equivalent_over_active: f64,
     /// Whether models of this size and sparsity were published.
     pub inside_published_range: bool,
@@ -229,10 +229,10 @@ pub struct QualityItem {
 /// A published model, and the law's prediction.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct PublishedItem {
-    /// As published.
+    /// Equivalent as published.
     #[serde(flatten)]
     pub published: PublishedEquivalent,
-    /// By the law of the chosen routing.
+    /// Dense-equivalent parameters by the law of the chosen routing.
     pub dense_equivalent_parameters_by_law: f64,
 }
 

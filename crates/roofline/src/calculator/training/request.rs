@@ -18,7 +18,7 @@ const DEFAULT_GRID: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 25
 body! {
     /// A training request. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
     pub struct TrainingRequest {
-        /// The model.
+        /// Model that is trained.
         model: TrainingModel = section::<TrainingModel>(),
         /// Demand over its life.
         demand: TrainingDemand = section::<TrainingDemand>(),
@@ -34,11 +34,11 @@ body! {
         cluster: Stated<TrainingCluster> = value(object::<TrainingCluster>()),
     }
 
-    /// A model.
+    /// Model that is trained, by its sizes.
     pub struct TrainingModel {
         /// `N_a`: parameters active per token.
         active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters").or(1e11).flag("active-parameters"),
-        /// Layers.
+        /// Layers of the model.
         layers: Stated<u32> = count(1..=MOST_COUNT).unit("layers").or(61),
         /// Elements of a token between layers.
         hidden_dimension: Stated<u32> = count(1..=MOST_COUNT).unit("elements").or(7_168),
@@ -79,7 +79,7 @@ body! {
     /// Activations kept of the forward pass: by default 34 bytes per layer, token and hidden element in 16 bits, which
     /// are 17 values, with attention's scores computed again \[KO22\].
     pub struct TrainingActivations {
-        /// Tokens in flight.
+        /// Tokens in flight per micro-batch.
         tokens_per_micro_batch: Stated<u32> = count(1..=MOST_COUNT).unit("tokens").or(4_096),
         /// Width of an element.
         bytes_per_element: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
@@ -97,9 +97,9 @@ body! {
         experts_over_active_grid: Stated<Vec<f64>> = value(List::of(1.0..=MOST_RATIO, 1..=1_000)).example([1, 8, 64]),
     }
 
-    /// Accelerators.
+    /// Accelerators that train.
     pub struct TrainingCluster {
-        /// Id of `/reference/accelerators`.
+        /// Accelerator, an id of `/reference/accelerators`.
         accelerator: &'static str = plain(value(AcceleratorId)
             .hint("name an accelerator of /reference/accelerators, such as \"h100-sxm\"")
             .flag("accelerator")),

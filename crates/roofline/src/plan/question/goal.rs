@@ -11,7 +11,7 @@ const MOST_UNITS: f64 = 1e7;
 pub(crate) struct Goal {
     /// Requests per second; none if it is a result.
     pub(crate) rate: Option<f64>,
-    /// Most chips.
+    /// Greatest number of chips.
     pub(crate) budget: Option<f64>,
     pub(crate) limits: Limits,
     pub(crate) whole_units: bool,

@@ -21,7 +21,7 @@ const MOST_LENGTHS: usize = 64;
 body! {
     /// A length, and the share of requests that have it.
     pub(crate) struct LengthShare {
-        /// Tokens.
+        /// Length in tokens.
         tokens: f64 = plain(number(1.0..=MOST_TOKENS)),
         /// Share of the requests; shares are divided by their sum.
         share: f64 = plain(number(1e-9..=1e9)),
@@ -103,7 +103,7 @@ impl Lengths {
         &self.points
     }
 
-    /// Mean, in tokens.
+    /// Mean length, in tokens.
     pub(crate) fn mean(&self) -> f64 {
         self.mean
     }
@@ -113,7 +113,7 @@ impl Lengths {
         self.variation
     }
 
-    /// The same shape with every length multiplied.
+    /// Lengths of this shape, every one multiplied.
     pub(crate) fn times(&self, factor: f64) -> Self {
         Self {
             points: self

@@ -36,7 +36,7 @@ body! {
 pub enum PlannedModel {
     /// A name of the open-weight models.
     Named(&'static str),
-    /// An architecture.
+    /// Architecture stated in the request.
     Architecture(Architecture),
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Model {
 pub(crate) struct Precision {
     /// Bytes per parameter of the weights, by component.
     pub(crate) formats: WeightFormats,
-    /// `b_kv`
+    /// `b_kv`: bytes per element of the KV cache.
     pub(crate) cache: f64,
     /// Width of attention's arithmetic.
     pub(crate) attention: f64,

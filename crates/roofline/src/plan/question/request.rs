@@ -21,7 +21,7 @@ use crate::forward::Speculation;
 const MOST_CHIPS: u32 = 1_000_000;
 /// Rents in USD per hour.
 const RENTS: RangeInclusive<f64> = 1e-6..=1e6;
-/// Degrees of parallelism.
+/// Degrees of parallelism that may be stated.
 const DEGREES: RangeInclusive<u32> = 1..=4_096;
 /// Most points of an axis of the grid.
 const MOST_POINTS: usize = 32;
@@ -42,13 +42,13 @@ body! {
         model: Stated<PlannedModel> = value(ModelKind).flag("model"),
         /// Precisions of weights, KV cache and attention.
         precision: PlannedPrecision = section::<PlannedPrecision>(),
-        /// The chips.
+        /// Chips that serve the model.
         machine: PlannedMachine = section::<PlannedMachine>(),
         /// Shares of the peaks: `fitted` to published measurements, or `peak`; `fitted` if left out.
         efficiencies: Stated<bool> = value(OneOf(EFFICIENCIES)).flag("efficiencies"),
         /// Requests and their lengths.
         traffic: PlannedTraffic = section::<PlannedTraffic>(),
-        /// Limits on latency.
+        /// Limits on the latency of answers.
         limits: PlannedLimits = section::<PlannedLimits>(),
         /// Layouts that are searched.
         layouts: PlannedLayouts = section::<PlannedLayouts>(),
@@ -60,7 +60,7 @@ body! {
 
     /// The chips: one kind, or one for prefill and one for decoding.
     pub struct PlannedMachine {
-        /// Id of `/reference/accelerators`.
+        /// Accelerator, an id of `/reference/accelerators`.
         accelerator: Stated<&'static str> = value(AcceleratorId).or("h100-sxm").flag("accelerator"),
         /// Id of the accelerator that computes prompts, where it is another one.
         prefill_accelerator: Stated<&'static str> = value(AcceleratorId).flag("prefill-accelerator"),
@@ -91,7 +91,7 @@ body! {
         tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("tensor").example([1, 8]),
         /// Degrees of data parallelism within a unit.
         data: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=24)).flag("data").example([32, 144]),
-        /// Pipeline stages.
+        /// Pipeline stages that are searched.
         pipeline: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("pipeline").example([1]),
         /// `whole`: units are whole; `average`: units are switched on and off with the load, so that their mean number
         /// need not be whole. `whole` if left out.
@@ -100,11 +100,11 @@ body! {
 
     /// Prices of tokens, in USD per million.
     pub struct PlannedPrices {
-        /// Of prompt tokens that are computed.
+        /// Price of prompt tokens that are computed.
         input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("input-price"),
-        /// Of prompt tokens that are found in the cache.
+        /// Price of prompt tokens that are found in the cache.
         cached_input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("cached-price"),
-        /// Of generated tokens.
+        /// Price of generated tokens.
         output_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("output-price"),
     }
 
@@ -116,7 +116,7 @@ body! {
         pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256]),
         /// Shares of the prompt tokens that are found in the cache.
         cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
-        /// Numbers of chips.
+        /// Numbers of chips in the grid.
         chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16]),
     }
 }
@@ -124,14 +124,14 @@ body! {
 /// Share of requests that keep the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Percentile {
-    /// Half of them.
+    /// Half of the requests keep the limit.
     P50,
-    /// 95 %.
+    /// 95 % of the requests keep the limit.
     P95,
 }
 
 impl Percentile {
-    /// The share.
+    /// Share of requests that keep the limit.
     pub(crate) fn share(self) -> f64 {
         match self {
             Self::P50 => 0.5,
@@ -151,7 +151,7 @@ impl Percentile {
 /// Ways of serving that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServingKinds {
-    /// Both ways.
+    /// Shared and separate chips.
     Both,
     /// Prompts and answers on the same chips.
     Aggregated,
@@ -192,7 +192,7 @@ pub(crate) struct Question {
     pub(crate) is_peak: bool,
     pub(crate) decode_chip: Chip,
     pub(crate) prefill_chip: Chip,
-    /// Most chips.
+    /// Greatest number of chips.
     pub(crate) budget: Option<u32>,
     pub(crate) traffic: Traffic,
     pub(crate) limits: Limits,

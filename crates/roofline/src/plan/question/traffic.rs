@@ -31,7 +31,7 @@ body! {
         input_spread: Stated<f64> = number(0.0..=10.0).flag("input-spread"),
         /// Tokens of an answer: one number, or lengths with shares.
         output_tokens: Stated<Lengths> = value(LengthsKind).unit("tokens").flag("output"),
-        /// The same spread of answers; 0 if left out, and 0.729 for the tokens of a day.
+        /// Standard deviation over mean of answers around `output_tokens`; 0 if left out, and 0.729 for the tokens of a day.
         output_spread: Stated<f64> = number(0.0..=10.0).flag("output-spread"),
         /// Share of the prompt tokens that are found in the cache.
         cache_hit_rate: Stated<f64> = number(0.0..=1.0).flag("hit-rate"),
@@ -54,7 +54,7 @@ body! {
         input: Stated<f64> = number(TOKENS_OF_A_DAY).unit("tokens").or(1e9).flag("input-per-day"),
         /// Prompt tokens found in the cache.
         cached_input: Stated<f64> = number(0.0..=1e18).unit("tokens").or(0.0).flag("cached-input-per-day"),
-        /// Generated tokens.
+        /// Generated tokens of the day.
         output: Stated<f64> = number(TOKENS_OF_A_DAY).unit("tokens").or(2.5e8).flag("output-per-day"),
         /// L: mean number of tokens in the cache of a sequence, over its generated tokens.
         mean_context_tokens: Stated<f64> = number(2.0..=MOST_TOKENS).unit("tokens").or(4_096.0).flag("mean-context"),

@@ -25,7 +25,7 @@ pub(crate) struct SharedWork {
     pub(crate) prefill_share: f64,
     /// Mean time per generated token, in seconds.
     pub(crate) per_token_s: f64,
-    /// The same at the limit's percentile.
+    /// Time per generated token at the limit's percentile, in seconds.
     pub(crate) per_token_at_limit_s: f64,
     pub(crate) first: FirstToken,
 }

@@ -15,7 +15,7 @@ use super::prefill::PrefillUnit;
 /// A plan that reaches a goal.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate<'s> {
-    /// Requests per second.
+    /// Requests per second that the fleet serves.
     pub(crate) rate: f64,
     pub(crate) way: Way<'s>,
     /// Whether the rent of every chip is known.
@@ -63,7 +63,7 @@ impl<'s> Candidate<'s> {
         self.pools().into_iter().map(of_pool).sum()
     }
 
-    /// All chips.
+    /// Chips of all pools.
     pub(crate) fn chips(&self) -> f64 {
         self.over_chips(|_| Some(1.0)).unwrap_or(0.0)
     }
@@ -88,7 +88,7 @@ impl<'s> Candidate<'s> {
         per_hour.unwrap_or_else(|| self.chips()) / self.rate / 3_600.0
     }
 
-    /// USD per request.
+    /// Rent per request, USD.
     pub(crate) fn usd_per_request(&self) -> Option<f64> {
         self.usd_per_hour().map(|usd| usd / self.rate / 3_600.0)
     }

@@ -55,7 +55,7 @@ pub(crate) struct DecodeUnit<'a> {
     pub(crate) engine: Engine<'a>,
     curve: StepCurve,
     context_tokens: f64,
-    /// Sequences that fit.
+    /// Sequences that fit the memory of the unit.
     pub(crate) slots: f64,
     /// Generated tokens of a request over tokens accepted per step.
     steps_per_request: f64,
@@ -64,7 +64,7 @@ pub(crate) struct DecodeUnit<'a> {
 }
 
 impl<'a> DecodeUnit<'a> {
-    /// None where not even one sequence fits.
+    /// Unit that decodes; none where not even one sequence fits.
     pub(crate) fn new(question: &Question, engine: Engine<'a>) -> Option<Self> {
         let context_tokens = question.mean_context();
         let slots = engine.memory(context_tokens).largest_batch();

@@ -66,7 +66,7 @@ impl Parts {
         }
     }
 
-    /// The longest part.
+    /// Name of the longest part.
     pub(crate) fn longest(&self) -> &'static str {
         let parts = [
             ("weight_arithmetic", self.weight_compute_s),
@@ -87,7 +87,7 @@ impl Parts {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnitMemory {
     pub(crate) capacity: f64,
-    /// Without what engines leave free and passes need.
+    /// Memory without what engines leave free and passes need.
     pub(crate) usable: f64,
     pub(crate) weights: f64,
     /// Cache and state of one sequence.

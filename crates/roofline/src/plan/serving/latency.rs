@@ -16,7 +16,7 @@ pub(crate) struct FirstToken {
     pub(crate) window_probability: f64,
     /// Times of prefill with their shares.
     pub(crate) services: Vec<(f64, f64)>,
-    /// The same for every request: transfer of the cache.
+    /// Time that every request takes besides: transfer of the cache, in seconds.
     pub(crate) added_s: f64,
 }
 

@@ -11,7 +11,7 @@ const MOST_LOAD: f64 = 0.999_999;
 pub(crate) struct Queue {
     /// c: requests that are served at once.
     pub(crate) servers: f64,
-    /// Arrivals per second.
+    /// Requests that arrive per second.
     pub(crate) arrivals_per_second: f64,
     /// `C_a²`: squared coefficient of variation of the time between arrivals; 1 for Poisson arrivals, 0 for a steady clock.
     pub(crate) arrival_variation: f64,
@@ -24,7 +24,7 @@ pub(crate) struct Queue {
 /// The time a request waits: none, or an exponential time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
-    /// Probability of waiting.
+    /// Probability that a request waits.
     pub(crate) probability: f64,
     /// Mean wait of a request that waits, in seconds.
     pub(crate) mean_if_waiting_s: f64,
@@ -52,7 +52,7 @@ impl Queue {
 }
 
 impl Waiting {
-    /// No request waits.
+    /// Waiting where no request waits.
     pub(crate) const NONE: Self = Self {
         probability: 0.0,
         mean_if_waiting_s: 0.0,

@@ -25,7 +25,7 @@ const NAME_COLOUR: &str = "#444";
 const VALUE_COLOUR: &str = "#1a5fa8";
 /// Colour behind a value that is not identified.
 const UNKNOWN_COLOUR: &str = "#6b6b6b";
-/// Height in pixels.
+/// Height of the badge, in pixels.
 const HEIGHT: usize = 20;
 /// Mean width of a letter of 11 pixels.
 const LETTER: usize = 7;
@@ -134,7 +134,7 @@ fn rough(number: f64) -> String {
 }
 
 impl Badge {
-    /// The picture.
+    /// Picture of the badge.
     fn picture(&self) -> Markup {
         let value = self.value.as_deref().unwrap_or("not identified");
         let colour = if self.value.is_some() {

@@ -24,7 +24,7 @@ use unroof_infer::estimate::{Answer, row_columns};
 pub(crate) struct EstimateItem {
     /// Id of the estimate.
     id: Uuid,
-    /// Billing provider.
+    /// Provider that bills for the offer.
     provider: String,
     /// Model name as the provider spells it.
     model: String,

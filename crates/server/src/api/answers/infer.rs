@@ -173,7 +173,7 @@ pub(crate) async fn infer_price_sheet(
     let sighted_by = sighted_by(&format, seen_at.is_none());
     let is_stored = query.store.unwrap_or(true);
     if is_stored {
-        // While the database is unreachable, nothing is computed in vain.
+        // Fail before computing if the result cannot be stored.
         app.version().await?;
     }
     let answered = app.answer(body, format).await?;

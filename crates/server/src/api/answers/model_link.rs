@@ -22,7 +22,7 @@ pub(crate) struct ModelLink {
     pub(crate) path: String,
     /// Id of the estimate.
     id: Uuid,
-    /// author/model
+    /// Canonical name, `author/model`.
     canonical_model: String,
     /// Number of the model's sheets: all hosts and all periods.
     sheets: i64,
@@ -52,7 +52,7 @@ impl ModelLink {
         })
     }
 
-    /// The header `Link`.
+    /// Value of the header `Link`.
     pub(crate) fn header(&self) -> String {
         format!(
             "<{}>; rel=\"related\"; title=\"estimate of the model\"",

@@ -175,7 +175,7 @@ pub(crate) async fn list_models(
 /// The estimate of a model with the offers in force.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ModelDocument {
-    /// The stored estimate.
+    /// Stored estimate of the model.
     #[serde(flatten)]
     estimate: ModelEstimate,
     /// Every offer of the model in force, by provider, model and region.
@@ -185,7 +185,7 @@ pub(crate) struct ModelDocument {
 /// An offer of a model, with its margins over the model's pooled cost.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ModelOffer {
-    /// The offer.
+    /// Offer of the model.
     #[serde(flatten)]
     pub(crate) offer: ModelOfferRow,
     /// Implied margin of input tokens, 1 − cost ÷ price; null without a price in US dollars.
@@ -270,7 +270,7 @@ pub(crate) struct ModelPath {
 }
 
 impl ModelPath {
-    /// Its canonical name.
+    /// Canonical name of the model.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.author, self.model)
     }
@@ -278,7 +278,7 @@ impl ModelPath {
 
 /// A stored estimate of a model, with the offers in force.
 pub(crate) struct ModelShown {
-    /// The stored estimate.
+    /// Stored estimate, as JSON.
     document: String,
     /// The offers, by provider, model and region.
     pub(crate) offers: Vec<ModelOffer>,
@@ -315,7 +315,7 @@ impl ModelShown {
         }))
     }
 
-    /// The stored estimate.
+    /// Stored estimate, as JSON.
     pub(crate) fn document(&self) -> &str {
         &self.document
     }

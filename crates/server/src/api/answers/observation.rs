@@ -13,7 +13,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// An answer with the effect of its request.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct InferAnswer {
-    /// The stored answer.
+    /// Answer as it is stored.
     #[serde(flatten)]
     answer: Answer,
     /// Effect of the request on the record of prices; left out with `store=false`.
@@ -29,7 +29,7 @@ pub(crate) struct InferAnswer {
 pub(crate) struct Observation {
     /// Whether the request is an observation of a price; otherwise it is a question, which changes no price.
     observed: bool,
-    /// Reason for that.
+    /// Reason that the request is an observation, or a question.
     #[schema(example = "no assumptions are stated")]
     because: &'static str,
     /// Effects of the observed sheets, in their order; empty for a question.
@@ -41,9 +41,9 @@ pub(crate) struct Observation {
 struct ObservedSheet {
     /// Id of the sheet.
     price_sheet_id: Uuid,
-    /// Its place in the record.
+    /// Place of the sheet in the record.
     effect: EffectName,
-    /// The same in words.
+    /// Effect of the sheet, in words.
     #[schema(example = "it is the price in force")]
     because: String,
     /// Id of the sheet in force now; null where no price is in force.
@@ -58,19 +58,19 @@ struct ObservedSheet {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum EffectName {
-    /// It is the price in force.
+    /// The sheet is the price in force.
     InForce,
     /// The price in force is the same, by the sheet of another source.
     Confirms,
-    /// Its price begins later.
+    /// The price begins later.
     Scheduled,
     /// Another source states another price, and counts more: `/disagreements` lists both.
     Lesser,
-    /// It is under quarantine while another source disagrees.
+    /// The sheet is under quarantine while another source disagrees.
     Quarantined,
-    /// It was withdrawn.
+    /// The sheet was withdrawn.
     Withdrawn,
-    /// Its source has replaced it since, or it has expired.
+    /// The source has replaced the sheet since, or the price has expired.
     Past,
 }
 

@@ -24,10 +24,10 @@ use unroof_roofline::reference::{Accelerator, NumberFormat, OpenModel, QuantityR
 use unroof_roofline::forward::{KvCache, compute_to_bandwidth};
 use unroof_base::units::{Bytes, BytesPerToken};
 
-/// A whole table.
+/// A table of reference data as a whole.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Table<Row> {
-    /// The rows.
+    /// Rows of the table.
     data: Vec<Row>,
 }
 
@@ -309,7 +309,7 @@ impl From<JointQuantity> for QuantityItem {
 /// All readings, and the quantities of the joint estimate.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ReadingTable {
-    /// The readings.
+    /// Readings with their specifications.
     data: Vec<ReadingItem>,
     /// The quantities of the joint estimate.
     quantities: Vec<QuantityItem>,

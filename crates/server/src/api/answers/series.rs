@@ -25,7 +25,7 @@ use unroof_price_sheet::history::UNKNOWN_START;
 /// The prices and the estimate of a model over time
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Series {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "google/gemini-2.5-pro")]
     pub(crate) canonical_model: String,
     /// Prices by provider, model, region and start; a step differs from the one before it in one of the three prices, or
@@ -38,7 +38,7 @@ pub(crate) struct Series {
 /// A price of one host, and the time for which it holds
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PriceStep {
-    /// Billing provider.
+    /// Provider that bills for the offer.
     pub(crate) provider: String,
     /// Model name as the provider spells it.
     pub(crate) model: String,
@@ -50,7 +50,7 @@ pub(crate) struct PriceStep {
     pub(crate) price_sheet_id: Uuid,
     /// Fresh prompt tokens, in `currency` per million.
     pub(crate) input_per_mtok: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, in `currency` per million.
     pub(crate) output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     pub(crate) cache_read_per_mtok: Option<f64>,
@@ -89,7 +89,7 @@ pub(crate) struct EstimateStep {
     pub(crate) calibration_id: String,
     /// Sheets of the model by then.
     pub(crate) sheets: i64,
-    /// Every quantity.
+    /// Estimates of every quantity.
     pub(crate) quantities: Vec<QuantityStep>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct QuantityStep {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(crate) quantity: &'static str,
-    /// Median.
+    /// Median of the estimate.
     pub(crate) median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub(crate) interval_90: Interval,

@@ -69,7 +69,7 @@ impl ToSchema for MemberNames {}
 /// intervals, the information, whether it is identified, the unit and the regime; a quantity that is named itself is whole
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PartialInferAnswer {
-    /// The members.
+    /// Members of the answer that are asked for.
     #[serde(flatten)]
     members: BTreeMap<String, Value>,
 }

@@ -38,9 +38,9 @@ pub(crate) struct TrackedQuantity {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(crate) quantity: &'static str,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     pub(crate) label: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub(crate) unit: &'static str,
     /// The setting in words.
     #[schema(example = "pooled hosts")]
@@ -102,7 +102,7 @@ pub(crate) struct HeldOutModel {
     pub(crate) gain: f64,
 }
 
-/// A reading alone
+/// A reading by itself, with its errors
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct TrackedReading {
     /// Id of the reading.

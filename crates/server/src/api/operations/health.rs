@@ -1,4 +1,4 @@
-//! Liveness and readiness.
+//! Liveness and readiness of the service.
 
 use axum::extract::State;
 use axum::http::header;
@@ -16,7 +16,7 @@ use unroof_store::INSTANCE_HEADER;
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Works {
-    /// It does; anything else is a problem.
+    /// The service works; anything else is a problem.
     Ok,
 }
 

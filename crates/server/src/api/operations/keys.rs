@@ -68,13 +68,13 @@ fn later(end: &Cursor<'_>, now: Timestamp) -> Option<Timestamp> {
     later
 }
 
-/// A new key
+/// A key that is to be created
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewKeyItem {
     /// Id of the key.
     #[schema(example = "3f0a9c1e-52b7-4d8e-9a61-c2d3e4f5a6b7")]
     id: Uuid,
-    /// Its name.
+    /// Name of the key.
     #[schema(example = "price desk")]
     name: String,
     /// Scope; each includes those before it.

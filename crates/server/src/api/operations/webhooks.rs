@@ -28,7 +28,7 @@ use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, We
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};
 
-/// Limit of webhooks.
+/// Greatest number of webhooks.
 const MOST_WEBHOOKS: u32 = 64;
 /// Timeout of the DNS lookup.
 const NAME_TIME: Duration = Duration::from_secs(5);
@@ -58,7 +58,7 @@ pub(crate) struct WebhookRequest {
     filter: Option<ChangeFilter>,
 }
 
-/// A parsed [`WebhookRequest`].
+/// Parsed body of a [`WebhookRequest`].
 struct WebhookBody {
     url: Url,
     secret: Option<String>,

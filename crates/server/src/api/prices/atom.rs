@@ -26,7 +26,7 @@ filtered_query! {
         /// Entries before this sequence number; the newest if left out.
         #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
         before: Option<Since>,
-        /// Entries per page.
+        /// Most entries of a page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
         limit: Limit,
     }

@@ -206,7 +206,7 @@ pub(crate) enum ImportSort {
     Source,
 }
 
-/// Outcomes of runs.
+/// Names of outcomes of runs.
 #[derive(Debug, Default)]
 struct Outcomes(Vec<String>);
 

@@ -90,7 +90,7 @@ macro_rules! filtered_query {
         }
 
         impl $Query {
-            /// The filter.
+            /// Filter that the query states.
             fn filter(&mut self) -> unroof_store::ChangeFilter {
                 use $crate::api::prices::change_query::{Factor, Kinds};
                 use unroof_edge::answer::names::Names;

@@ -45,7 +45,7 @@ impl Window {
         })
     }
 
-    /// Its begin, cut to minutes: within a minute, the answer is the same.
+    /// Begin of the window, cut to minutes: within a minute, the answer is the same.
     fn begin(&self, now: Timestamp) -> Timestamp {
         let begin = now - SignedDuration::from_hours(self.hours);
         Timestamp::from_second(begin.as_second().div_euclid(60) * 60).unwrap_or(begin)
@@ -112,7 +112,7 @@ pub(crate) struct SummaryQuery {
 /// The feed of changes in numbers.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ChangeSummary {
-    /// The window.
+    /// Window of the summary, as it was asked for.
     #[schema(example = "30d")]
     window: String,
     /// Begin of the window, cut to minutes.

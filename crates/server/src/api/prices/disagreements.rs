@@ -15,7 +15,7 @@ use crate::list::page::{FieldNames, FilterText, Limit, ListItem, ListQuery, Mome
 use unroof_edge::answer::problem::Problem;
 use unroof_store::DisagreementRow;
 
-/// Which disagreements.
+/// Filter of disagreements.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]

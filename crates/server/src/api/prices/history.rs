@@ -92,17 +92,17 @@ pub(crate) struct HistoryItem {
     observed_at: DbTime,
     /// Source of the price: a catalog, or what a posted sheet names as its source.
     catalog: String,
-    /// The sheet.
+    /// Id of the sheet.
     sheet_id: Uuid,
-    /// The listed estimate.
+    /// Id of the listed estimate.
     estimate_id: Option<Uuid>,
     /// The estimated sheet, if it is not the listed one.
     duplicate_of: Option<Uuid>,
-    /// ISO 4217 code.
+    /// Currency, an ISO 4217 code.
     currency: String,
-    /// Fresh prompt tokens.
+    /// Price of fresh prompt tokens, in `currency` per million.
     input_per_mtok: Option<f64>,
-    /// Generated tokens.
+    /// Price of generated tokens, in `currency` per million.
     output_per_mtok: Option<f64>,
     /// Prompt tokens found in the cache.
     cache_read_per_mtok: Option<f64>,

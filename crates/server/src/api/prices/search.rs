@@ -52,7 +52,7 @@ pub(crate) enum SearchedKind {
     Model,
 }
 
-/// Which names.
+/// Names that are searched.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]

@@ -41,7 +41,7 @@ impl WithdrawRequest {
 /// A price that is withdrawn.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct WithdrawnSheet {
-    /// The sheet.
+    /// Id of the sheet.
     sheet_id: Uuid,
     /// Time of the withdrawal.
     #[schema(value_type = String, format = DateTime)]

@@ -33,7 +33,7 @@ pub(super) struct Parameters {
     before: String,
 }
 
-/// The question.
+/// Filter of the page of changes.
 #[derive(Debug, Clone)]
 struct Question {
     parameters: Parameters,
@@ -179,7 +179,7 @@ fn wrong(name: &str, value: &str, expected: &str) -> Problem {
         .hint(format!("`{name}` is {expected}"))
 }
 
-/// The page.
+/// Shows the page of changes.
 pub(super) async fn show(
     State(app): State<App>,
     query: Result<Query<Parameters>, Problem>,

@@ -43,7 +43,7 @@ const KNOWN: [&str; 4] = [
 /// Number of pairs up to which they are shown unfolded.
 const FEW_PAIRS: usize = 3;
 
-/// The page.
+/// Shows the page of a comparison.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,
@@ -86,7 +86,7 @@ pub(super) async fn show(
     }
 }
 
-/// The same comparison by canonical names; none where no name has another spelling.
+/// Address of the comparison by canonical names; none where no name has another spelling.
 async fn respelled(app: &App, names: &[String]) -> Option<String> {
     let mut spelled = Vec::new();
     for name in names {
@@ -114,7 +114,7 @@ fn names(question: &Question) -> Vec<String> {
     names
 }
 
-/// Those of a few well-known models that are stored.
+/// Names of those few well-known models that are stored.
 async fn known(app: &App) -> Result<Vec<&'static str>, Problem> {
     let mut known = Vec::new();
     for name in KNOWN {
@@ -256,7 +256,7 @@ fn outside(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Which model costs least to serve, in words.
+/// Sentence that names the model which costs least to serve.
 fn cheapest(comparison: &Comparison) -> Markup {
     const COST: &str = "cost_output_usd_per_mtok";
     let Some(cost) = comparison
@@ -289,7 +289,7 @@ fn cheapest(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Which model has the lowest price.
+/// Sentence that names the model with the lowest price.
 fn cheapest_to_buy(comparison: &Comparison) -> Markup {
     let priced = comparison
         .models

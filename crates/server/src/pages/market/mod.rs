@@ -31,7 +31,7 @@ const KINDS: [ChangeKind; 4] = [
     ChangeKind::OfferRetiring,
 ];
 
-/// The page.
+/// Shows the page of all models.
 pub(super) async fn show(
     State(app): State<App>,
     query: Result<Query<Parameters>, Problem>,

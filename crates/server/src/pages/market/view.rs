@@ -22,14 +22,14 @@ pub(super) struct View<'a> {
     pub(super) market: &'a Market,
     /// All models that are asked for.
     pub(super) selected: &'a [&'a MarketModel],
-    /// Those of this page.
+    /// Rows of this page.
     pub(super) rows: Vec<Row<'a>>,
     pub(super) changes: &'a [ChangeRow],
     /// Kinds of changes after which the page is read again.
     pub(super) live: &'a [ChangeKind],
 }
 
-/// A row.
+/// A row of the market.
 pub(super) struct Row<'a> {
     pub(super) model: &'a MarketModel,
     pub(super) steps: Steps,

@@ -25,10 +25,10 @@ const PARTS: [(&str, &str); 12] = [
     ("readings", "Readings"),
     ("events", "Changes"),
 ];
-/// Those that only a model has.
+/// Sections that only a model has.
 const OF_MODELS: [&str; 2] = ["offers", "events"];
 
-/// The head.
+/// Head of the page of a model or offer.
 pub(super) fn head(shown: &Shown) -> Markup {
     let subject = &shown.subject;
     let estimate = &subject.estimate;

@@ -38,7 +38,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 /// Changes that are shown.
 const EVENTS: u32 = 40;
 
-/// Shows a model.
+/// Shows the page of a model.
 pub(super) async fn show(
     State(app): State<App>,
     Path(path): Path<ModelPath>,
@@ -61,7 +61,7 @@ pub(super) async fn show(
     })
 }
 
-/// Shows an offer.
+/// Shows the page of an offer.
 pub(super) async fn show_offer(
     State(app): State<App>,
     Path((provider, model)): Path<(String, String)>,
@@ -136,7 +136,7 @@ impl Shown {
 /// The changes after which the page is read again: those of the model, or of the offer. A state of the past stays as it is.
 #[derive(Default)]
 struct Live {
-    /// Names of kinds.
+    /// Names of the kinds of changes after which the page is read again.
     kinds: Option<String>,
     /// Filter of the stream.
     about: Option<String>,

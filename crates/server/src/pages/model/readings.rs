@@ -15,7 +15,7 @@ pub(super) fn spaced(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// Every reading.
+/// Section with every reading.
 pub(super) fn readings(shown: &Shown) -> Markup {
     let all: Vec<&StoredReading> = shown
         .answer

@@ -42,9 +42,9 @@ fn address(calculator: Calculator) -> String {
 
 /// A question that a form shows.
 pub(super) struct Form<'a> {
-    /// The stated values.
+    /// Values that the form states.
     pub(super) question: &'a Question,
-    /// The calculator.
+    /// Calculator of the form.
     pub(super) calculator: Calculator,
     /// The values that the answer used where nothing is stated.
     pub(super) used: &'a [InputUsed],
@@ -53,7 +53,7 @@ pub(super) struct Form<'a> {
 }
 
 impl Form<'_> {
-    /// The form.
+    /// Form as HTML.
     pub(super) fn markup(&self) -> Markup {
         let [more, own, note] = folded(self.calculator);
         html! {

@@ -29,7 +29,7 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
     }
 }
 
-/// The chips.
+/// Number and name of the chips.
 fn count(answer: &SimulationAnswer) -> String {
     let chips = input(&answer.inputs, "machine.chips").unwrap_or_default();
     let accelerator = input(&answer.inputs, "machine.accelerator");
@@ -135,7 +135,7 @@ struct Line {
     margin: f64,
     /// Cost of a million tokens at the length that was asked about.
     cost: f64,
-    /// That length.
+    /// Length that was asked about, in tokens.
     tokens: f64,
     /// Reason that a greater length costs more.
     because: &'static str,

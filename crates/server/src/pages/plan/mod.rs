@@ -24,7 +24,7 @@ use crate::charts::frontier::{of_fleet, of_machine};
 use unroof_edge::answer::problem::Problem;
 use unroof_roofline::calculator::inputs::{EquationUsed, InputUsed};
 
-/// The page.
+/// Shows the page of the calculators.
 pub(super) async fn show(
     State(app): State<App>,
     question: Result<Question, Problem>,

@@ -10,7 +10,7 @@ use unroof_base::units::compact;
 
 /// Width of a bar.
 const BAR: f64 = 160.0;
-/// Its height.
+/// Height of a bar.
 const HEIGHT: f64 = 12.0;
 
 /// The value of an input, as a reader writes it.

@@ -23,7 +23,7 @@ const LEAST_SHOWN: f64 = 0.005;
 pub(super) enum Outcome {
     /// Nothing was pasted.
     Empty,
-    /// The answer.
+    /// Answer to the pasted text.
     Answered(Box<Shown>),
     /// The text or the assumptions have faults.
     Wrong(Vec<Placed>, u16),
@@ -186,7 +186,7 @@ impl Shown {
         }
     }
 
-    /// The same question to the API.
+    /// Question as a request to the API.
     fn request(&self) -> Markup {
         html! {
             details {

@@ -20,7 +20,7 @@ const MOST_FIELDS: usize = 200;
 /// The form as it was sent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filled {
-    /// The pasted text.
+    /// Text that was pasted.
     pub(super) sheet: String,
     /// Name of the catalog; empty to recognise it.
     pub(super) format: String,

@@ -182,7 +182,7 @@ fn document(filled: &Filled, outcome: &Outcome) -> Page {
     }
 }
 
-/// The form.
+/// Form that asks for a sheet.
 fn asking(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
     html! {
         form id="try" method="post" action="/ui/try" data-asks {

@@ -32,9 +32,9 @@ const MOST_KEYS: usize = 60;
 /// A question for `/infer`.
 #[derive(Debug)]
 pub(super) struct Question {
-    /// The body.
+    /// Body of the request.
     pub(super) body: Vec<u8>,
-    /// Its format.
+    /// Format of the body.
     pub(super) format: Format,
     /// The form in which the text was read, in words.
     pub(super) read_as: String,
@@ -55,9 +55,9 @@ pub(super) struct Placed {
     pub(super) control: Option<String>,
     /// JSON pointer to the value.
     pub(super) pointer: String,
-    /// The fault.
+    /// Description of the fault.
     pub(super) detail: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub(super) hint: String,
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Open {
         catalog: &'static str,
         /// The first keys, or those like the one that was named.
         keys: Vec<String>,
-        /// Number of entries.
+        /// Number of entries of the catalog.
         entries: usize,
         /// The key that no entry has.
         missed: Option<String>,

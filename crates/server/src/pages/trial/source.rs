@@ -9,7 +9,7 @@ use crate::pages::hint::linked;
 
 /// Lines shown before and after one with a fault.
 const AROUND: usize = 2;
-/// Most lines shown.
+/// Most lines of the text that are shown.
 const MOST_LINES: usize = 200;
 /// Most characters of a line.
 const LONGEST_LINE: usize = 240;

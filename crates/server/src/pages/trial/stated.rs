@@ -19,11 +19,11 @@ pub(super) const RELEASE_DATE: &str = "release_date";
 /// An assumption that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misread {
-    /// Its name in the form.
+    /// Name of the assumption in the form.
     pub(super) name: String,
-    /// The fault.
+    /// Description of the fault.
     pub(super) detail: String,
-    /// The correction.
+    /// Correction that removes the fault.
     pub(super) hint: &'static str,
 }
 

@@ -15,10 +15,10 @@ use crate::import::turn::Turn;
 use unroof_infer::estimate::{CancelToken, Estimator};
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 
-/// A copy of an estimated sheet.
+/// A sheet with the prices of one that is already estimated.
 pub(crate) struct Copy {
     pub(crate) listed: Listed,
-    /// The estimated sheet.
+    /// Id of the estimated sheet.
     pub(crate) of: Uuid,
     /// Name of its offer.
     pub(crate) original: String,

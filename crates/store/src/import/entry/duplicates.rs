@@ -15,7 +15,7 @@ use unroof_price_sheet::sheet::compare::decision::{Index, Prices};
 #[derive(Debug, Clone)]
 pub(crate) struct Original {
     pub(crate) sheet_id: Uuid,
-    /// `provider/model`
+    /// Name of the offer, `provider/model`.
     pub(crate) name: String,
     prices: Prices,
 }

@@ -144,7 +144,7 @@ const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
-/// A refused entry.
+/// An entry that is refused, with its faults.
 #[derive(Debug, Clone)]
 pub(crate) struct Refused {
     pub(crate) entry: String,
@@ -154,7 +154,7 @@ pub(crate) struct Refused {
     pub(crate) is_read: bool,
 }
 
-/// A parsed catalog.
+/// Contents of a parsed catalog.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) format: CatalogFormat,
@@ -264,7 +264,7 @@ pub(crate) fn read(
 
 /// Keys of the document that occur twice with different values.
 struct Contradictions {
-    /// Their places, in order.
+    /// Places of the keys, in order.
     places: BTreeSet<String>,
     /// Names of the entries that are left out as a whole.
     left_out: Vec<String>,

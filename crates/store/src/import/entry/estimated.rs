@@ -24,7 +24,7 @@ pub(crate) struct Estimated {
     first_reason: Option<String>,
 }
 
-/// A stored answer.
+/// A stored answer, as far as its parts are read.
 #[derive(Deserialize)]
 struct Document {
     quantities: Map<String, Value>,

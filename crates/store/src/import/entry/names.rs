@@ -27,7 +27,7 @@ impl CanonicalModels {
         }
     }
 
-    /// Adds `author/model`.
+    /// Adds the author and model of `author/model`.
     pub(crate) fn add(&mut self, canonical_model: &str) {
         let known = self
             .0

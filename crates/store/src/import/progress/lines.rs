@@ -22,7 +22,7 @@ struct Said {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// Sending end.
+/// Sending end of the lines of an import.
 pub struct LineSender {
     sender: mpsc::UnboundedSender<Said>,
     room: Arc<Semaphore>,
@@ -30,7 +30,7 @@ pub struct LineSender {
     patience: Duration,
 }
 
-/// Receiving end.
+/// Receiving end of the lines of an import.
 pub struct LineReceiver {
     receiver: mpsc::UnboundedReceiver<Said>,
     has_ended: bool,

@@ -7,7 +7,7 @@ use crate::import::entry::entries::Refused;
 /// Most refused entries that are stored with an import.
 const MOST_KEPT: usize = 500;
 
-/// A refused entry.
+/// An entry that is refused, with its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// Name of the entry.

@@ -12,20 +12,20 @@ use uuid::Uuid;
 pub enum Outcome {
     /// A new price was estimated.
     Estimated,
-    /// This price is already in force.
+    /// The price is already in force.
     Unchanged,
     /// A duplicate of a pricing decision, which is estimated once.
     Duplicate,
     /// Estimated, but the sheet adds too little information about every quantity.
     NotIdentifiable,
-    /// No usable sheet.
+    /// The entry has no usable sheet.
     Refused,
     /// A withdrawn price that is in force again, since the catalog still lists it.
     Reinstated,
 }
 
 impl Outcome {
-    /// Display name.
+    /// Name of the outcome for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ pub struct Imported {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,
-    /// Billing provider.
+    /// Provider that bills for the offer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provider: Option<String>,
@@ -90,9 +90,9 @@ pub enum Line {
     Started {
         /// Format of the catalog.
         format: Cow<'static, str>,
-        /// Number of entries.
+        /// Number of entries of the catalog.
         entries: usize,
-        /// Number of sheets.
+        /// Number of sheets of the catalog.
         sheets: usize,
     },
     /// One sheet, or one entry without a sheet.
@@ -109,7 +109,7 @@ pub enum Line {
         /// Names as their sellers spell them.
         names: Vec<String>,
     },
-    /// Everything is stored.
+    /// Summary once everything is stored.
     Done(Summary),
     /// The import ended early. Everything reported so far is stored; sending the catalog again continues from there.
     Failed {
@@ -129,7 +129,7 @@ pub struct Summary {
     pub estimated: usize,
     /// Number of sheets already in force.
     pub unchanged: usize,
-    /// Number of duplicates.
+    /// Number of sheets that are duplicates.
     pub duplicates: usize,
     /// Number of sheets with too little information.
     pub not_identifiable: usize,

@@ -1,4 +1,4 @@
-//! Estimates to check.
+//! Estimates and their rows, read to be checked.
 
 use serde_json::{Map, Value};
 use sqlx::FromRow;
@@ -11,7 +11,7 @@ use crate::{EstimateRecord, Store, StoreError};
 /// An estimate as it is stored.
 #[derive(Debug, FromRow)]
 pub struct CheckedEstimate {
-    /// Its id.
+    /// Id of the estimate.
     pub id: Uuid,
     /// Version of the engine that made it.
     pub engine_version: String,
@@ -27,7 +27,7 @@ const ESTIMATES: &str = "
     WHERE id > $1 ORDER BY id LIMIT $2";
 
 impl CheckedEstimate {
-    /// Its document.
+    /// Document of the estimate.
     ///
     /// # Errors
     /// It is damaged.

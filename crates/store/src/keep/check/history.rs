@@ -23,9 +23,9 @@ use unroof_price_sheet::history::StartBasis;
 /// An offer whose stored periods do not follow from its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferFault {
-    /// The offer.
+    /// Id of the offer.
     pub offer_id: Uuid,
-    /// The difference.
+    /// Difference between what is stored and what should be, in words.
     pub detail: String,
 }
 
@@ -38,7 +38,7 @@ pub struct HistoryPage {
     pub older: usize,
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
-    /// Their faults.
+    /// Faults of the offers of the page.
     pub faults: Vec<OfferFault>,
 }
 
@@ -110,7 +110,7 @@ impl Store {
         }
     }
 
-    /// Those of some offers whose periods an older version has stored.
+    /// Offers among the given ones whose periods an older version has stored.
     async fn offers_of_older_versions(
         &self,
         offers: &[Uuid],

@@ -19,9 +19,9 @@ use crate::{Store, StoreError};
 /// Number of rows to check, for the progress of it.
 #[derive(Debug, Clone, Copy, FromRow)]
 pub struct RowCounts {
-    /// Price sheets.
+    /// Number of price sheets.
     pub sheets: i64,
-    /// Estimates.
+    /// Number of estimates.
     pub estimates: i64,
     /// Offers with a history.
     pub offers: i64,

@@ -20,7 +20,7 @@ use unroof_price_sheet::sheet::compare::Cells;
 /// A price sheet as it is stored.
 #[derive(Debug, FromRow)]
 pub struct CheckedSheet {
-    /// Its id.
+    /// Id of the sheet.
     pub id: Uuid,
     offer_id: Uuid,
     provider: String,
@@ -53,7 +53,7 @@ static DOCUMENTS: Statement = Statement::new(&[Piece {
 }]);
 
 impl CheckedSheet {
-    /// Its faults, in words.
+    /// Faults of the sheet, in words.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let Ok(document) = self.document.clone().checked(self.id) else {

@@ -17,7 +17,7 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
-    /// New disagreements.
+    /// Rows of new disagreements.
     pub(super) fn disagreements(&self) -> Rows<'a> {
         let row = |one: &'a Disagreement| {
             vec![
@@ -39,7 +39,7 @@ impl<'a> Writing<'a> {
         self.announced.disagreements.iter().map(row).collect()
     }
 
-    /// New changes.
+    /// Rows of new changes.
     pub(super) fn changes(&self) -> Rows<'a> {
         let row = |(change, number): (&'a Change, i64)| {
             let subject = &change.subject;
@@ -92,7 +92,7 @@ pub(super) const SETTLED: Piece = Piece {
     columns: &[Id, Time],
 };
 
-/// New disagreements.
+/// Statement that inserts new disagreements.
 pub(super) const DISAGREEMENTS: Piece = Piece {
     sql: "
         INSERT INTO disagreements (id, offer_id, provider, model, region, catalog, sheet_id, other_catalog,
@@ -103,7 +103,7 @@ pub(super) const DISAGREEMENTS: Piece = Piece {
     ],
 };
 
-/// New changes.
+/// Statement that inserts new changes.
 pub(super) const CHANGES: Piece = Piece {
     sql: "
         INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,

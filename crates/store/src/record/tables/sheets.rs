@@ -16,7 +16,7 @@ use unroof_price_sheet::sheet::{Limits, RateCell};
 use unroof_base::units::Decimal;
 
 impl<'a> Writing<'a> {
-    /// New sheets.
+    /// Rows of new sheets.
     pub(super) fn sheets(&self) -> Rows<'a> {
         let row = |(recording, number): (&'a Recording, i64)| {
             let sheet = &recording.sheet;
@@ -87,7 +87,7 @@ impl<'a> Writing<'a> {
             .filter_map(|(recording, number)| Some((number, recording.estimate.as_ref()?)))
     }
 
-    /// New estimates.
+    /// Rows of new estimates.
     pub(super) fn estimates(&self) -> Rows<'a> {
         let row = |(number, estimate): (i64, &'a EstimateRecord)| {
             vec![
@@ -144,7 +144,7 @@ impl<'a> Writing<'a> {
     }
 }
 
-/// New sheets.
+/// Statement that inserts new sheets.
 pub(super) const SHEETS: Piece = Piece {
     sql: "
         INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
@@ -175,7 +175,7 @@ pub(super) const ANSWERED_QUESTIONS: Piece = Piece {
     columns: &[Id],
 };
 
-/// New estimates.
+/// Statement that inserts new estimates.
 pub(super) const ESTIMATES: Piece = Piece {
     sql: "
         INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values,

@@ -27,7 +27,7 @@ fn prices(input: &str, output: &str) -> String {
     format!(r#""request_token": {{"price": {input}}}, "response_token": {{"price": {output}}}"#)
 }
 
-/// The same, and a third price by the name of its field.
+/// Prices of requests and responses, and a third price by the name of its field.
 fn prices_and(input: &str, output: &str, field: &str, price: &str) -> String {
     let prices = prices(input, output);
     format!(r#"{prices}, "{field}": {{"price": {price}}}"#)

@@ -12,7 +12,7 @@ use unroof_base::units::Decimal;
 /// Similarity of the prices of two sheets of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same decision: all shared prices are equal up to a common factor of duplicates.
+    /// One decision: all shared prices are equal up to a common factor of duplicates.
     OneDecision,
     /// A reseller's markup: the same ratios with another factor.
     OneRatio,
@@ -145,7 +145,7 @@ impl Prices {
         }
     }
 
-    /// Number of prices.
+    /// Number of prices that are compared.
     #[must_use]
     pub fn count(&self) -> usize {
         self.stated.len()
@@ -291,7 +291,7 @@ pub(super) fn is_same_threshold(left: u32, right: u32) -> bool {
 pub struct ContextTierDecision {
     /// The author's family of models.
     pub family: String,
-    /// First threshold.
+    /// First threshold of the tiers, in tokens.
     pub threshold_tokens: u32,
     /// Ratios of the input and output prices above and below the threshold.
     pub multipliers: [f64; 2],

@@ -44,9 +44,9 @@ pub struct ImpliedSheet {
 /// A body for `POST /infer`.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ReadingRequest {
-    /// The sheet.
+    /// Price sheet that the machine implies.
     pub price_sheet: PriceSheet,
-    /// Stated assumptions.
+    /// Assumptions stated with the sheet.
     #[schema(value_type = Object)]
     pub assumptions: Value,
 }
@@ -79,7 +79,7 @@ pub struct ReadBack {
 pub struct CacheOffer {
     /// Id of the storage tier.
     pub storage_tier: &'static str,
-    /// Time to live.
+    /// Time to live of an entry, in seconds.
     pub ttl_seconds: u32,
     /// Writing a token: computing it, holding it for that long, reading it once.
     pub write_usd_per_mtok: f64,
@@ -96,9 +96,9 @@ pub struct CacheOffer {
 pub struct AllInEfficiencies {
     /// `η_pre`, over `input_cost_factor` and `input_attention_factor`: the share of peak that multiplies with weights.
     pub prefill: f64,
-    /// `η_m`, over `output_cost_factor`.
+    /// `η_m`: share of HBM bandwidth in decoding, over `output_cost_factor`.
     pub decode_bandwidth: f64,
-    /// `η_c`, over `output_cost_factor`.
+    /// `η_c`: share of peak arithmetic in decoding, over `output_cost_factor`.
     pub decode_compute: f64,
     /// Cost of a prompt token over that of E16, at the end of the tier where the ratio is largest; 1 or more.
     pub input_cost_factor: f64,
@@ -184,7 +184,7 @@ impl Costs<'_> {
         2.0 * all / prompt / prompt
     }
 
-    /// E16.
+    /// E16: cost of a prompt token, in USD.
     fn input_usd(&self, prompt: f64) -> f64 {
         let tokens = PromptTokens::fresh(prompt);
         let model = Model {
@@ -370,7 +370,7 @@ impl<'a> Tiers<'a> {
     }
 }
 
-/// Cache offers.
+/// Cache offers of the implied sheet.
 struct Caches<'a> {
     question: &'a Question,
     offer: &'a Offer,
@@ -379,7 +379,7 @@ struct Caches<'a> {
 }
 
 impl Caches<'_> {
-    /// `k_st` as served.
+    /// `k_st` as served: bytes stored per token.
     fn stored(&self) -> f64 {
         self.question
             .cache

@@ -44,7 +44,7 @@ impl Stored {
 
 /// A model with its draws.
 pub(super) struct Drawn {
-    /// Its newest estimate.
+    /// Newest estimate of the model.
     pub(super) row: ModelRow,
     /// The prices in force.
     pub(super) offers: Vec<ModelOfferRow>,

@@ -42,7 +42,7 @@ pub(crate) struct Comparison {
 /// One of the models
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ComparedModel {
-    /// author/model
+    /// Canonical name, `author/model`.
     #[schema(example = "google/gemini-2.5-pro")]
     pub(crate) canonical_model: String,
     /// Author of the model.
@@ -63,9 +63,9 @@ pub(crate) struct ComparedQuantity {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(crate) quantity: &'static str,
-    /// Its name in reports.
+    /// Name of the quantity in reports.
     pub(crate) label: &'static str,
-    /// Its unit, empty for a plain ratio.
+    /// Unit of the quantity; empty for a plain ratio.
     pub(crate) unit: &'static str,
     /// A value per model.
     pub(crate) values: Vec<ComparedValue>,
@@ -74,7 +74,7 @@ pub(crate) struct ComparedQuantity {
 /// A quantity of one model
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ComparedValue {
-    /// Median.
+    /// Median of the estimate.
     pub(crate) median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub(crate) interval_90: Interval,

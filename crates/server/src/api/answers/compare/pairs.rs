@@ -1,4 +1,4 @@
-//! Which of two models has more of a quantity.
+//! Probabilities that one of two models has more of a quantity.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use unroof_base::units::significant;
 /// An ordered pair of models
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ComparedPair {
-    /// The one model.
+    /// Canonical name of the first model.
     pub(crate) model: String,
-    /// The other one.
+    /// Canonical name of the second model.
     pub(crate) than: String,
-    /// Every quantity.
+    /// Probabilities for every quantity.
     pub(crate) quantities: Vec<ProbabilityOfMore>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ProbabilityOfMore {
     /// Name of the quantity.
     #[schema(example = "active_parameters")]
     pub(crate) quantity: &'static str,
-    /// The probability.
+    /// Probability that the first model has more.
     pub(crate) probability: f64,
     /// The draws that were compared.
     pub(crate) draws: ComparedDraws,
@@ -41,9 +41,9 @@ pub(crate) struct ProbabilityOfMore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ComparedDraws {
-    /// Each model by itself, from all of its sheets.
+    /// Draws of each model by itself, from all of its sheets.
     Independent,
-    /// Both as their author sells them, with one markup and one accelerator in common.
+    /// Draws of two models as their author sells them, with one markup and one accelerator in common.
     Vendor,
 }
 

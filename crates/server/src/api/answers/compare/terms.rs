@@ -18,9 +18,9 @@ pub(crate) struct Terms {
     pub(crate) hosts: usize,
     /// Longest context that a sheet states; null where none does.
     pub(crate) context_tokens: Option<u32>,
-    /// Fresh prompt tokens.
+    /// Terms of fresh prompt tokens.
     pub(crate) input: LineTerms,
-    /// Generated tokens.
+    /// Terms of generated tokens.
     pub(crate) output: LineTerms,
     /// Prompt tokens found in the cache; null where no host prices them.
     pub(crate) cache_read: Option<PriceRange>,
@@ -35,14 +35,14 @@ pub(crate) struct LineTerms {
     pub(crate) cost_usd_per_mtok: Span,
     /// 1 − cost ÷ price at the lowest price.
     pub(crate) margin_at_lowest: Option<ImpliedMargin>,
-    /// The same at the median price.
+    /// 1 − cost ÷ price at the median price.
     pub(crate) margin_at_median: Option<ImpliedMargin>,
 }
 
 /// Prices over the hosts of a model, USD per million tokens; of each provider the lowest, without prices of 0
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub(crate) struct PriceRange {
-    /// The lowest.
+    /// Lowest price of a host.
     pub(crate) lowest: f64,
     /// The median over providers.
     pub(crate) median: f64,

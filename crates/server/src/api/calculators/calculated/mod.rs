@@ -29,28 +29,28 @@ pub(crate) const VIEW: &str = "view";
 
 /// An answer of a calculator.
 pub(crate) enum Calculated {
-    /// Of `/simulate`.
+    /// Answer of `/simulate`.
     Machine(Box<SimulationAnswer>),
-    /// Of `/plan`.
+    /// Answer of `/plan`.
     Fleet(Box<PlanAnswer>),
-    /// Of `/layout`.
+    /// Answer of `/layout`.
     Layout(Box<LayoutAnswer>),
-    /// Of `/training`.
+    /// Answer of `/training`.
     Training(Box<TrainingAnswer>),
-    /// Of `/cost`.
+    /// Answer of `/cost`.
     Cost(Box<Priced>),
 }
 
 /// The price of a request.
 pub(crate) struct Priced {
-    /// The answer.
+    /// Cost of the request.
     pub(crate) cost: Cost,
     /// The values of the request, which the answer does not repeat.
     inputs: Vec<InputUsed>,
 }
 
 impl Calculated {
-    /// Every value used.
+    /// Every value that the calculator used.
     pub(crate) fn inputs(&self) -> &[InputUsed] {
         match self {
             Self::Machine(answer) => &answer.inputs,

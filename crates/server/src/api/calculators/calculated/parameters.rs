@@ -16,7 +16,7 @@ pub(crate) enum Calculator {
 }
 
 impl Calculator {
-    /// All of them, in the order of the navigation.
+    /// All calculators, in the order of the navigation.
     pub(crate) const ALL: [Self; 5] = [
         Self::Machine,
         Self::Fleet,
@@ -25,7 +25,7 @@ impl Calculator {
         Self::Cost,
     ];
 
-    /// Name in addresses.
+    /// Name of the calculator in addresses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Machine => "machine",
@@ -47,7 +47,7 @@ impl Calculator {
         }
     }
 
-    /// Its parameters, in the order of the form.
+    /// Parameters of the calculator, in the order of the form.
     pub(crate) fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
         let all = [SERVING, LAYOUT, TRAINING, COST].into_iter().flatten();
         all.filter(move |parameter| parameter.of.contains(&self))
@@ -76,9 +76,9 @@ pub(crate) enum Choices {
     Models,
     /// Open-weight mixtures of experts.
     Mixtures,
-    /// Accelerators.
+    /// Accelerators of the reference data.
     Accelerators,
-    /// Racks, and accelerators.
+    /// Racks and accelerators of the reference data.
     Racks,
     /// Ways of routing tokens to experts.
     Routings,
@@ -87,9 +87,9 @@ pub(crate) enum Choices {
 /// A part of a form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Shown unfolded.
+    /// Parameters that are shown unfolded.
     Main,
-    /// All others but sizes.
+    /// All parameters but those of the main part and sizes.
     More,
     /// The sizes of a model, or prices of one's own.
     Own,
@@ -97,7 +97,7 @@ pub(crate) enum Group {
 
 /// A parameter: a place in the body of each calculator that reads it.
 pub(crate) struct Parameter {
-    /// Name in addresses.
+    /// Name of the parameter in addresses.
     pub(crate) name: &'static str,
     /// Name for a reader.
     pub(crate) label: &'static str,
@@ -181,7 +181,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// Of `/simulate` and `/plan`.
+    /// Parameters of `/simulate` and `/plan`.
     SERVING {
         BOTH Main "model" "model" "/model".one_of(Choices::Models);
         BOTH Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
@@ -207,7 +207,7 @@ tables! {
         BOTH Own "kv_heads" "KV heads per layer, of 128 elements" "/model/attention/0/kv_heads".count("", 1.0, 64.0);
     }
 
-    /// Of `/layout`.
+    /// Parameters of `/layout`.
     LAYOUT {
         RACKS Main "model" "model" "/model/name".one_of(Choices::Mixtures).unstated("the sizes below");
         RACKS Main "hardware" "rack" "/hardware/name".one_of(Choices::Racks).unstated("blackwell-72");
@@ -234,7 +234,7 @@ tables! {
         RACKS Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
     }
 
-    /// Of `/training`.
+    /// Parameters of `/training`.
     TRAINING {
         PHASES Main "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 1e12);
         PHASES Main "traffic" "traffic of the family of models" "/demand/tokens_per_second".number("tokens/s", 1e4, 1e9);
@@ -259,7 +259,7 @@ tables! {
         PHASES Own "element_bytes" "bytes of a kept value" "/activations/bytes_per_element".number("B", 0.5, 4.0);
     }
 
-    /// Of `/cost`.
+    /// Parameters of `/cost`.
     COST {
         USAGE Main "provider" "provider" "/offer/provider".unstated("none: the prices below count");
         USAGE Main "offer" "model, as the provider spells it" "/offer/model".unstated("none");

@@ -63,7 +63,7 @@ struct List {
     is_skipping: bool,
     /// Whether the last line is sent.
     has_ended: bool,
-    /// Lines so far.
+    /// Number of lines so far.
     line: u64,
     kept: KeptPrices,
     tally: Tally,

@@ -29,7 +29,7 @@ use unroof_jobs::ChangeDelivery;
 #[expect(dead_code, reason = "receivers do this, not the service")]
 fn receive_changes() {}
 
-/// All of them.
+/// All requests that the service sends to receivers.
 #[derive(OpenApi)]
 #[openapi(paths(receive_changes))]
 pub(super) struct Webhooks;
