@@ -417,6 +417,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        help::command().debug_assert();
+        crate::shell::help::command().debug_assert();
     }
 }

@@ -59,7 +59,7 @@ fn infer(example: &str, arguments: &[&str]) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_api_document_and_the_schema_of_sheets() {
-    let mut document = unroof_server::api::operations::openapi();
+    let mut document = unroof_server::openapi();
     Box::pin(record(&mut document)).await;
     let document = serde_json::to_string_pretty(&document).unwrap();
     assert_generated("openapi/openapi.json", &format!("{document}\n"));

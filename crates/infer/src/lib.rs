@@ -1,4 +1,4 @@
-//! What a price sheet says about the machine behind it: evidence, clues, posterior and the joint estimate.
+//! Inference from a price sheet to the machine behind it: evidence, clues, posterior and the joint estimate.
 
 pub mod clue;
 pub mod estimate;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
 use unroof_store::access::Actor;
 use unroof_store::import::{CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, without_secrets};
-pub use unroof_store::import::lines;
+use unroof_store::import::lines;
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
 use unroof_store::{DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError};
 use unroof_price_sheet::catalog::UnknownFormat;

@@ -1,6 +1,6 @@
 //! The HTTP API: the only place that knows status codes. One file per resource.
 
-pub(crate) mod api;
+pub mod api;
 pub mod examples;
 pub(crate) mod list;
 pub(crate) mod pages;

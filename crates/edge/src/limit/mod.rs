@@ -1,4 +1,4 @@
-//! What one client and all clients together may use: queues, budgets, places.
+//! Limits of one client and of all clients together: queues, budgets, places.
 
 pub mod budget;
 pub mod client_limit;

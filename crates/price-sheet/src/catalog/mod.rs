@@ -28,6 +28,7 @@ use unroof_base::input::text::{is_unprintable, printable};
 use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
 use rules::tokenizer_note;
 
+pub use canonical::canonical_model;
 pub use names::{model_key, offer_id};
 pub use seller::{author_of_sheet, is_sold_by_author};
 

@@ -60,7 +60,6 @@ pub use track_record::{
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
     track_records_of_quantity,
 };
-pub use unroof_price_sheet::vendors::{is_known_vendor, vendor};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;

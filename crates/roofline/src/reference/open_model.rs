@@ -169,4 +169,19 @@ mod tests {
             assert!(read(text).is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn the_open_models_of_the_reference_have_names() {
+        for model in open_models() {
+            // Some rows hold several models, and some the base and the tuned one.
+            let name = model.name.split([' ', '/']).next().unwrap();
+            let known = [
+                name.to_owned(),
+                format!("{name}-instruct"),
+                format!("{name}-chat"),
+            ];
+            let found = known.iter().find_map(|name| unroof_price_sheet::catalog::canonical_model(name));
+            assert!(found.is_some(), "{}", model.name);
+        }
+    }
 }

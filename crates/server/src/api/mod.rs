@@ -2,5 +2,5 @@
 
 pub(crate) mod answers;
 pub(crate) mod calculators;
-pub(crate) mod operations;
+pub mod operations;
 pub(crate) mod prices;

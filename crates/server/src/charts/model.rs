@@ -9,7 +9,7 @@ use unroof_report::chart::kinds::waterfall::{Step, Waterfall};
 use crate::app::App;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
-pub use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers};
+use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers};
 use unroof_roofline::reference::storage_tiers;
 use unroof_base::units::compact;
 

@@ -7,7 +7,7 @@ use unroof_report::chart::kinds::truth::{Scored, Truth};
 use crate::app::App;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
-pub use unroof_infer::estimate::judgement::headline::errors_in_words;
+use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_roofline::reference::RecordSetting;
 
 /// The record of a quantity in a setting: of active parameters from pooled hosts where nothing is asked for.

@@ -10,7 +10,7 @@ use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
 use unroof_store::{AsOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
 use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::model::author_of;
-pub use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::input::json;
 use unroof_price_sheet::vendors::vendor;

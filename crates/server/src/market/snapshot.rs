@@ -9,7 +9,7 @@ use uuid::Uuid;
 use unroof_report::chart::kinds::strip::Strip;
 use unroof_store::{AsOf, DbTime, MarketOffer, MarketOffersRow, NewestEstimateRow, Store, StoreError};
 use unroof_infer::posterior::Interval;
-pub use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Estimator, StoredQuantity, StoredRow};
 

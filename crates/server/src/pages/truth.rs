@@ -14,7 +14,7 @@ use crate::charts::Question;
 use crate::charts::record::{asked, calibration_of, setting_name, truth_of};
 use unroof_edge::answer::problem::Problem;
 use crate::api::answers::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
-pub use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
+use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::units::compact;
 

@@ -1,4 +1,4 @@
-//! What operators keep: keys, webhooks, the audit log, backups and checks.
+//! Operation of the store: keys, webhooks, the audit log, backups and checks.
 
 pub(crate) mod audit;
 pub(crate) mod audit_log;

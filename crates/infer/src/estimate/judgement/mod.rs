@@ -1,4 +1,4 @@
-//! What an answer says about itself: conflicts, warnings and the headline.
+//! Judgements of an answer on itself: conflicts, warnings and the headline.
 
 pub(crate) mod conflict;
 pub mod headline;

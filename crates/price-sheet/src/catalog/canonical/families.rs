@@ -206,24 +206,3 @@ const FAMILIES: [Family; 148] = [
     numbered("zephyr", "huggingfaceh4"),
     numbered("v0", "vercel"),
 ];
-
-#[cfg(test)]
-mod tests {
-    use crate::catalog::canonical::canonical_model;
-    use unroof_roofline::reference::open_models;
-
-    #[test]
-    fn the_open_models_of_the_reference_have_names() {
-        for model in open_models() {
-            // Some rows hold several models, and some the base and the tuned one.
-            let name = model.name.split([' ', '/']).next().unwrap();
-            let known = [
-                name.to_owned(),
-                format!("{name}-instruct"),
-                format!("{name}-chat"),
-            ];
-            let found = known.iter().find_map(|name| canonical_model(name));
-            assert!(found.is_some(), "{}", model.name);
-        }
-    }
-}

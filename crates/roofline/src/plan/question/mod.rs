@@ -1,4 +1,4 @@
-//! What a plan is asked: the model, its traffic, the limits and the chips.
+//! Parts of a planning request: the model, its traffic, the limits and the chips.
 
 pub(crate) mod chip;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How a layout serves the load: prefill, decode, queues, caches and their times.
+//! Serving by a layout: prefill, decode, queues, caches and their times.
 
 pub(crate) mod aggregated;
 pub(crate) mod candidate;

@@ -6,7 +6,7 @@ use unroof_edge::limit::budget::Text;
 use super::calculator::Asked;
 use unroof_edge::answer::described::BodyRefusals;
 use unroof_edge::answer::problem::Problem;
-pub use unroof_roofline::plan::question::request::PlanRequest;
+use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{PlanAnswer, plan};
 
 /// Plan the serving of a model

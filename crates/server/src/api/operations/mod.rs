@@ -4,6 +4,6 @@ pub(crate) mod audit;
 pub(crate) mod docs;
 pub(crate) mod health;
 pub(crate) mod keys;
-pub(crate) mod openapi;
+pub mod openapi;
 pub(crate) mod problem_kinds;
 pub(crate) mod webhooks;

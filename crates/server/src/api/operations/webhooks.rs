@@ -23,7 +23,7 @@ use crate::list::page::{FieldNames, Limit, ListItem, ListQuery, Page, PageReques
 use unroof_edge::answer::problem::{FULL, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_jobs::SECRET_PREFIX;
-pub use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
+use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};

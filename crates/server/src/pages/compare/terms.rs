@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::api::answers::compare::ComparedModel;
 use crate::api::answers::compare::terms::{LineTerms, PriceRange};
-pub use unroof_infer::estimate::judgement::headline::margin_in_words;
+use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_base::units::{compact, readable};
 

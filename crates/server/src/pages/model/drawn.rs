@@ -7,9 +7,9 @@ use unroof_report::chart::Chart;
 use crate::charts::drawn::{Side, cost_of, density_of, roofline_of};
 use unroof_edge::answer::problem::Problem;
 use crate::pages::figure::{figure, under_heading};
-pub use unroof_infer::estimate::judgement::headline::margin_in_words;
+use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
-pub use unroof_infer::estimate::record::stored_estimate::StoredMargin;
+use unroof_infer::estimate::record::stored_estimate::StoredMargin;
 use unroof_base::units::{compact, readable};
 
 /// The quantities that are asked for most.

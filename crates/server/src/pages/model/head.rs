@@ -7,8 +7,8 @@ use crate::charts::Question;
 use crate::charts::drawn::capital;
 use crate::pages::names::{model_address, segment};
 use crate::pages::words::doubts;
-pub use unroof_infer::estimate::judgement::headline::finding;
-pub use unroof_infer::estimate::judgement::published::open_model_of;
+use unroof_infer::estimate::judgement::headline::finding;
+use unroof_infer::estimate::judgement::published::open_model_of;
 
 /// The parts of the page, in their order, by the ids of their sections.
 const PARTS: [(&str, &str); 12] = [

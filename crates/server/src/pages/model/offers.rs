@@ -9,7 +9,7 @@ use crate::api::answers::models::ModelOffer;
 use crate::pages::changes::folded;
 use crate::pages::names::segment;
 use unroof_store::{ChangeKind, ChangeRow, ModelOfferRow};
-pub use unroof_infer::estimate::judgement::headline::margin_in_words;
+use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_base::units::readable;
 

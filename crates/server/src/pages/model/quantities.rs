@@ -7,9 +7,9 @@ use unroof_report::chart::kinds::strip::Strip;
 use crate::charts::drawn::capital;
 use crate::charts::record::setting_name;
 use crate::pages::words::{percent, sheets_of};
-pub use unroof_infer::estimate::judgement::headline::errors_in_words;
+use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
-pub use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
+use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_base::units::compact;
 
 /// All quantities, those that are identified first.

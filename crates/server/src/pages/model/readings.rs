@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Shown, empty, section};
 use crate::charts::drawn::capital;
-pub use unroof_infer::estimate::judgement::headline::errors_in_words;
-pub use unroof_infer::estimate::record::stored_estimate::{StoredReading, StoredRecord};
+use unroof_infer::estimate::judgement::headline::errors_in_words;
+use unroof_infer::estimate::record::stored_estimate::{StoredReading, StoredRecord};
 use unroof_price_sheet::sheet::RateCell;
 use unroof_base::units::compact;
 

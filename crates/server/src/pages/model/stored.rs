@@ -11,9 +11,9 @@ use unroof_edge::answer::problem::Problem;
 use crate::pages::changes::changed_prices;
 use crate::pages::figure::{figure, under_heading};
 use crate::pages::names::segment;
-pub use unroof_infer::estimate::judgement::headline::listed;
+use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::quantities::JointQuantity;
-pub use unroof_infer::estimate::record::stored_estimate::StoredTiers;
+use unroof_infer::estimate::record::stored_estimate::StoredTiers;
 use unroof_roofline::reference::address_of_document;
 
 /// The quantities whose moves are shown first.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::parts::bytes as of_bytes;
-pub use unroof_infer::estimate::judgement::headline::listed;
+use unroof_infer::estimate::judgement::headline::listed;
 use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
 use unroof_base::units::{compact, readable};
 

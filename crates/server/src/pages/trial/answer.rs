@@ -9,7 +9,7 @@ use crate::app::Answered;
 use unroof_edge::answer::problem::Problem;
 use crate::pages::hint::linked;
 use crate::pages::{quantities, words};
-pub use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
+use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
 use unroof_infer::joint::{RatioEstimate, Regime};
 use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::storage_tiers::OfferTiers;

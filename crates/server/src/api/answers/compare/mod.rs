@@ -22,7 +22,7 @@ use terms::Terms;
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::posterior::Interval;
-pub use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::quantities::JointQuantity;
 
 /// Numbers of models that are compared.
