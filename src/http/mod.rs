@@ -341,7 +341,7 @@ fn unwrapped(app: App) -> Router {
 fn cross_origin(limits: &Limits) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
-        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
         .allow_headers([
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
