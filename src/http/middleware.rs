@@ -209,12 +209,9 @@ pub(super) fn no_place() -> Response {
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = match (super::moved_route(&path), super::nearest_route(&path)) {
-        (Some(now), _) => format!("this is now `{now}`; all paths are listed at /docs"),
-        (None, Some(nearest)) => {
-            format!("did you mean `{nearest}`? all paths are listed at /docs")
-        }
-        (None, None) => "all paths are listed at /docs".to_owned(),
+    let hint = match super::nearest_route(&path) {
+        Some(nearest) => format!("did you mean `{nearest}`? all paths are listed at /docs"),
+        None => "all paths are listed at /docs".to_owned(),
     };
     Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
 }

@@ -238,19 +238,6 @@ fn filled(route: &str, path: &str) -> Option<String> {
     (places.len() == segments.len()).then(|| filled.join("/"))
 }
 
-/// Paths that routes had, with those that they have.
-const MOVED: [(&str, &str); 1] = [(
-    "/models/{provider}/{model}/history",
-    "/offers/{provider}/{model}/history",
-)];
-
-/// The path that a route has now, for one that it had.
-fn moved_route(path: &str) -> Option<String> {
-    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
-    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
-    filled(new, path)
-}
-
 /// The path of a route that is like this one.
 fn nearest_route(path: &str) -> Option<String> {
     let routes = declared_routes().into_iter();
