@@ -28,8 +28,6 @@ use super::queue::Turn;
 use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
-use super::shared_quota::SharedQuotas;
-use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::access::{Access, Client};
 use crate::clock::Clock;
@@ -60,7 +58,6 @@ pub struct Shared {
     pub(super) telemetry: Option<Telemetry>,
     /// Start of the process.
     pub(super) started_at: Timestamp,
-    pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
     pub(super) known_answers: KnownAnswers,
@@ -214,7 +211,6 @@ impl App {
             metrics: Arc::new(Metrics::new()),
             telemetry: None,
             started_at,
-            watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes - limits.cache_bytes / KNOWN_SHARE),
             known_answers: KnownAnswers::new(limits.cache_bytes / KNOWN_SHARE),
@@ -263,13 +259,7 @@ impl App {
         self.with(|shared| shared.access = Arc::new(access))
     }
 
-    /// The same with models whose estimates `/metrics` shows.
-    #[must_use]
-    pub fn watching(self, watchlist: Watchlist) -> Self {
-        self.with(|shared| shared.watchlist = Arc::new(watchlist))
-    }
-
-    /// The same with a receiver of traces and metrics, which know the process by this id.
+    /// The same with a receiver of traces, which know the process by this id.
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
         self.with(|shared| {

@@ -75,7 +75,6 @@ mod track_record;
 mod ui;
 #[cfg(unix)]
 mod unix_socket;
-mod watchlist;
 mod webhooks;
 mod withdrawals;
 mod workers;
@@ -109,7 +108,6 @@ pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
 pub use openapi::document;
 pub use server::{StopSignals, serve, serve_metrics};
-pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {

@@ -62,7 +62,6 @@ mod tables;
 mod time;
 mod value;
 mod version;
-mod watched;
 mod webhook_secrets;
 mod webhooks;
 mod withdrawals;
@@ -115,7 +114,6 @@ pub use serving_lock::ServingLock;
 pub use standby::StandbyReads;
 pub use time::DbTime;
 pub use version::Listener;
-pub use watched::WatchedRow;
 pub use webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
     WebhookRow,
