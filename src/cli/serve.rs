@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
         .database
         .start_logging_and_tracing(verbosity.of_service(), telemetry.as_ref())?;
     if let Some(telemetry) = &telemetry {
-        tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
+        tracing::info!(receiver = %telemetry.endpoint(), "sending traces");
     }
     let reporting = (telemetry, instance);
     let databases = arguments.scale.databases(&arguments.database)?;

@@ -54,7 +54,7 @@ pub struct Shared {
     pub(super) access: Arc<Access>,
     pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,
-    /// Receiver of traces and metrics.
+    /// Receiver of traces.
     pub(super) telemetry: Option<Telemetry>,
     /// Start of the process.
     pub(super) started_at: Timestamp,

@@ -93,7 +93,6 @@ pub async fn serve(
     let jobs = app.jobs.start(refreshes);
     let cause = tokio::select! {
         never = connections.accept(&server) => never,
-        never = app.report() => never,
         cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
