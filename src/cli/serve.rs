@@ -124,7 +124,6 @@ async fn run_service(
     (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
     let url = &databases.main;
-    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
     let server = match Server::inherited().context("cannot use the socket of the supervisor")? {

@@ -85,8 +85,6 @@ pub struct Shared {
     pub(super) refusals: Arc<Refusals>,
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,
-    /// Budgets of clients that all replicas share.
-    pub(super) common_quotas: Option<Arc<SharedQuotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
@@ -205,7 +203,7 @@ impl App {
         };
         Self(Arc::new(Shared {
             instance: Uuid::new_v4(),
-            store: store.clone(),
+            store,
             access: Arc::default(),
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
@@ -227,10 +225,6 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::new(Refusals::counting("busy: refusing requests")),
-            common_quotas: limits
-                .client
-                .filter(|limits| limits.is_shared)
-                .map(|_| Arc::new(SharedQuotas::new(store))),
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),

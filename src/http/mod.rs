@@ -67,7 +67,6 @@ mod rotation;
 mod search;
 mod series;
 mod server;
-mod shared_quota;
 mod since;
 mod some_of_answer;
 mod telemetry;
