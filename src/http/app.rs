@@ -16,7 +16,6 @@ use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
 use super::known_answers::KnownAnswers;
 use super::known_keys::Keys;
-use super::manners::is_hasty;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
@@ -130,7 +129,7 @@ const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
 /// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
-/// Lists and documents that are written at the same time, of patient and of hasty connections each.
+/// Lists and documents that are written at the same time.
 const WRITTEN_AT_ONCE: usize = 8;
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
@@ -367,7 +366,7 @@ impl App {
             observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
             recorded_at: now,
             sighted_by,
-            waits_for_others: is_hasty() || self.computing.has_long_queue(),
+            waits_for_others: self.computing.has_long_queue(),
         };
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }

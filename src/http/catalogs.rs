@@ -18,7 +18,6 @@ use super::access::Sender;
 use super::app::App;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{MostBytes, Query};
-use super::manners::is_hasty;
 use super::names::{Names, some_of};
 use super::page::{
     Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
@@ -194,13 +193,8 @@ pub(super) async fn import_catalog(
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
     let text = most.read(request, &app, |_| Ok(())).await?;
-    let priority = if is_hasty() {
-        Priority::Last
-    } else {
-        Priority::Batch
-    };
     let importer = app.jobs.importer.clone();
-    let import = importer.read(text, options, turn, priority).await?;
+    let import = importer.read(text, options, turn, Priority::Batch).await?;
     let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });

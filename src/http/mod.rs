@@ -39,7 +39,6 @@ mod lingering;
 mod list_text;
 mod listener;
 mod local;
-mod manners;
 mod market;
 mod meters;
 mod metrics;
