@@ -19,7 +19,7 @@ pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::shell::terminal;
 use unroof_store::clock::Clock;
 use unroof_server::examples::EXAMPLE_SHEETS;
-use unroof_server::{App, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics};
+use unroof_server::{App, ListenAddress, Server, StopSignals, serve, serve_metrics};
 use unroof_edge::limit::limits::Limits;
 use unroof_jobs::Refresh;
 use unroof_store::{DatabaseUrl, Databases, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
@@ -33,7 +33,7 @@ Examples:
   unroof serve --examples
   unroof serve --refresh litellm=https://example.com/litellm.json@24h
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --admin-key-file admin.key
-  unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
+  unroof serve --metrics-listen 127.0.0.1:9464 --check-every 24h")]
 pub(crate) struct ServeArguments {
     /// Address and port, or a port of this machine alone, or `unix:` and the file of a socket; port 0 takes a free one. A
     /// socket that systemd has opened is used instead
@@ -93,15 +93,6 @@ struct MetricsArguments {
         value_parser = read_address
     )]
     metrics_listen: Option<SocketAddr>,
-    /// Model whose latest estimates `/metrics` shows; may be repeated, up to a hundred
-    #[arg(
-        long = "watch",
-        env = "UNROOF_WATCH",
-        value_name = "PROVIDER/MODEL",
-        value_delimiter = ',',
-        requires = "metrics_listen"
-    )]
-    watched: Vec<WatchedModel>,
 }
 
 pub(crate) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<(), Failure> {
@@ -112,7 +103,7 @@ pub(crate) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
         .database
         .start_logging_and_tracing(verbosity.of_service(), telemetry.as_ref())?;
     if let Some(telemetry) = &telemetry {
-        tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
+        tracing::info!(receiver = %telemetry.endpoint(), "sending traces");
     }
     let reporting = (telemetry, instance);
     let databases = arguments.scale.databases(&arguments.database)?;
@@ -131,7 +122,6 @@ async fn run_service(
     (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
     let url = &databases.main;
-    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
     let server = match Server::inherited().context("cannot use the socket of the supervisor")? {
@@ -158,12 +148,10 @@ async fn run_service(
     let limits = arguments.limits.per_client(limits, access.requires_keys);
     let limits = within_open_files(limits);
     let has_names = !limits.allowed_hosts.is_empty();
-    let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let clock = Clock::system();
     let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
         .allowing(access.clone())
-        .watching(watchlist)
         .reporting_to(telemetry, instance);
     let _address_file = write_address(url, &address, &app);
     let metrics = async {

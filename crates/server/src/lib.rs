@@ -42,7 +42,6 @@ pub use crate::service::local::{LocalAnswer, ask};
 pub use crate::service::metrics_page::metrics_router;
 pub use crate::api::operations::openapi::document;
 pub use crate::service::server::{StopSignals, serve, serve_metrics};
-pub use crate::service::watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -171,19 +170,6 @@ fn filled(route: &str, path: &str) -> Option<String> {
     (places.len() == segments.len()).then(|| filled.join("/"))
 }
 
-/// Paths that routes had, with those that they have.
-const MOVED: [(&str, &str); 1] = [(
-    "/models/{provider}/{model}/history",
-    "/offers/{provider}/{model}/history",
-)];
-
-/// The path that a route has now, for one that it had.
-fn moved_route(path: &str) -> Option<String> {
-    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
-    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
-    filled(new, path)
-}
-
 /// The path of a route that is like this one.
 fn nearest_route(path: &str) -> Option<String> {
     let routes = declared_routes().into_iter();
@@ -274,7 +260,7 @@ fn unwrapped(app: App) -> Router {
 fn cross_origin(limits: &Limits) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
-        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
         .allow_headers([
             header::AUTHORIZATION,
             header::CONTENT_TYPE,

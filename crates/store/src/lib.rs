@@ -17,7 +17,6 @@ pub use crate::list::change_summary::{ChangeCount, KindCount, MoveRow, Summarise
 pub use crate::list::changes::{ChangeRow, ChangesFrom};
 pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
 pub use crate::record::checksum::Document;
-pub use crate::keep::client_limits::ClientCharge;
 pub use crate::connect::database::{Store, StoreConnections};
 pub use crate::connect::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use crate::connect::databases::Databases;
@@ -47,7 +46,6 @@ pub use crate::connect::serving_lock::ServingLock;
 pub use crate::connect::standby::StandbyReads;
 pub use crate::connect::time::DbTime;
 pub use crate::connect::version::Listener;
-pub use crate::list::watched::WatchedRow;
 pub use crate::keep::webhooks::{Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease, WebhookRow};
 pub use crate::record::withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use crate::record::work::ListedOffer;

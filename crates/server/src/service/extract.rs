@@ -94,7 +94,7 @@ impl FromRequest<App> for Question {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room().await?;
+        app.computing.has_room()?;
         read_json(request, app).await.map(Self)
     }
 }
@@ -107,7 +107,7 @@ impl FromRequest<App> for FormBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room().await?;
+        app.computing.has_room()?;
         read_body(request, app, check_form_type).await.map(Self)
     }
 }

@@ -14,10 +14,9 @@ use crate::app::App;
 use unroof_edge::answer::coding::Coding;
 use unroof_edge::listen::hosts::check_host;
 use unroof_edge::listen::lingering::linger;
-use unroof_edge::limit::manners::{is_hasty, note_refusal};
 use super::metrics::{Counted, method_name};
 use unroof_edge::answer::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use unroof_edge::limit::refusals::{FEW, MANY, PAUSE, Pace};
+use unroof_edge::limit::refusals::PAUSE;
 use crate::pages::{HTML, as_page};
 use unroof_telemetry::RequestTrace;
 
@@ -70,17 +69,13 @@ pub(crate) async fn request_scope(
             answer = as_page(&app, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
-        let pace = match answer.status() {
-            LIMITED => app.limited.count(FEW),
-            _ if !is_refusal => Pace::USUAL,
-            _ if is_hasty() => app.refusals.count(FEW),
-            _ => app.refusals.count(*MANY),
+        let is_prompt = match answer.status() {
+            LIMITED => app.limited.count(),
+            _ if is_refusal => app.refusals.count(),
+            _ => true,
         };
-        if !pace.is_prompt {
+        if !is_prompt {
             app.pause().await;
-        }
-        if is_refusal {
-            note_refusal();
         }
         let answer = app
             .budget
@@ -94,7 +89,7 @@ pub(crate) async fn request_scope(
         let took = counted.answered(response.status());
         let status = response.status().as_u16();
         trace.end(status);
-        if !pace.is_logged {
+        if !is_prompt {
             return response;
         }
         // Whole microseconds.
@@ -209,12 +204,9 @@ pub(crate) fn no_place() -> Response {
 /// No route has this path.
 pub(crate) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = match (crate::moved_route(&path), crate::nearest_route(&path)) {
-        (Some(now), _) => format!("this is now `{now}`; all paths are listed at /docs"),
-        (None, Some(nearest)) => {
-            format!("did you mean `{nearest}`? all paths are listed at /docs")
-        }
-        (None, None) => "all paths are listed at /docs".to_owned(),
+    let hint = match crate::nearest_route(&path) {
+        Some(nearest) => format!("did you mean `{nearest}`? all paths are listed at /docs"),
+        None => "all paths are listed at /docs".to_owned(),
     };
     Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
 }

@@ -11,4 +11,3 @@ pub(crate) mod metrics_page;
 pub(crate) mod middleware;
 pub(crate) mod server;
 pub(crate) mod telemetry;
-pub(crate) mod watchlist;

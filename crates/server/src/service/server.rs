@@ -15,13 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use unroof_edge::listen::listener::{Server, Stream, try_answer};
-use unroof_edge::limit::manners::MANNERS;
 use super::metrics_page::metrics_service;
 use unroof_edge::listen::peer::{FromPeer, Peer};
 use unroof_edge::limit::per_address::PerAddress;
 use unroof_edge::limit::places;
 use unroof_edge::limit::places::TooMany;
-use unroof_edge::limit::refusals::{FEW, Refusals};
+use unroof_edge::limit::refusals::Refusals;
 use crate::{App, service};
 use unroof_edge::limit::limits::Limits;
 use super::middleware;
@@ -96,7 +95,6 @@ pub async fn serve(
     let jobs = app.jobs.start(refreshes);
     let cause = tokio::select! {
         never = connections.accept(&server) => never,
-        never = app.report() => never,
         cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
@@ -236,12 +234,7 @@ impl Connections {
             self.graceful.watcher(),
             place,
         );
-        // A proxy sends requests of many clients on one connection, and one that was refused says nothing of the next.
-        if self.per_address.is_of_proxy(peer) {
-            tokio::spawn(served);
-        } else {
-            tokio::spawn(MANNERS.scope(Arc::default(), served));
-        }
+        tokio::spawn(served);
     }
 
     /// A permit out of all. After many refusals it waits briefly for a free one, while further connections wait in the
@@ -251,7 +244,7 @@ impl Connections {
         if let Ok(place) = Arc::clone(places).try_acquire_owned() {
             return Some(place);
         }
-        if self.refusals.count(FEW).is_prompt {
+        if self.refusals.count() {
             return None;
         }
         let freed = Arc::clone(places).acquire_owned();

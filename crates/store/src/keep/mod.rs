@@ -4,7 +4,6 @@ pub(crate) mod audit;
 pub(crate) mod audit_log;
 pub(crate) mod backup;
 pub(crate) mod check;
-pub(crate) mod client_limits;
 pub(crate) mod keys;
 pub(crate) mod reporting;
 pub(crate) mod secrets_key;

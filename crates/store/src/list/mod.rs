@@ -14,4 +14,3 @@ pub(crate) mod price_sheets;
 pub(crate) mod query;
 pub(crate) mod search;
 pub(crate) mod series;
-pub(crate) mod watched;

@@ -18,7 +18,6 @@ use crate::service::access::Sender;
 use crate::app::App;
 use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
 use crate::service::extract::{MostBytes, Query};
-use unroof_edge::limit::manners::is_hasty;
 use unroof_edge::answer::names::{Names, some_of};
 use crate::list::page::{Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, list_in_order};
 use unroof_edge::answer::problem::Problem;
@@ -173,13 +172,8 @@ pub(crate) async fn import_catalog(
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
     let text = most.read(request, &app, |_| Ok(())).await?;
-    let priority = if is_hasty() {
-        Priority::Last
-    } else {
-        Priority::Batch
-    };
     let importer = app.jobs.importer.clone();
-    let import = importer.read(text, options, turn, priority).await?;
+    let import = importer.read(text, options, turn, Priority::Batch).await?;
     let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });

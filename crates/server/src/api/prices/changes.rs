@@ -21,7 +21,7 @@ use crate::app::App;
 use super::change_query::filtered_query;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Query;
-use unroof_edge::limit::manners::CLIENT;
+use unroof_edge::limit::queue::CLIENT;
 use crate::list::page::{FieldNames, Limit, ListItem, PageEnd, PageRequest, next_link};
 use unroof_edge::limit::places::{Place, TooMany};
 use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
