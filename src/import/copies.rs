@@ -15,8 +15,8 @@ use super::turn::Turn;
 use unroof_core::estimate::{CancelToken, Estimator};
 use unroof_core::sheet::{PriceSheet, SheetId};
 
-/// A copy of an estimated sheet.
-pub(super) struct Copy {
+/// A sheet of the same pricing decision as an estimated one.
+pub(super) struct DuplicateSheet {
     pub(super) listed: Listed,
     /// The estimated sheet.
     pub(super) of: Uuid,
@@ -49,7 +49,7 @@ impl Checks {
     }
 
     /// Whether each of some copies fits no machine.
-    pub(super) async fn of(&mut self, copies: &[Copy]) -> Result<Vec<bool>, ImportError> {
+    pub(super) async fn of(&mut self, copies: &[DuplicateSheet]) -> Result<Vec<bool>, ImportError> {
         let mut ids = Vec::with_capacity(copies.len());
         let mut unknown = BTreeMap::new();
         for copy in copies {
