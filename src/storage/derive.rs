@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
 use unroof_core::history::{
-    self, Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, name_new_sources, news,
+    Ending, Event, News, Period, Sighting, StartBasis, Stated, Withdrawal, name_new_sources, news,
     price_at, stated_at, timeline,
 };
 
@@ -43,7 +43,7 @@ pub(super) struct Other {
 
 /// The price in force, with what all sources state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Stated {
+pub(super) struct StatedPrices {
     pub(super) in_force: Option<Uuid>,
     pub(super) others: BTreeSet<Other>,
 }
@@ -73,7 +73,7 @@ pub(super) struct Derived {
     /// The history after it.
     pub(super) periods: Vec<Period>,
     /// Statements of the sources, if they differ from before.
-    pub(super) stated: Option<Stated>,
+    pub(super) stated: Option<StatedPrices>,
 }
 
 impl Derived {
@@ -261,22 +261,19 @@ fn state(
     withdrawals: &[Withdrawal],
     periods: &[Period],
     now: Timestamp,
-) -> Stated {
+) -> StatedPrices {
     let Some(price) = price_at(periods, now) else {
-        return Stated::default();
+        return StatedPrices::default();
     };
     let others = stated_at(sightings, withdrawals, now).into_iter();
     let others = others.filter(|other| other.sighting.tariff_id != price.tariff_id);
-    let other = |history::Stated {
-                     sighting,
-                     is_flagged,
-                 }: history::Stated<'_>| Other {
-        source: sighting.source.clone(),
-        sheet_id: sighting.sheet_id,
-        tariff_id: sighting.tariff_id,
-        is_flagged,
+    let other = |one: Stated<'_>| Other {
+        source: one.sighting.source.clone(),
+        sheet_id: one.sighting.sheet_id,
+        tariff_id: one.sighting.tariff_id,
+        is_flagged: one.is_flagged,
     };
-    Stated {
+    StatedPrices {
         in_force: Some(price.sheet_id),
         others: others.map(other).collect(),
     }

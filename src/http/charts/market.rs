@@ -10,7 +10,7 @@ use super::Question;
 use crate::chart::Chart;
 use crate::chart::strip::{Strip, Strips};
 use crate::http::app::App;
-use crate::http::market::{self, Market, MarketModel, Parameters};
+use crate::http::market::{self, Market, MarketModel, MarketQuestion, Parameters};
 use crate::http::problem::{Problem, UNREADABLE};
 use unroof_core::estimate::quantities::JointQuantity;
 
@@ -26,7 +26,7 @@ pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Prob
     let pairs = MapDeserializer::<_, Error>::new(pairs.into_iter());
     let parameters = Parameters::deserialize(pairs.into_deserializer())
         .map_err(|error| Problem::new(UNREADABLE, format!("invalid query string: {error}")))?;
-    let asked = market::Question::read(parameters)?;
+    let asked = MarketQuestion::read(parameters)?;
     let market = market::read(app, &asked).await?;
     let selected = asked.select(&market.models);
     let models = asked.of_page(&selected);

@@ -72,7 +72,7 @@ impl Sort {
 /// The question: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
-pub(in crate::http) struct Question {
+pub(in crate::http) struct MarketQuestion {
     /// Part of the name.
     pub(in crate::http) q: String,
     /// Author; all where it is empty.
@@ -99,7 +99,7 @@ pub(in crate::http) struct Question {
 /// Rows of a page.
 pub(in crate::http) const ROWS: usize = 100;
 
-impl Question {
+impl MarketQuestion {
     /// Reads the parameters.
     ///
     /// # Errors

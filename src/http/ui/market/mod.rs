@@ -14,7 +14,7 @@ use crate::chart::scale::seconds;
 use crate::chart::sparkline::Steps;
 use crate::http::app::App;
 use crate::http::extract::Query;
-use crate::http::market::{self, MarketModel, Parameters, Question};
+use crate::http::market::{self, MarketModel, MarketQuestion, Parameters};
 use crate::http::problem::Problem;
 use crate::storage::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 
@@ -36,7 +36,7 @@ pub(super) async fn show(
     query: Result<Query<Parameters>, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = query.and_then(|Query(parameters)| Question::read(parameters));
+    let question = query.and_then(|Query(parameters)| MarketQuestion::read(parameters));
     match question {
         Ok(question) => {
             let name = format!("market {question:?}");
@@ -46,7 +46,7 @@ pub(super) async fn show(
     }
 }
 
-async fn page(app: &App, question: &Question) -> Result<Page, Problem> {
+async fn page(app: &App, question: &MarketQuestion) -> Result<Page, Problem> {
     let market = market::read(app, question).await?;
     let selected = question.select(&market.models);
     let shown = question.of_page(&selected);

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::chart::axis;
 use crate::chart::scale::Scale;
 use crate::chart::sparkline::Steps;
-use crate::http::market::{Market, MarketModel, Price, Question, ROWS, Sort};
+use crate::http::market::{Market, MarketModel, MarketQuestion, Price, ROWS, Sort};
 use crate::http::ui::changes::{brief, folded};
 use crate::http::ui::layout::{Page, Tab};
 use crate::http::ui::names::model_address;
@@ -18,7 +18,7 @@ use unroof_core::units::{compact, readable};
 
 /// The content of the page.
 pub(super) struct View<'a> {
-    pub(super) question: &'a Question,
+    pub(super) question: &'a MarketQuestion,
     pub(super) market: &'a Market,
     /// All models that are asked for.
     pub(super) selected: &'a [&'a MarketModel],
@@ -260,7 +260,7 @@ impl View<'_> {
         let page = self.question.page;
         let pages = self.selected.len().div_ceil(ROWS);
         let other = |page| {
-            Question {
+            MarketQuestion {
                 page,
                 ..self.question.clone()
             }
