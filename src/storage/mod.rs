@@ -46,6 +46,8 @@ mod query;
 mod queue;
 mod ready;
 mod record;
+#[cfg(test)]
+mod record_rules;
 mod recording;
 mod refusal;
 mod reporting;
