@@ -16,7 +16,7 @@ use super::checksum::Document;
 use super::effect::Effect;
 use super::names::ChangeKind;
 use super::offers::{LookAmong, LookAt, Neighbours, SheetFacts, SightedBy};
-use super::plan::{Acted, Known, Plan, SheetText, read_sheet};
+use super::plan::{Acted, Known, OpenDisagreement, Plan, SheetText, read_sheet};
 use super::recording::{EstimateRecord, Listing, Recording};
 use super::tables;
 use super::work::{Act, ListedOffer, Work};
@@ -91,9 +91,11 @@ fn with_fit(mut recording: Recording, is_misfit: bool) -> Recording {
     recording
 }
 
-/// A plan with its news.
+/// A plan with its news, as they are written to the tables.
 struct Written {
+    /// The effect on the rows.
     plan: Plan,
+    /// The rows of the feed and of disagreements.
     announced: Announced,
 }
 
@@ -121,7 +123,9 @@ impl Written {
 /// The rows of the tables.
 #[derive(Default)]
 struct Tables {
+    /// All rows but looks, as a recording reads them.
     known: Known,
+    /// Complete looks at catalogs.
     looks: Vec<LookAt>,
     /// The last number of a row of periods.
     last: i64,
@@ -210,6 +214,7 @@ impl Tables {
         Written { plan, announced }
     }
 
+    /// The rows that the queries for some work find, with the looks around each sighting.
     fn known(&self, work: &Work) -> Known {
         let mut known = self.known.clone();
         for (offer, provider) in work.providers() {
@@ -243,7 +248,23 @@ impl Tables {
         known
     }
 
+    /// Keeps the rows of a plan, and the look and the version that are written with them.
     fn keep(&mut self, work: &Work, plan: &Plan, announced: &Announced) {
+        self.keep_sheets(work, plan);
+        self.keep_offers(plan);
+        self.keep_disagreements(announced);
+        if let Some(look) = &work.look {
+            self.looks
+                .retain(|one| (&one.source, one.at) != (&look.source, look.at));
+            self.looks.push(look.clone());
+        }
+        if !plan.is_empty() {
+            self.known.version += tables::numbers(plan, announced);
+        }
+    }
+
+    /// Keeps sheets, estimates, and the last listing of each sheet without assumptions.
+    fn keep_sheets(&mut self, work: &Work, plan: &Plan) {
         let known = &mut self.known;
         known.sheets.clone_from(&plan.sheets);
         known.questions.clone_from(&plan.questions);
@@ -257,9 +278,13 @@ impl Tables {
                 known.listings.insert(sheet, estimate);
             }
         }
+    }
+
+    /// Keeps the facts and the periods of offers, each new row under a number of its own.
+    fn keep_offers(&mut self, plan: &Plan) {
         for offer in &plan.offers {
-            known.offers.insert(offer.id, offer.after.clone());
-            let periods = known.periods.entry(offer.id).or_default();
+            self.known.offers.insert(offer.id, offer.after.clone());
+            let periods = self.known.periods.entry(offer.id).or_default();
             periods.retain(|row| !offer.derived.gone.contains(&row.key));
             for row in &offer.derived.written {
                 let mut row = row.clone();
@@ -274,28 +299,24 @@ impl Tables {
             }
             periods.sort_by_key(|row| (row.period.starts_at, row.key));
         }
+    }
+
+    /// Keeps the disagreements that are open.
+    fn keep_disagreements(&mut self, announced: &Announced) {
         for new in &announced.disagreements {
-            let open = super::plan::OpenDisagreement {
+            let open = OpenDisagreement {
                 id: new.id,
                 sheet_id: new.sheet_id,
                 other_catalog: new.other_catalog.clone(),
                 other_sheet_id: new.other_sheet_id,
                 is_flagged: new.is_flagged,
             };
-            let all = known.disagreements.entry(new.offer_id).or_default();
+            let all = self.known.disagreements.entry(new.offer_id).or_default();
             all.push(open);
         }
         for (settled, _) in &announced.settled {
-            let all = known.disagreements.values_mut();
+            let all = self.known.disagreements.values_mut();
             all.for_each(|all| all.retain(|open| open.id != *settled));
-        }
-        if let Some(look) = &work.look {
-            self.looks
-                .retain(|one| (&one.source, one.at) != (&look.source, look.at));
-            self.looks.push(look.clone());
-        }
-        if !plan.is_empty() {
-            self.known.version += tables::numbers(plan, announced);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::storage::derive::StoredPeriod;
 use unroof_core::history::{Ending, StartBasis};
+use unroof_core::units::Decimal;
 
 /// A sheet whose price begins on a day.
 fn from(output: &str, start: i64) -> PriceSheet {
@@ -20,6 +21,7 @@ impl Tables {
             .collect()
     }
 
+    /// The row of the period of a sheet.
     fn row(&self, sheet: &PriceSheet) -> &StoredPeriod {
         let mut rows = self.known.periods[&offer()].iter();
         rows.find(|row| row.period.sheet_id == sheet.id().0)
@@ -65,7 +67,7 @@ fn another_price_ends_the_one_before_which_keeps_its_row() {
     assert_eq!((news.kind, news.in_force), (ChangeKind::PriceChanged, true));
     assert_eq!(news.previous_sheet_id, Some(first.id().0));
     let price = news.price.as_ref().unwrap();
-    let text = |price: &Option<unroof_core::units::Decimal>| price.as_ref().unwrap().to_string();
+    let text = |price: &Option<Decimal>| price.as_ref().unwrap().to_string();
     assert_eq!(
         (text(&price.before), text(&price.after)),
         ("2".to_owned(), "3".to_owned())

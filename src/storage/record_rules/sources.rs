@@ -97,7 +97,7 @@ fn a_retirement_is_news_when_it_is_announced_and_when_it_is_cancelled() {
         ..sheet("2")
     };
     let mut tables = listed(&sheet("2"));
-    let announced = tables.look("one", day(2), &[retiring.clone()], &[]);
+    let announced = tables.look("one", day(2), std::slice::from_ref(&retiring), &[]);
     let again = tables.look("one", day(3), &[retiring], &[]);
     let cancelled = tables.look("one", day(4), &[sheet("2")], &[]);
     let retires = [(ChangeKind::OfferRetiring, true)];
