@@ -8,6 +8,8 @@ pub mod integrity;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod record;
+#[cfg(test)]
+mod record_rules;
 
 pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;

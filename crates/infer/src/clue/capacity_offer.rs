@@ -6,7 +6,7 @@ use crate::evidence::clue_table::ReadingId;
 use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use unroof_price_sheet::sheet::CapacityOffer as Offer;
+use unroof_price_sheet::sheet::CapacityOffer;
 
 /// No term of the joint estimate: a unit is a number of chips that no offer states, and its price has a markup of its own.
 pub(super) static CLUE: Clue = Clue::new(&[&FULL_LOAD_COST, &BREAK_EVEN], read);
@@ -44,7 +44,7 @@ struct Promise {
 }
 
 impl Promise {
-    fn of(offer: &Offer) -> Result<Self, NotDefined> {
+    fn of(offer: &CapacityOffer) -> Result<Self, NotDefined> {
         if offer.price_per_hour.is_zero() {
             return Err(NotDefined::no_solution(
                 "the price of the unit is 0: free or unknown, so nothing is computed from it",
@@ -93,7 +93,7 @@ fn read(evidence: &Evidence<'_>) -> Readings {
 fn builder<'a>(
     specification: &'static Specification,
     evidence: &Evidence<'a>,
-    offer: &Offer,
+    offer: &CapacityOffer,
 ) -> Result<(ReadingBuilder<'a>, Promise), Box<Reading>> {
     let builder = ReadingBuilder::new(specification, evidence).label("capacity_offer", &offer.name);
     let promise = match Promise::of(offer) {
@@ -112,7 +112,7 @@ fn builder<'a>(
     Ok((builder, promise))
 }
 
-fn full_load_cost(evidence: &Evidence<'_>, offer: &Offer) -> Reading {
+fn full_load_cost(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Reading {
     let (builder, promise) = match builder(&FULL_LOAD_COST, evidence, offer) {
         Ok(parts) => parts,
         Err(reading) => return *reading,
@@ -125,7 +125,7 @@ fn full_load_cost(evidence: &Evidence<'_>, offer: &Offer) -> Reading {
         .build()
 }
 
-fn break_even(evidence: &Evidence<'_>, offer: &Offer) -> Reading {
+fn break_even(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Reading {
     let (builder, promise) = match builder(&BREAK_EVEN, evidence, offer) {
         Ok(parts) => parts,
         Err(reading) => return *reading,

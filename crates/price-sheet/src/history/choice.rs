@@ -129,7 +129,23 @@ fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
     if let [only] = among {
         return Some(*only);
     }
-    let mut contested: Vec<&CellName> = Vec::new();
+    let contested = contested(claims, among);
+    let contender = |index: &usize| Contender::new(*index, claims, &contested);
+    let mut left: Vec<Contender<'_>> = among.iter().map(contender).collect();
+    if left.iter().any(|one| one.is_stated) {
+        left.retain(|one| one.is_stated);
+    }
+    let latest_change = left.iter().filter_map(|one| one.changed_at).max();
+    left.retain(|one| one.changed_at == latest_change);
+    let first = left
+        .into_iter()
+        .min_by_key(|one| (one.listed_at, one.source));
+    Some(first?.index)
+}
+
+/// The cells on which some statements contradict each other, each once.
+fn contested<'a>(claims: &[Claim<'a>], among: &[usize]) -> Vec<&'a CellName> {
+    let mut contested = BTreeSet::new();
     for (place, index) in among.iter().enumerate() {
         let own = &claims[*index].sighting.cells;
         for other in &among[..place] {
@@ -138,16 +154,39 @@ fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
             contested.extend(others.contradicted_by(own));
         }
     }
-    contested.sort();
-    contested.dedup();
-    among.iter().copied().max_by_key(|index| {
-        let claim = &claims[*index];
-        let since = claim.unchanged_since(claims, &contested);
-        let is_news = claim.is_stated() || since.listed_at > claim.offer_since;
-        let news = is_news.then_some(since.news_at);
-        let first = Reverse((since.listed_at, &claim.sighting.source));
-        (claim.is_stated(), news, first)
-    })
+    contested.into_iter().collect()
+}
+
+/// A statement among others that are as fresh and contradict it.
+struct Contender<'a> {
+    /// Place of the statement among all claims.
+    index: usize,
+    /// Whether its sheet states its start.
+    is_stated: bool,
+    /// Time at which its source changed a contested cell; none where nothing is known but the first prices of the source.
+    changed_at: Option<Timestamp>,
+    /// Time since which its source lists the contested cells as they are.
+    listed_at: Timestamp,
+    /// Name of its source.
+    source: &'a str,
+}
+
+impl<'a> Contender<'a> {
+    /// The statement at a place, given the cells on which it is contradicted.
+    fn new(index: usize, claims: &[Claim<'a>], contested: &[&CellName]) -> Self {
+        let claim = &claims[index];
+        let since = claim.unchanged_since(claims, contested);
+        let is_stated = claim.is_stated();
+        // The first prices that a source lists are no change, unless it states their start.
+        let is_change = is_stated || since.listed_at > claim.offer_since;
+        Self {
+            index,
+            is_stated,
+            changed_at: is_change.then_some(since.news_at),
+            listed_at: since.listed_at,
+            source: &claim.sighting.source,
+        }
+    }
 }
 
 /// The best statements at a time.

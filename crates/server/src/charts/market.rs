@@ -11,7 +11,7 @@ use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::strip::{Strip, Strips};
 use crate::app::App;
 use crate::market;
-use crate::market::{Market, MarketModel, Parameters};
+use crate::market::{Market, MarketModel, MarketQuestion, Parameters};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
 
@@ -27,7 +27,7 @@ pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Prob
     let pairs = MapDeserializer::<_, Error>::new(pairs.into_iter());
     let parameters = Parameters::deserialize(pairs.into_deserializer())
         .map_err(|error| Problem::new(UNREADABLE, format!("invalid query string: {error}")))?;
-    let asked = market::Question::read(parameters)?;
+    let asked = MarketQuestion::read(parameters)?;
     let market = market::read(app, &asked).await?;
     let selected = asked.select(&market.models);
     let models = asked.of_page(&selected);

@@ -9,21 +9,21 @@ use super::app::App;
 use unroof_edge::answer::problem::Problem;
 use unroof_store::DbTime;
 
-pub(super) use question::{PARAMETERS, Parameters, Question, ROWS, Sort};
+pub(super) use question::{MarketQuestion, PARAMETERS, Parameters, ROWS, Sort};
 pub(super) use snapshot::{Market, MarketModel, Markets, Price};
 
 /// The market as of the time that a question asks for.
 ///
 /// # Errors
 /// A query fails.
-pub(super) async fn read(app: &App, question: &Question) -> Result<Arc<Market>, Problem> {
+pub(super) async fn read(app: &App, question: &MarketQuestion) -> Result<Arc<Market>, Problem> {
     let as_of = question.time().map(DbTime::from);
     let asked = (app.version().await?, as_of, app.now().into());
     let market = app.markets.get(&app.store, &app.jobs.estimator, asked);
     Ok(market.await?)
 }
 
-impl Question {
+impl MarketQuestion {
     /// The models of its page, among those that it selects.
     pub(super) fn of_page<'a>(&self, selected: &[&'a MarketModel]) -> Vec<&'a MarketModel> {
         let before = (self.page - 1).saturating_mul(ROWS);

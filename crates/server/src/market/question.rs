@@ -72,7 +72,7 @@ impl Sort {
 /// The question: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
-pub(crate) struct Question {
+pub(crate) struct MarketQuestion {
     /// Part of the name.
     pub(crate) q: String,
     /// Author; all where it is empty.
@@ -99,7 +99,7 @@ pub(crate) struct Question {
 /// Rows of a page.
 pub(crate) const ROWS: usize = 100;
 
-impl Question {
+impl MarketQuestion {
     /// Reads the parameters.
     ///
     /// # Errors

@@ -73,17 +73,13 @@ pub(crate) struct MarketModel {
 }
 
 impl MarketModel {
-    fn new<'a>(
-        row: NewestEstimateRow,
-        estimated: Arc<Estimated>,
-        offers: impl Iterator<Item = MarketOffer<'a>>,
-    ) -> Self {
+    fn new(row: NewestEstimateRow, estimated: Arc<Estimated>, offers: &[MarketOffer]) -> Self {
         let mut hosts = BTreeSet::new();
         let mut lowest: BTreeMap<&str, Price> = BTreeMap::new();
         for offer in offers {
-            hosts.insert(offer.provider);
-            let Some(price) = price(&offer) else { continue };
-            let known = lowest.entry(offer.provider).or_insert(price);
+            hosts.insert(&offer.provider);
+            let Some(price) = price(offer) else { continue };
+            let known = lowest.entry(&offer.provider).or_insert(price);
             if price.blended() < known.blended() {
                 *known = price;
             }
@@ -188,10 +184,7 @@ fn models(newest: Vec<Newest>, offers: &[MarketOffersRow]) -> Vec<MarketModel> {
     let with_offers = |(row, estimated): Newest| {
         let found =
             offers.binary_search_by(|offers| offers.canonical_model.cmp(&row.canonical_model));
-        let offers = found
-            .ok()
-            .into_iter()
-            .flat_map(|index| offers[index].offers());
+        let offers = found.map_or(&[][..], |index| &offers[index].offers);
         MarketModel::new(row, estimated, offers)
     };
     newest.into_iter().map(with_offers).collect()

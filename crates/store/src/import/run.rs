@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use crate::import::entry::copies::{Checks, Copy};
+use crate::import::entry::copies::{Checks, DuplicateSheet};
 use crate::import::entry::duplicates::SheetKind;
 use crate::import::entry::entries::{CatalogError, Contents, read};
 use super::error::ImportError;
@@ -334,7 +334,7 @@ impl Recorder {
     /// Records and reports copies; while some are stored, the next ones are checked.
     async fn record_copies(
         &self,
-        copies: &[Copy],
+        copies: &[DuplicateSheet],
         checks: &mut Checks,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<(), ImportError> {
@@ -415,7 +415,7 @@ impl Recorder {
         Ok(unknown)
     }
 
-    fn copied(&self, copy: &Copy, is_misfit: Option<bool>) -> Recording {
+    fn copied(&self, copy: &DuplicateSheet, is_misfit: Option<bool>) -> Recording {
         Recording {
             listing: Listing::Offer {
                 duplicate_of: Some(copy.of),
@@ -425,7 +425,7 @@ impl Recorder {
         }
     }
 
-    fn estimate_of(&self, copy: &Copy) -> Uuid {
+    fn estimate_of(&self, copy: &DuplicateSheet) -> Uuid {
         self.options.estimator.estimate_id(SheetId(copy.of))
     }
 
@@ -536,12 +536,14 @@ fn outcome_of(identified: usize) -> Outcome {
 }
 
 /// The originals and the copies among some sheets.
-fn split(sheets: impl IntoIterator<Item = (Listed, SheetKind)>) -> (Vec<Listed>, Vec<Copy>) {
+fn split(
+    sheets: impl IntoIterator<Item = (Listed, SheetKind)>,
+) -> (Vec<Listed>, Vec<DuplicateSheet>) {
     let (mut originals, mut copies) = (Vec::new(), Vec::new());
     for (listed, kind) in sheets {
         match kind {
             SheetKind::Original => originals.push(listed),
-            SheetKind::Duplicate(of, original) => copies.push(Copy {
+            SheetKind::Duplicate(of, original) => copies.push(DuplicateSheet {
                 listed,
                 of,
                 original,

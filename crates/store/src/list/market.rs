@@ -1,9 +1,11 @@
 //! All models at once, for pages that compare them: the prices of their offers in force, and since a time.
 
+use serde::Deserialize;
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::connect::connected::Connected;
+use crate::connect::database::Pool;
 use crate::list::query::AsOf;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, Statement};
@@ -36,33 +38,20 @@ pub struct EstimateNumbersRow {
 pub struct MarketOffersRow {
     /// Canonical name, `author/model`.
     pub canonical_model: String,
-    offers: String,
+    /// The prices, as the database writes them in JSON.
+    #[sqlx(json)]
+    pub offers: Vec<MarketOffer>,
 }
 
 /// A price in force, in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MarketOffer<'a> {
-    /// Provider that bills for the offer.
-    pub provider: &'a str,
-    /// Price of fresh prompt tokens, USD per million.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct MarketOffer {
+    /// Billing provider.
+    pub provider: String,
+    /// Fresh prompt tokens.
     pub input_per_mtok: Option<f64>,
     /// Price of generated tokens, USD per million.
     pub output_per_mtok: Option<f64>,
-}
-
-impl MarketOffersRow {
-    /// Prices of the model's offers.
-    pub fn offers(&self) -> impl Iterator<Item = MarketOffer<'_>> {
-        self.offers.lines().filter_map(|line| {
-            let mut parts = line.splitn(3, ' ');
-            let mut price = || parts.next().map(|price| price.parse().ok());
-            Some(MarketOffer {
-                input_per_mtok: price()?,
-                output_per_mtok: price()?,
-                provider: parts.next()?,
-            })
-        })
-    }
 }
 
 /// A price that was in force for a while.
@@ -86,11 +75,11 @@ static NUMBERS: Statement = Statement::new(&[Piece {
     columns: &[Kind::Id],
 }]);
 
-// No name has a line feed.
+/// The prices of a model as an array of objects, one for each [`MarketOffer`].
+const OFFERS_OF_SQLITE: &str = "json_group_array(json_object(";
+const OFFERS_OF_POSTGRES: &str = "json_agg(json_build_object(";
 const OFFERS: &str = "
-    SELECT sheet.canonical_model,
-           string_agg(coalesce(CAST(input_price AS text), '') || ' ' || coalesce(CAST(output_price AS text), '') || ' '
-                      || sheet.provider, '\n') AS offers
+        'provider', sheet.provider, 'input_per_mtok', input_price, 'output_per_mtok', output_price)) AS offers
     FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
     WHERE period.sheet_id = sheet.id AND sheet.currency = 'USD' AND sheet.canonical_model > '' AND";
 
@@ -139,7 +128,12 @@ impl Store {
         &self,
         as_of: AsOf,
     ) -> Result<Vec<MarketOffersRow>, StoreError> {
-        let offers = Query::new(OFFERS).in_force_as_of(as_of);
+        let array = match self.pool {
+            Pool::Postgres { .. } => OFFERS_OF_POSTGRES,
+            Pool::Sqlite { .. } => OFFERS_OF_SQLITE,
+        };
+        let offers = Query::new("SELECT sheet.canonical_model, ").text(array);
+        let offers = offers.text(OFFERS).in_force_as_of(as_of);
         let by_name = " GROUP BY sheet.canonical_model ORDER BY sheet.canonical_model";
         self.listed(offers.page(by_name, MOST_MODELS)).await
     }
@@ -158,30 +152,5 @@ impl Store {
         let past = past.any_of("sheet.canonical_model", models);
         let by_time = " ORDER BY sheet.canonical_model, starts_at";
         self.listed(past.page(by_time, MOST_PAST)).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prices_are_read_and_may_be_missing() {
-        let row = MarketOffersRow {
-            canonical_model: "a/b".to_owned(),
-            offers: "0.15 2 x\n 3e-7 y z".to_owned(),
-        };
-        let offer = |provider, input_per_mtok, output_per_mtok| MarketOffer {
-            provider,
-            input_per_mtok,
-            output_per_mtok,
-        };
-        assert_eq!(
-            row.offers().collect::<Vec<_>>(),
-            [
-                offer("x", Some(0.15), Some(2.0)),
-                offer("y z", None, Some(3e-7))
-            ]
-        );
     }
 }

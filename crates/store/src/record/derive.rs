@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
-use unroof_price_sheet::history;
-use unroof_price_sheet::history::{Ending, Event, News, Period, Sighting, StartBasis, Withdrawal, name_new_sources, news, price_at, stated_at, timeline};
+use unroof_price_sheet::history::{Ending, Event, News, Period, Sighting, StartBasis, Stated, Withdrawal, name_new_sources, news, price_at, stated_at, timeline};
 
 /// A stored period and its place in the table.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +40,7 @@ pub(crate) struct Other {
 
 /// The price in force, with what all sources state.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Stated {
+pub(crate) struct StatedPrices {
     pub(crate) in_force: Option<Uuid>,
     pub(crate) others: BTreeSet<Other>,
 }
@@ -71,7 +70,7 @@ pub(crate) struct Derived {
     /// The history after it.
     pub(crate) periods: Vec<Period>,
     /// Statements of the sources, if they differ from before.
-    pub(crate) stated: Option<Stated>,
+    pub(crate) stated: Option<StatedPrices>,
 }
 
 impl Derived {
@@ -259,22 +258,19 @@ fn state(
     withdrawals: &[Withdrawal],
     periods: &[Period],
     now: Timestamp,
-) -> Stated {
+) -> StatedPrices {
     let Some(price) = price_at(periods, now) else {
-        return Stated::default();
+        return StatedPrices::default();
     };
     let others = stated_at(sightings, withdrawals, now).into_iter();
     let others = others.filter(|other| other.sighting.tariff_id != price.tariff_id);
-    let other = |history::Stated {
-                     sighting,
-                     is_flagged,
-                 }: history::Stated<'_>| Other {
-        source: sighting.source.clone(),
-        sheet_id: sighting.sheet_id,
-        tariff_id: sighting.tariff_id,
-        is_flagged,
+    let other = |one: Stated<'_>| Other {
+        source: one.sighting.source.clone(),
+        sheet_id: one.sighting.sheet_id,
+        tariff_id: one.sighting.tariff_id,
+        is_flagged: one.is_flagged,
     };
-    Stated {
+    StatedPrices {
         in_force: Some(price.sheet_id),
         others: others.map(other).collect(),
     }

@@ -302,23 +302,7 @@ pub(crate) async fn load(
         Some(row) => row.version,
         None => connection.read_number(VERSION).await?,
     };
-    let mut repeated = BTreeSet::new();
-    let mut offers = work.offers();
-    let mut sheets = work.sheets();
-    for row in rows {
-        if row.is_new_offer {
-            offers.remove(&row.offer_id);
-        }
-        if row.document.is_none() {
-            sheets.remove(&row.sheet_id);
-        }
-        if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
-            repeated.insert((row.offer_id, row.sheet_id));
-        }
-        known.add_recorded(row)?;
-    }
-    known.unchanged = work.unchanged(&repeated);
-    offers.retain(|offer| !known.unchanged.contains(offer));
+    let (offers, sheets) = known.add_all_recorded(rows, work)?;
     let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
     let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
@@ -437,6 +421,32 @@ fn standing(number: i64) -> Standing {
 }
 
 impl Known {
+    /// Adds the stored state of what some work records. Gives the offers and the sheets of which more is to be read: there is
+    /// nothing else of a new one, and the facts of an offer do not matter where they only are stated again.
+    fn add_all_recorded(
+        &mut self,
+        rows: Vec<RecordedRow>,
+        work: &Work,
+    ) -> Result<(BTreeSet<Uuid>, BTreeSet<Uuid>), StoreError> {
+        let (mut offers, mut sheets) = (work.offers(), work.sheets());
+        let mut repeated = BTreeSet::new();
+        for row in rows {
+            if row.is_new_offer {
+                offers.remove(&row.offer_id);
+            }
+            if row.document.is_none() {
+                sheets.remove(&row.sheet_id);
+            }
+            if row.is_repeated && row.listed_estimate_id == Some(row.estimate_id) {
+                repeated.insert((row.offer_id, row.sheet_id));
+            }
+            self.add_recorded(row)?;
+        }
+        self.unchanged = work.unchanged(&repeated);
+        offers.retain(|offer| !self.unchanged.contains(offer));
+        Ok((offers, sheets))
+    }
+
     fn add_recorded(&mut self, row: RecordedRow) -> Result<(), StoreError> {
         if let Some((document, checksum)) = row.document.zip(row.checksum) {
             let document = StoredDocument { document, checksum };

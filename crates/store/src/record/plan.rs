@@ -266,9 +266,9 @@ impl Plan {
         self.steps.iter().all(Step::is_empty) && self.offers.is_empty()
     }
 
-    /// The sheets that its news and comparisons name, but for those that are recorded.
-    pub(crate) fn wanted_sheets(&self) -> BTreeSet<Uuid> {
-        let mut wanted = BTreeSet::new();
+    /// The sheets that its news and comparisons name, but for those that some work records.
+    pub(crate) fn wanted_sheets(&self, work: &Work) -> BTreeSet<Uuid> {
+        let mut wanted: BTreeSet<Uuid> = work.act.iter().map(|act| act.sheet_id).collect();
         for offer in &self.offers {
             for news in &offer.derived.news {
                 wanted.insert(news.sheet_id);
@@ -284,6 +284,9 @@ impl Plan {
             }
             let open = offer.disagreements.iter();
             wanted.extend(open.map(|open| open.sheet_id));
+        }
+        for recording in &work.recordings {
+            wanted.remove(&recording.sheet_id);
         }
         wanted
     }

@@ -1,6 +1,6 @@
 //! Known rows and their plan, ready to be written.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use uuid::Uuid;
 
@@ -30,14 +30,7 @@ impl Ready {
         let known: Known = known::load(connection, work).await?;
         let version = known.version;
         let plan = Plan::make(work, known)?;
-        let recorded: BTreeSet<Uuid> = work
-            .recordings
-            .iter()
-            .map(|recording| recording.sheet_id)
-            .collect();
-        let mut wanted = plan.wanted_sheets();
-        wanted.extend(work.act.iter().map(|act| act.sheet_id));
-        wanted.retain(|id| !recorded.contains(id));
+        let wanted = plan.wanted_sheets(work);
         let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
         let announced = Announced::of(work, &plan, &texts)?;
         let count = tables::numbers(&plan, &announced);

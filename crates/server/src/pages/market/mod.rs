@@ -15,7 +15,7 @@ use unroof_report::chart::kinds::sparkline::Steps;
 use crate::app::App;
 use crate::service::extract::Query;
 use crate::market;
-use crate::market::{MarketModel, Parameters, Question};
+use crate::market::{MarketModel, MarketQuestion, Parameters};
 use unroof_edge::answer::problem::Problem;
 use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 
@@ -37,7 +37,7 @@ pub(super) async fn show(
     query: Result<Query<Parameters>, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = query.and_then(|Query(parameters)| Question::read(parameters));
+    let question = query.and_then(|Query(parameters)| MarketQuestion::read(parameters));
     match question {
         Ok(question) => {
             let name = format!("market {question:?}");
@@ -47,7 +47,7 @@ pub(super) async fn show(
     }
 }
 
-async fn page(app: &App, question: &Question) -> Result<Page, Problem> {
+async fn page(app: &App, question: &MarketQuestion) -> Result<Page, Problem> {
     let market = market::read(app, question).await?;
     let selected = question.select(&market.models);
     let shown = question.of_page(&selected);

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use unroof_report::chart::axis;
 use unroof_report::chart::scale::Scale;
 use unroof_report::chart::kinds::sparkline::Steps;
-use crate::market::{Market, MarketModel, Price, Question, ROWS, Sort};
+use crate::market::{Market, MarketModel, MarketQuestion, Price, ROWS, Sort};
 use crate::pages::changes::{brief, folded};
 use crate::pages::layout::{Page, Tab};
 use crate::pages::names::model_address;
@@ -18,7 +18,7 @@ use unroof_base::units::{compact, readable};
 
 /// The content of the page.
 pub(super) struct View<'a> {
-    pub(super) question: &'a Question,
+    pub(super) question: &'a MarketQuestion,
     pub(super) market: &'a Market,
     /// All models that are asked for.
     pub(super) selected: &'a [&'a MarketModel],
@@ -260,7 +260,7 @@ impl View<'_> {
         let page = self.question.page;
         let pages = self.selected.len().div_ceil(ROWS);
         let other = |page| {
-            Question {
+            MarketQuestion {
                 page,
                 ..self.question.clone()
             }

@@ -15,8 +15,8 @@ use crate::import::turn::Turn;
 use unroof_infer::estimate::{CancelToken, Estimator};
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 
-/// A sheet with the prices of one that is already estimated.
-pub(crate) struct Copy {
+/// A sheet of the same pricing decision as an estimated one.
+pub(crate) struct DuplicateSheet {
     pub(crate) listed: Listed,
     /// Id of the estimated sheet.
     pub(crate) of: Uuid,
@@ -49,7 +49,7 @@ impl Checks {
     }
 
     /// Whether each of some copies fits no machine.
-    pub(crate) async fn of(&mut self, copies: &[Copy]) -> Result<Vec<bool>, ImportError> {
+    pub(crate) async fn of(&mut self, copies: &[DuplicateSheet]) -> Result<Vec<bool>, ImportError> {
         let mut ids = Vec::with_capacity(copies.len());
         let mut unknown = BTreeMap::new();
         for copy in copies {
