@@ -12,7 +12,7 @@ use unroof_store::access::Client;
 
 tokio::task_local! {
     /// Client of the request that this task works on, where clients are limited.
-    pub(crate) static CLIENT: Client;
+    pub static CLIENT: Client;
 }
 
 /// Waiting requests per running one above which the queue is long.
