@@ -5,7 +5,7 @@ use serde_json::Value;
 use unroof_core::calculator::{layout::layout, simulate::simulate, training::training};
 use unroof_core::input::RequestError;
 
-use crate::{finite, refusal};
+use super::{finite, refusal};
 
 /// More points show nothing that these do not, and take their time.
 const MOST_POINTS: usize = 64;
