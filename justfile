@@ -15,7 +15,7 @@ test *tests:
 # Formatting, clippy and the API documentation of the code, each without a warning.
 lint:
     cargo fmt --all -- --check
-    rustfmt --edition 2024 --check crates/core/src/catalog/*.rs crates/core/src/clue/*.rs
+    rustfmt --edition 2024 --check crates/*/src/catalog/*.rs crates/*/src/clue/*.rs
     cargo fmt --manifest-path fuzz/Cargo.toml -- --check
     cargo clippy --workspace --all-targets --locked -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples --locked
