@@ -92,7 +92,9 @@ impl Sources {
 #[test]
 fn every_building_command_of_the_guides_succeeds() {
     if std::env::var_os("UNROOF_TEST_BUILDING_GUIDES").is_none_or(|value| value != "1") {
-        say("skipped: blocks of the guides that install and build, without UNROOF_TEST_BUILDING_GUIDES=1");
+        say(
+            "skipped: blocks of the guides that install and build, without UNROOF_TEST_BUILDING_GUIDES=1",
+        );
         return;
     }
     let mut wrong = Vec::new();
