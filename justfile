@@ -7,7 +7,7 @@ slow_tests := "--skip a_list_that_grows --skip pages_over_250_rows --skip the_re
 default:
     @just --list --unsorted
 
-# The fast lane: tests on SQLite alone, without the slow groups. With arguments, those tests: `just test history:: attack::`.
+# The quick one: tests on SQLite alone, without the slow groups. With arguments, those tests: `just test history:: attack::`.
 test *tests:
     env -u UNROOF_TEST_POSTGRES_URL -u UNROOF_REQUIRE_POSTGRES -u UNROOF_TEST_CATALOGS \
         cargo test --workspace --lib --bins --tests -- {{ if tests == "" { slow_groups + " " + slow_tests } else { tests } }}
@@ -17,19 +17,19 @@ lint:
     cargo fmt --all -- --check
     cargo fmt --manifest-path fuzz/Cargo.toml -- --check
     cargo clippy --workspace --all-targets --locked -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --lib --examples --locked
 
-# Everything that a change must pass, on SQLite and on a throwaway PostgreSQL, in Chromium. What continuous integration runs.
-check:
-    ./scripts/test
+# All checks of a change, on both databases and in Chromium, or some steps: `just check clippy`. Half an hour on two cores.
+check *steps:
+    ./scripts/test {{ steps }}
 
 # Tests alone beside a throwaway PostgreSQL; arguments go to `cargo test`.
 test-pg *arguments:
     ./scripts/with-postgres cargo test --workspace {{ arguments }}
 
-# Checks too slow for every change: guides that install and build, made-up requests, the image, the oldest Rust.
-nightly:
-    ./scripts/nightly
+# Checks that take hours, or some steps: `just check-all fuzz soak`. Before a release and every night.
+check-all *steps:
+    ./scripts/check-all {{ steps }}
 
 # Measures and writes docs/BENCHMARKS.md; with arguments, those rows of it: `just bench stream lists-sqlite`.
 bench *rows:

@@ -7,7 +7,7 @@ use unroof_roofline::calculator::simulate::simulate;
 use unroof_roofline::calculator::training::training;
 use unroof_base::input::RequestError;
 
-use crate::{finite, refusal};
+use super::{finite, refusal};
 
 /// More points show nothing that these do not, and take their time.
 const MOST_POINTS: usize = 64;

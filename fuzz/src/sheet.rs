@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use unroof_infer::estimate::{Format, Request, read_file, read_request, textbook};
 use unroof_price_sheet::sheet::{PriceSheet, json_schema};
 
-use crate::{finite, refusal};
+use super::{finite, refusal};
 
 static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
     jsonschema::draft202012::options()

@@ -14,6 +14,8 @@ from soaking.service import READY_IN
 STOP_LIMIT = 12.0
 # Of one process, whose memory can then be seen for a long time. Many faults fit into it.
 RESTARTS_WITHIN, RESTARTING_PAUSE = 900.0, 20.0
+# A shorter run has no rests, which only show the growth of memory: it has time for more faults.
+RESTING_FROM = 300.0
 CLOCK_JUMPS = (3600, -3600, 86_400, 0)
 
 
@@ -125,7 +127,8 @@ async def inflict(world, faults, pause, begin, end):
             await asyncio.sleep(world.random.uniform(0.5, 1.5) * own_pause)
             if time.monotonic() > end - 3 * pause / 2:
                 return
-            await world.rest()
+            if end - begin >= RESTING_FROM:
+                await world.rest()
             if not (fault.restarts and time.monotonic() > last_restart):
                 await one(world, fault)
 

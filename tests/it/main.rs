@@ -12,6 +12,7 @@ mod catalog_formats;
 mod changes;
 mod checks;
 mod cli;
+mod corpus;
 mod cost;
 mod dashboards;
 mod database_faults;

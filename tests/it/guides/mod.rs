@@ -5,12 +5,12 @@
 //! - `unroof serve` starts a server on a free port, until the end of the page or the next server. Pages call it
 //!   `127.0.0.1:8080`.
 //! - Pages call a time of the run `[TIME]` and a random id `[ID]`.
-//! - A block with the fence `console nightly` installs, builds, downloads or starts containers: see `nightly`.
+//! - A block with the fence `console build` installs, builds, downloads or starts containers: see `building`.
 //!
 //! `UNROOF_BLESS=1` writes the output into the pages instead.
 
+mod building;
 mod facts;
-mod nightly;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -17,6 +17,7 @@ mod seller;
 #[cfg(test)]
 mod testing;
 mod values;
+mod whole;
 
 use std::str::FromStr;
 
@@ -31,6 +32,7 @@ use rules::tokenizer_note;
 pub use canonical::canonical_model;
 pub use names::{model_key, offer_id};
 pub use seller::{author_of_sheet, is_sold_by_author};
+pub use whole::{ReadEntry, read_catalog};
 
 /// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the
 /// time of its sighting.

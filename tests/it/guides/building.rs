@@ -1,11 +1,11 @@
-//! The blocks with the fence `console nightly`: they install, build, download or start containers, so `scripts/nightly`
-//! alone runs them, with `UNROOF_TEST_NIGHTLY=1`.
+//! The blocks with the fence `console build`: they install, build, download or start containers, so `scripts/check-all`
+//! alone runs them, with `UNROOF_TEST_BUILDING_GUIDES=1`.
 //!
-//! - The commands of a page run in order in a clone of this repository, whose target folder is kept for the next night.
+//! - The commands of a page run in order in a clone of this repository, whose target folder is kept for the next run.
 //!   `unroof` is this program, until a page exports another `PATH`.
 //! - `export NAME=…` holds for the commands below it.
 //! - A command that serves runs until it listens, on a free port and an empty database, and is stopped.
-//! - Output is compared where the page shows some; what a build prints differs every night.
+//! - Output is compared where the page shows some; what a build prints differs every time.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,7 @@ use super::{Page, link, pages, path_with_program};
 use crate::server::{Server, run_with};
 use crate::support::{repository, say};
 
-const FENCE: &str = "```console nightly";
+const FENCE: &str = "```console build";
 
 /// A clone of this repository, and the environment of a page.
 struct Sources {
@@ -90,9 +90,11 @@ impl Sources {
 }
 
 #[test]
-fn every_nightly_command_of_the_guides_succeeds() {
-    if std::env::var_os("UNROOF_TEST_NIGHTLY").is_none_or(|value| value != "1") {
-        say("skipped: blocks of the guides that install and build, without UNROOF_TEST_NIGHTLY=1");
+fn every_building_command_of_the_guides_succeeds() {
+    if std::env::var_os("UNROOF_TEST_BUILDING_GUIDES").is_none_or(|value| value != "1") {
+        say(
+            "skipped: blocks of the guides that install and build, without UNROOF_TEST_BUILDING_GUIDES=1",
+        );
         return;
     }
     let mut wrong = Vec::new();
@@ -113,7 +115,7 @@ fn every_nightly_command_of_the_guides_succeeds() {
 }
 
 #[test]
-fn nightly_commands_are_found() {
+fn building_commands_are_found() {
     let pages = pages().into_iter();
     let found: usize = pages.map(|file| Page::read(file, FENCE).commands()).sum();
     assert!(found > 0);
