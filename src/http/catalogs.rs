@@ -1,11 +1,12 @@
 //! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Response, Uri, header};
+use axum::http::{Response, header};
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -16,19 +17,17 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::access::Sender;
 use super::app::App;
-use super::described::{BodyRefusals, StoreRefusals, Unchanged};
+use super::described::BodyRefusals;
 use super::extract::{MostBytes, Query};
+use super::list::{List, Piece, Rows, list, name_in_order};
 use super::manners::is_hasty;
 use super::names::{Names, some_of};
-use super::page::{
-    Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
-    bad_cursor, list_in_order,
-};
+use super::page::{Direction, FilterText, ListItem, Moment};
 use super::problem::{INTERNAL, INVALID, Problem};
 use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
-use crate::storage::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection};
+use crate::storage::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 use unroof_core::estimate::CancelToken;
 use unroof_core::input::schema::one_of_texts;
 
@@ -255,60 +254,6 @@ impl PartialSchema for Outcomes {
 
 impl ToSchema for Outcomes {}
 
-/// Filter, order and page of the runs.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ImportsQuery {
-    /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
-    #[param(nullable = false, inline)]
-    source: Option<Names>,
-    /// Format of the catalog; several separated by commas.
-    #[param(nullable = false, inline)]
-    catalog: Option<Names>,
-    /// Outcome of the run; several separated by commas.
-    #[param(nullable = false, inline)]
-    outcome: Option<Outcomes>,
-    /// Sort key; `started_at` if left out.
-    #[param(nullable = false, inline)]
-    sort: Option<ImportSort>,
-    /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
-    #[param(nullable = false, inline)]
-    order: Option<Direction>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
-}
-
-impl ImportsQuery {
-    fn order(&self) -> ImportOrder {
-        let is_by_source = self.sort == Some(ImportSort::Source);
-        let is_descending = match self.order {
-            Some(direction) => direction == Direction::Desc,
-            None => !is_by_source,
-        };
-        ImportOrder {
-            is_by_source,
-            is_descending,
-        }
-    }
-
-    /// The names that it filters by.
-    fn take_selection(&mut self) -> ImportSelection {
-        ImportSelection {
-            source: Names::list(self.source.take()),
-            catalog: Names::list(self.catalog.take()),
-            outcome: self.outcome.take().unwrap_or_default().0,
-        }
-    }
-}
-
 /// The lines as a body; `holds` is dropped when the client has read it or has left.
 fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
     let lines = stream::unfold((lines, holds), async |(mut lines, holds)| {
@@ -320,48 +265,68 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
 
 impl ListItem for ImportRow {}
 
-/// List imports, newest first
-///
-/// One row per import: by a request, the command line or a scheduled refresh.
-#[utoipa::path(
-    get,
-    path = "/imports",
-    tag = "catalogs",
-    params(ImportsQuery),
-    responses(
-        (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(super) async fn list_imports(
-    State(app): State<App>,
-    Query(mut query): Query<ImportsQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "imports";
-    let (selection, order) = (&query.take_selection(), query.order());
-    let list = list_in_order(LIST, order, ImportOrder::NEWEST);
-    let paged = ListQuery {
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = paged.after::<ImportPlace>(&list)?;
-    // A forged cursor may contain NUL, which PostgreSQL rejects.
-    let has_nul = matches!(&after, Some(ImportPlace::Sourced(source, ..)) if source.contains('\0'));
-    if has_nul || after.as_ref().is_some_and(|place| !place.is_in(order)) {
-        return Err(bad_cursor());
+list! {
+    without_if_none_match
+    /// List imports, newest first
+    ///
+    /// One row per import: by a request, the command line or a scheduled refresh.
+    list_imports: "/imports" in "catalogs",
+    "A page of runs" of ImportRow,
+    /// Filter, order and page of the runs.
+    ImportsQuery {
+        /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
+        source: Names,
+        /// Format of the catalog; several separated by commas.
+        catalog: Names,
+        /// Outcome of the run; several separated by commas.
+        outcome: Outcomes,
+        /// Sort key; `started_at` if left out.
+        sort: ImportSort,
+        /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
+        order: Direction,
     }
-    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let store = &app.store;
-    let rows = |after: Option<ImportPlace>, limit| async move {
-        let after = after.as_ref();
-        store.imports(selection, order, after, limit).await
-    };
-    let key = |row: &ImportRow| row.place(order);
-    let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;
-    Ok(body.respond(&headers))
+}
+
+impl ImportsQuery {
+    /// The order of the runs: by time, the newest first, where none is asked for.
+    fn sorted(&self) -> ImportOrder {
+        let is_by_source = self.sort == Some(ImportSort::Source);
+        let is_descending = self.order.map(|order| order == Direction::Desc);
+        ImportOrder {
+            is_by_source,
+            is_descending: is_descending.unwrap_or(!is_by_source),
+        }
+    }
+}
+
+impl List for ImportsQuery {
+    const NAME: &'static str = "imports";
+    const IS_KEPT: bool = false;
+    type Row = ImportRow;
+    type Item = ImportRow;
+    type Key = ImportPlace;
+
+    fn name(&self) -> Cow<'static, str> {
+        name_in_order(Self::NAME, &self.sorted(), &ImportOrder::NEWEST)
+    }
+
+    fn has(&self, place: &ImportPlace) -> bool {
+        place.is_in(self.sorted())
+    }
+
+    fn key(&self, row: &ImportRow) -> ImportPlace {
+        row.place(self.sorted())
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<ImportPlace>) -> Rows<ImportRow> {
+        let outcome = self.outcome.as_ref();
+        let selection = ImportSelection {
+            source: Names::list(self.source.clone()),
+            catalog: Names::list(self.catalog.clone()),
+            outcome: outcome.map_or_else(Vec::new, |outcomes| outcomes.0.clone()),
+        };
+        let (order, after) = (self.sorted(), piece.after.as_ref());
+        let rows = store.imports(&selection, order, after, piece.limit);
+        Ok(rows.await?)
+    }
 }

@@ -22,7 +22,7 @@ use super::change_query::filtered_query;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::manners::CLIENT;
-use super::page::{FieldNames, Limit, ListItem, PageEnd, PageRequest, next_link};
+use super::page::{FieldNames, Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
 use super::places::{Place, TooMany};
 use super::problem::{LIMITED, Problem, UNREADABLE};
 use super::since::Since;
@@ -88,8 +88,12 @@ pub(super) async fn list_changes(
 ) -> Result<Response<Body>, Problem> {
     let (Since(since), limit) = (query.since, query.limit);
     let filter = query.filter();
-    let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
+    let part = PagePart {
+        fields: query.fields.as_deref(),
+        limit,
+        cursor: None,
+    };
+    let page = PageRequest::new(&app, "changes", part, &uri, &headers);
     let rows =
         |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
     let items = |rows: Vec<ChangeRow>| Ok(rows);

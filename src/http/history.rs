@@ -13,8 +13,9 @@ use uuid::Uuid;
 use super::app::App;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::list::{PageQuery, list_query};
 use super::page::{
-    FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul,
+    FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul,
 };
 use super::problem::{NOT_FOUND, Problem};
 use crate::storage::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
@@ -27,26 +28,14 @@ use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
-/// The part of a history to return.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct HistoryQuery {
-    /// Region that serves the model.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+list_query! {
+    /// The part of a history to return.
+    HistoryQuery {
+        /// Region that serves the model.
+        text region,
+        /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+    }
 }
 
 /// Names of an offer, and the part of its history to return.
@@ -321,26 +310,20 @@ pub(super) async fn find_history(
 async fn respond(
     app: &App,
     (provider, model): (String, String),
-    query: HistoryQuery,
+    mut query: HistoryQuery,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "history";
-    let asked = [Some(provider), Some(model), query.region];
+    let asked = [Some(provider), Some(model), query.region.take()];
     asked
         .iter()
         .flatten()
         .try_for_each(|name| without_nul(name))?;
     let [provider, model, region] = &asked;
-    let part = ListQuery {
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = part.after::<PriceKey>(LIST)?;
-    let page = PageRequest::new(app, LIST, part.limit, uri, headers);
-    let mut page = page.of_fields(part.fields.as_deref());
+    let part = query.part();
+    let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
+    let mut page = PageRequest::new(app, LIST, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &app.store,
@@ -348,7 +331,7 @@ async fn respond(
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
             region: region.as_deref(),
-            as_of: query.as_of.map(|moment| moment.0.into()),
+            as_of: Moment::time(query.as_of),
         },
     };
     let body = async || {
@@ -372,7 +355,7 @@ async fn respond(
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();
-    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", prices.of.as_of);
+    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", query.as_of);
     app.polled(question, headers, body).await
 }
 
@@ -409,7 +392,7 @@ impl Prices<'_> {
         limit: u32,
     ) -> Result<Vec<HistoryRow>, StoreError> {
         let from = from.map(|(region, starts_at, sequence, part)| HistoryKey {
-            region: region.replace('\0', ""),
+            region: region.clone(),
             starts_at: (*starts_at).into(),
             sequence: *sequence,
             part: *part,

@@ -5,15 +5,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::Sender;
 use super::app::App;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{JsonBody, NoQuery, Path, Query};
-use super::page::{FieldNames, Limit, ListItem, Page, PageRequest};
+use super::page::{FieldsQuery, ListItem, Page, PageRequest};
 use super::problem::{CONFLICT, Problem};
 use crate::access::{NewKey, Scope};
 use crate::storage::{DbTime, KeyRow, NewKeyRow};
@@ -163,16 +163,6 @@ pub(super) async fn create_key(
     Ok((StatusCode::CREATED, headers, text).into_response())
 }
 
-/// Fields of the keys.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct KeysQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-}
-
 /// List keys
 ///
 /// In the order of creation, without their texts; also those that were revoked or have expired.
@@ -180,7 +170,7 @@ pub(super) struct KeysQuery {
     get,
     path = "/keys",
     tag = "access",
-    params(KeysQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "All keys", content((Page<KeyRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -189,14 +179,13 @@ pub(super) struct KeysQuery {
 )]
 pub(super) async fn list_keys(
     State(app): State<App>,
-    Query(query): Query<KeysQuery>,
+    Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&app, "keys", Limit(MOST_KEYS), &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
+    let page = PageRequest::new(&app, "keys", query.all(MOST_KEYS), &uri, &headers);
     let rows = |_: Option<()>, _| app.store.keys();
-    let body = page.write::<_, KeyRow, _, _>(None, |_| (), rows);
+    let body = page.write::<_, KeyRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 

@@ -36,6 +36,7 @@ mod known_answers;
 mod known_keys;
 mod limits;
 mod lingering;
+mod list;
 mod list_text;
 mod listener;
 mod local;

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Response};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
@@ -11,12 +11,10 @@ use super::app::App;
 use super::budget::Text;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
+use super::list::{List, Piece, Rows, list};
 use super::list_text::stored_in_order;
 use super::names::Names;
-use super::page::{
-    AsOfQuery, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest,
-    bad_cursor, fields, prefix,
-};
+use super::page::{AsOfQuery, ListItem, Moment, fields, prefix};
 use super::problem::{INTERNAL, NOT_FOUND, Problem};
 use super::response_cache::CachedBody;
 use crate::storage::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
@@ -99,80 +97,44 @@ impl From<ModelRow> for ModelItem {
     }
 }
 
-/// Filter of the estimates of models.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ModelsQuery {
-    /// Author of the model; several separated by commas.
-    #[param(nullable = false, inline)]
-    author: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    canonical_model: Option<Names>,
-    /// Beginning of the canonical name, with or without what is before the last `/`, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    q: Option<String>,
-    /// Only from sheets that were seen up to this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+list! {
+    /// List the estimate of every model
+    ///
+    /// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
+    list_models: "/models" in "estimates",
+    "A page of models" of ModelItem,
+    /// Filter of the estimates of models.
+    ModelsQuery {
+        /// Author of the model; several separated by commas.
+        author: Names,
+        canonical_model,
+        /// Beginning of the canonical name, with or without what is before the last `/`, in any case.
+        text q,
+        /// Only from sheets that were seen up to this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+    }
 }
 
-/// List the estimate of every model
-///
-/// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
-#[utoipa::path(
-    get,
-    path = "/models",
-    tag = "estimates",
-    params(ModelsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of models", content((Page<ModelItem> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(super) async fn list_models(
-    State(app): State<App>,
-    Query(query): Query<ModelsQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "models";
-    let question = format!("{LIST} {query:?}");
-    let selection = ModelSelection {
-        author: Names::list(query.author),
-        canonical_model: Names::list(query.canonical_model),
-        prefix: prefix(query.q.as_deref())?,
-        as_of: query.as_of.map(|moment| moment.0.into()),
-    };
-    let of_list = ListQuery {
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = of_list.after::<String>(LIST)?;
-    // A forged cursor may contain NUL, which PostgreSQL rejects.
-    if after.as_ref().is_some_and(|name| name.contains('\0')) {
-        return Err(bad_cursor());
+impl List for ModelsQuery {
+    const NAME: &'static str = "models";
+    type Row = ModelRow;
+    type Item = ModelItem;
+    type Key = String;
+
+    fn key(&self, row: &ModelRow) -> String {
+        row.canonical_model.clone()
     }
-    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let (store, selection) = (&app.store, &selection);
-    let rows = |after: Option<String>, limit| async move {
-        store.models(selection, after.as_deref(), limit).await
-    };
-    let key = |row: &ModelRow| row.canonical_model.clone();
-    let body = || page.write::<_, ModelItem, _, _>(after, key, rows);
-    app.polled(question, &headers, body).await
+
+    async fn rows(&self, store: &Store, piece: Piece<String>) -> Rows<ModelRow> {
+        let selection = ModelSelection {
+            author: Names::list(self.author.clone()),
+            canonical_model: Names::list(self.canonical_model.clone()),
+            prefix: prefix(self.q.as_deref())?,
+            as_of: Moment::time(self.as_of),
+        };
+        let rows = store.models(&selection, piece.after.as_deref(), piece.limit);
+        Ok(rows.await?)
+    }
 }
 
 /// The estimate of a model with the offers in force.

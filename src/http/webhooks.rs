@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use url::Url;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::Sender;
@@ -18,13 +18,16 @@ use super::app::App;
 use super::change_query::LARGEST_FACTOR;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{JsonBody, NoQuery, Path, Query};
+use super::list::{List, Piece, Rows, list};
 use super::names::MOST_NAMES;
-use super::page::{FieldNames, Limit, ListItem, ListQuery, Page, PageRequest};
+use super::page::{FieldsQuery, ListItem, Page, PageRequest};
 use super::problem::{FULL, Problem};
 use super::response_cache::CachedBody;
 use crate::jobs::SECRET_PREFIX;
 use crate::jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
-use crate::storage::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
+use crate::storage::{
+    ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, Store, WebhookRow,
+};
 use unroof_core::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_core::input::{RequestError, read};
 
@@ -276,11 +279,15 @@ impl App {
         };
         Err(RequestError::Wrong(vec![fault]).into())
     }
+}
 
-    async fn webhook(&self, id: Uuid) -> Result<WebhookRow, Problem> {
-        let row = self.store.webhooks(Some(id)).await?.pop();
-        row.ok_or_else(|| Problem::not_found("webhook"))
-    }
+/// The webhook with an id.
+///
+/// # Errors
+/// There is none, or the query fails.
+async fn webhook(store: &Store, id: Uuid) -> Result<WebhookRow, Problem> {
+    let row = store.webhooks(Some(id)).await?.pop();
+    row.ok_or_else(|| Problem::not_found("webhook"))
 }
 
 /// List webhooks
@@ -290,7 +297,7 @@ impl App {
     get,
     path = "/webhooks",
     tag = "changes",
-    params(WebhooksQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -299,14 +306,14 @@ impl App {
 )]
 pub(super) async fn list_webhooks(
     State(app): State<App>,
-    Query(query): Query<WebhooksQuery>,
+    Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&app, "webhooks", Limit(MOST_WEBHOOKS), &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
+    let part = query.all(MOST_WEBHOOKS);
+    let page = PageRequest::new(&app, "webhooks", part, &uri, &headers);
     let rows = |_: Option<()>, _| app.store.webhooks(None);
-    let body = page.write::<_, WebhookRow, _, _>(None, |_| (), rows);
+    let body = page.write::<_, WebhookRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 
@@ -330,7 +337,7 @@ pub(super) async fn show_webhook(
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let webhook = app.webhook(id).await?;
+    let webhook = webhook(&app.store, id).await?;
     let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
     Ok(CachedBody::new(text, "application/json", None).respond(&headers))
 }
@@ -355,7 +362,7 @@ pub(super) async fn remove_webhook(
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let webhook = app.webhook(id).await?;
+    let webhook = webhook(&app.store, id).await?;
     let now = app.now();
     if app
         .store
@@ -368,66 +375,34 @@ pub(super) async fn remove_webhook(
     }
 }
 
-/// Fields of the webhooks.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct WebhooksQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
+list! {
+    /// List the deliveries of a webhook, newest first
+    ///
+    /// With their outcomes. Deliveries older than 30 days are deleted.
+    list_deliveries: "/webhooks/{id}/deliveries" in "changes",
+    of Deliveries("id": Uuid, "Id of the webhook", or "No such webhook"),
+    "A page of deliveries" of DeliveryRow,
+    /// Fields and page of the deliveries.
+    DeliveriesQuery {}
 }
 
-/// Fields and page of the deliveries.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct DeliveriesQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
-}
+/// The deliveries of the webhook with an id, newest first.
+struct Deliveries(Uuid);
 
-/// List the deliveries of a webhook, newest first
-///
-/// With their outcomes. Deliveries older than 30 days are deleted.
-#[utoipa::path(
-    get,
-    path = "/webhooks/{id}/deliveries",
-    tag = "changes",
-    params(("id" = Uuid, Path, description = "Id of the webhook"), DeliveriesQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of deliveries", content((Page<DeliveryRow> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-pub(super) async fn list_deliveries(
-    State(app): State<App>,
-    Path(id): Path<Uuid>,
-    Query(query): Query<DeliveriesQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "deliveries";
-    let (limit, fields) = (query.limit, query.fields);
-    let query = ListQuery {
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let below = query.after::<i64>(LIST)?;
-    app.webhook(id).await?;
-    let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
-    let page = page.of_fields(fields.as_deref());
-    let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
-    let body = page.write::<_, DeliveryRow, _, _>(below, |row| row.since, rows);
-    Ok(body.await?.respond(&headers))
+impl List for Deliveries {
+    const NAME: &'static str = "deliveries";
+    const IS_KEPT: bool = false;
+    type Row = DeliveryRow;
+    type Item = DeliveryRow;
+    type Key = i64;
+
+    fn key(&self, row: &DeliveryRow) -> i64 {
+        row.since
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<i64>) -> Rows<DeliveryRow> {
+        webhook(store, self.0).await?;
+        let rows = store.webhook_deliveries(self.0, piece.after, piece.limit);
+        Ok(rows.await?)
+    }
 }
