@@ -11,16 +11,16 @@ use unroof_core::sheet::SheetId;
 
 use super::app::App;
 use super::budget::Text;
-use super::change_query::filtered_query;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{Limit, link_with};
 use super::problem::Problem;
+use super::query::query;
 use super::response_cache::CachedBody;
 use super::since::Since;
 use crate::storage::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
-filtered_query! {
+query! {
     /// Filter and page of the Atom feed.
     AtomQuery {
         /// Entries before this sequence number; the newest if left out.
@@ -29,6 +29,7 @@ filtered_query! {
         /// Entries per page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
         limit: Limit,
+        changes,
     }
 }
 

@@ -4,8 +4,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::app::App;
 use super::described::{NoModel, StoreRefusals, Unchanged};
@@ -13,6 +11,7 @@ use super::extract::{Path, Query};
 use super::models::{ModelPath, no_model};
 use super::names::FilterText;
 use super::problem::Problem;
+use super::query::query;
 use super::response_cache::CachedBody;
 use super::track_record::require_quantity;
 use unroof_core::estimate::quantities::JointQuantity;
@@ -32,14 +31,13 @@ const LETTER: usize = 7;
 /// Room next to a text.
 const MARGIN: usize = 6;
 
-/// The quantity to show.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct BadgeQuery {
-    /// Name of the quantity; `active_parameters` if left out.
-    #[param(nullable = false, inline, example = "active_parameters")]
-    quantity: Option<FilterText>,
+query! {
+    /// The quantity to show.
+    BadgeQuery {
+        /// Name of the quantity; `active_parameters` if left out.
+        #[param(nullable = false, inline, example = "active_parameters")]
+        quantity: Option<FilterText>,
+    }
 }
 
 /// Show a quantity of a model as a picture

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Sender;
 use super::app::App;
@@ -24,6 +24,7 @@ use super::manners::is_hasty;
 use super::names::{Names, some_of};
 use super::page::{Direction, FilterText, ListItem, Moment};
 use super::problem::{INTERNAL, INVALID, Problem};
+use super::query::query;
 use crate::import::{
     CatalogError, CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version, lines,
 };
@@ -31,26 +32,22 @@ use crate::storage::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportS
 use unroof_core::estimate::CancelToken;
 use unroof_core::input::schema::one_of_texts;
 
-/// Options of an import.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct CatalogQuery {
-    /// Format of the body; recognised if left out.
-    #[param(nullable = false, inline)]
-    format: Option<FormatName>,
-    /// Only offers of this provider.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<FilterText>,
-    /// `true` omits unchanged entries.
-    #[param(nullable = false, default = false)]
-    only_changed: Option<bool>,
-    /// `true` reports the outcome of each entry without storing anything.
-    #[param(nullable = false, default = false)]
-    dry_run: Option<bool>,
-    /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    observed_at: Option<Moment>,
+query! {
+    /// Options of an import.
+    CatalogQuery {
+        /// Format of the body; recognised if left out.
+        format: FormatName,
+        /// Only offers of this provider.
+        provider: FilterText,
+        /// `true` omits unchanged entries.
+        #[param(nullable = false, default = false)]
+        only_changed: Option<bool>,
+        /// `true` reports the outcome of each entry without storing anything.
+        #[param(nullable = false, default = false)]
+        dry_run: Option<bool>,
+        /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
+        observed_at: Moment,
+    }
 }
 
 /// A format, by its name.

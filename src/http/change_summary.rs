@@ -6,13 +6,14 @@ use axum::http::{HeaderMap, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::app::App;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::names::Names;
 use super::problem::Problem;
+use super::query::query;
 use super::response_cache::CachedBody;
 use crate::storage::{
     ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised,
@@ -88,27 +89,20 @@ impl<'de> Deserialize<'de> for Movers {
     }
 }
 
-/// Window and filter of a summary.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct SummaryQuery {
-    /// Time before now in which the changes were seen: `1h` to `999h`, or `1d` to `366d`.
-    #[param(value_type = String, default = "30d", example = "30d",
-        pattern = "^([1-9][0-9]{0,2}h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-6])d)$")]
-    window: Window,
-    /// Prices listed in each direction.
-    #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
-    limit: Movers,
-    /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline)]
-    provider: Option<Names>,
-    /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline)]
-    model: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    canonical_model: Option<Names>,
+query! {
+    /// Window and filter of a summary.
+    SummaryQuery {
+        /// Time before now in which the changes were seen: `1h` to `999h`, or `1d` to `366d`.
+        #[param(value_type = String, default = "30d", example = "30d",
+            pattern = "^([1-9][0-9]{0,2}h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-6])d)$")]
+        window: Window,
+        /// Prices listed in each direction.
+        #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
+        limit: Movers,
+        provider,
+        model,
+        canonical_model,
+    }
 }
 
 /// The feed of changes in numbers.

@@ -18,13 +18,13 @@ use utoipa::ToSchema;
 
 use super::access::refusal_of;
 use super::app::App;
-use super::change_query::filtered_query;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::manners::CLIENT;
-use super::page::{FieldNames, Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
+use super::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
 use super::places::{Place, TooMany};
 use super::problem::{LIMITED, Problem, UNREADABLE};
+use super::query::query;
 use super::since::Since;
 use crate::access::Client;
 use crate::jobs::{News, PAGE, PAUSE};
@@ -50,18 +50,17 @@ pub(super) struct ChangePage {
     has_more: bool,
 }
 
-filtered_query! {
+query! {
     /// Filter and page of the changes.
     ChangesQuery {
         /// `next_since` of the previous page; 0 is before the first change.
         #[param(value_type = i64, minimum = 0, default = 0)]
         since: Since,
-        /// Fields of a row, separated by commas; all if left out.
-        #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-        fields: Option<String>,
+        fields,
         /// Changes per page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
         limit: Limit,
+        changes,
     }
 }
 
@@ -113,12 +112,13 @@ pub(super) async fn list_changes(
     .await
 }
 
-filtered_query! {
+query! {
     /// Start and filter of a stream.
     StreamQuery {
         /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
         #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
         since: Option<Since>,
+        changes,
     }
 }
 

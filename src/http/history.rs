@@ -13,11 +13,11 @@ use uuid::Uuid;
 use super::app::App;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
-use super::list::{PageQuery, list_query};
 use super::page::{
     FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul,
 };
 use super::problem::{NOT_FOUND, Problem};
+use super::query::query;
 use crate::storage::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
 use unroof_core::estimate::StoredRow;
 use unroof_core::estimate::quantities::JointQuantity;
@@ -28,13 +28,14 @@ use unroof_core::sheet::compare::new_source::new_source_in_words;
 use unroof_core::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_core::units::Decimal;
 
-list_query! {
+query! {
     /// The part of a history to return.
     HistoryQuery {
         /// Region that serves the model.
         text region,
         /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
         as_of: Moment,
+        page,
     }
 }
 

@@ -59,12 +59,6 @@ pub(super) trait List {
     async fn rows(&self, store: &Store, piece: Piece<Self::Key>) -> Rows<Self::Row>;
 }
 
-/// A query that asks for a page of a list.
-pub(super) trait PageQuery: Debug {
-    /// The fields, the length and the place of the page.
-    fn part(&self) -> PagePart<'_>;
-}
-
 /// The page of a list that a query asks for.
 ///
 /// # Errors
@@ -72,11 +66,10 @@ pub(super) trait PageQuery: Debug {
 pub(super) async fn respond<L: List>(
     app: &App,
     list: &L,
-    query: &impl PageQuery,
+    (query, part): (&impl Debug, PagePart<'_>),
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Response<Body>, Problem> {
-    let part = query.part();
     let name = list.name();
     let after = read_cursor::<L::Key>(&name, part.cursor)?;
     if after.as_ref().is_some_and(|key| !list.has(key)) {
@@ -109,131 +102,8 @@ pub(super) fn name_in_order<Order: Debug + PartialEq>(
     format!("{list} {order:?}").into()
 }
 
-/// Declares the query of a list: the struct with its filters, then the fields of a row, the rows per page and the cursor. A
-/// filter that several lists have is its name alone, as are `offers` and `times`, which are several; every other one has a
-/// description and the type of its value, or `text` before its name.
-macro_rules! list_query {
-    ($(#[doc = $about:literal])+ $Query:ident { $($filters:tt)* }) => {
-        $crate::http::list::list_query! { @next [$(#[doc = $about])+ $Query] [] [] $($filters)* }
-    };
-    (@next $head:tt $filters:tt [$($made:item)*] offers, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters [
-            $($made)*
-            /// The offers that are asked for.
-            ///
-            /// # Errors
-            /// The beginning of a name contains NUL.
-            fn selection(&self) -> Result<$crate::storage::Selection, $crate::http::problem::Problem> {
-                let names = |names: &Option<_>| $crate::http::names::Names::list(names.clone());
-                Ok($crate::storage::Selection {
-                    provider: names(&self.provider),
-                    model: names(&self.model),
-                    canonical_model: names(&self.canonical_model),
-                    region: names(&self.region),
-                    currency: names(&self.currency),
-                    prefix: $crate::http::page::prefix(self.q.as_deref())?,
-                })
-            }
-        ] provider, model, canonical_model, region,
-            /// Currency as an ISO 4217 code; several separated by commas.
-            currency: $crate::http::names::Names,
-            q, $($rest)* }
-    };
-    (@next $head:tt $filters:tt [$($made:item)*] times, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters [
-            $($made)*
-            /// The times that are asked for.
-            fn times(&self) -> $crate::storage::Times {
-                let time = $crate::http::page::Moment::time;
-                $crate::storage::Times {
-                    from: time(self.from),
-                    to: time(self.to),
-                    as_of: time(self.as_of),
-                }
-            }
-        ]
-            /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
-            from: $crate::http::page::Moment,
-            /// Latest time of storing, exclusive.
-            to: $crate::http::page::Moment,
-            /// Time at which the price is in force.
-            as_of: $crate::http::page::Moment, $($rest)* }
-    };
-    (@next $head:tt $filters:tt $made:tt provider, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters $made
-            /// Billing provider; several separated by commas.
-            provider: $crate::http::names::Names, $($rest)* }
-    };
-    (@next $head:tt $filters:tt $made:tt model, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters $made
-            /// Model name as the provider spells it; several separated by commas.
-            model: $crate::http::names::Names, $($rest)* }
-    };
-    (@next $head:tt $filters:tt $made:tt canonical_model, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters $made
-            /// Canonical name, `author/model`; several separated by commas.
-            canonical_model: $crate::http::names::Names, $($rest)* }
-    };
-    (@next $head:tt $filters:tt $made:tt region, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters $made
-            /// Region in which the model is served; several separated by commas.
-            region: $crate::http::names::Names, $($rest)* }
-    };
-    (@next $head:tt $filters:tt $made:tt q, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head $filters $made
-            /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
-            text q, $($rest)* }
-    };
-    (@next $head:tt [$($filter:tt)*] $made:tt $(#[doc = $about:literal])+ text $name:ident, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head [$($filter)*
-            $(#[doc = $about])+
-            #[param(nullable = false, inline, value_type = Option<$crate::http::names::FilterText>)]
-            $name: Option<String>,] $made $($rest)* }
-    };
-    (@next $head:tt [$($filter:tt)*] $made:tt $(#[doc = $about:literal])+ $name:ident: $Value:ty, $($rest:tt)*) => {
-        $crate::http::list::list_query! { @next $head [$($filter)*
-            $(#[doc = $about])+
-            #[param(nullable = false, inline)]
-            $name: Option<$Value>,] $made $($rest)* }
-    };
-    (@next [$(#[doc = $about:literal])+ $Query:ident] [$($filter:tt)*] [$($made:item)*]) => {
-        $(#[doc = $about])+
-        #[derive(Debug, Default, serde::Deserialize, utoipa::IntoParams)]
-        #[serde(deny_unknown_fields, default)]
-        #[into_params(parameter_in = Query)]
-        pub(super) struct $Query {
-            $($filter)*
-            /// Fields of a row, separated by commas; all if left out.
-            #[param(nullable = false, inline, value_type = Option<$crate::http::page::FieldNames>)]
-            fields: Option<String>,
-            /// Rows per page.
-            #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-            limit: $crate::http::page::Limit,
-            /// `next_cursor` of the previous page.
-            #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-            cursor: Option<String>,
-        }
-
-        impl $Query {
-            $($made)*
-        }
-
-        impl $crate::http::list::PageQuery for $Query {
-            fn part(&self) -> $crate::http::page::PagePart<'_> {
-                $crate::http::page::PagePart {
-                    fields: self.fields.as_deref(),
-                    limit: self.limit,
-                    cursor: self.cursor.as_deref(),
-                }
-            }
-        }
-    };
-}
-
-pub(super) use list_query;
-
 /// Declares the route of a list: its handler, path and tag, its owner where the path has one, what a page is and its rows as they
-/// are sent, and its query, which is the list where it has no owner.
+/// are sent, and the filters of its query, which is the list where it has no owner.
 macro_rules! list {
     (@shown $query:expr) => { $query };
     (@shown $query:expr, $owned:expr) => { $owned };
@@ -248,9 +118,9 @@ macro_rules! list {
         $(#[doc = $about_query:literal])+
         $Query:ident { $($filters:tt)* }
     ) => {
-        $crate::http::list::list_query! {
+        $crate::http::query::query! {
             $(#[doc = $about_query])+
-            $Query { $($filters)* }
+            $Query { $($filters)* page, }
         }
 
         $(#[doc = $about])+
@@ -276,7 +146,7 @@ macro_rules! list {
             uri: axum::http::Uri,
         ) -> Result<axum::http::Response<axum::body::Body>, $crate::http::problem::Problem> {
             let list = $crate::http::list::list!(@shown &query $(, &$List(owner))?);
-            $crate::http::list::respond(&app, list, &query, &headers, &uri).await
+            $crate::http::list::respond(&app, list, (&query, query.part()), &headers, &uri).await
         }
     };
     ($($list:tt)+) => {

@@ -59,6 +59,7 @@ mod plan;
 mod price_sheets;
 mod problem;
 mod problem_kinds;
+mod query;
 mod queue;
 mod quota;
 mod reference;

@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::app::App;
 use super::list_text::ListText;
 pub(super) use super::list_text::{FieldNames, ListItem, fields};
 pub(super) use super::names::FilterText;
 use super::problem::{Problem, UNREADABLE};
+use super::query::query;
 use super::response_cache::CachedBody;
 use super::workers::Workers;
 use crate::clock::Clock;
@@ -115,14 +116,12 @@ impl PartialSchema for Moment {
 
 impl ToSchema for Moment {}
 
-/// Query of a single document.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct AsOfQuery {
-    /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
+query! {
+    /// Query of a single document.
+    AsOfQuery {
+        /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+    }
 }
 
 impl AsOfQuery {
@@ -131,14 +130,11 @@ impl AsOfQuery {
     }
 }
 
-/// Query of a list that is one page.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct FieldsQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
+query! {
+    /// Query of a list that is one page.
+    FieldsQuery {
+        fields,
+    }
 }
 
 impl FieldsQuery {

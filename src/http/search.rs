@@ -5,13 +5,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::app::App;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{FilterText, prefix};
 use super::problem::Problem;
+use super::query::query;
 use super::response_cache::CachedBody;
 use crate::storage::{NameKind, NamePrefix, NameRow};
 
@@ -52,20 +53,18 @@ pub(super) enum SearchedKind {
     Model,
 }
 
-/// Which names.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct SearchQuery {
-    /// Beginning of the name, or of what is behind its last `/`, in any case; the first names of all if left out.
-    #[param(nullable = false, inline, value_type = Option<FilterText>, example = "gpt-5")]
-    q: Option<String>,
-    /// Kind of the names; all kinds if left out.
-    #[param(nullable = false, inline)]
-    kind: Option<SearchedKind>,
-    /// Names of each kind.
-    #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
-    limit: NameLimit,
+query! {
+    /// Which names.
+    SearchQuery {
+        /// Beginning of the name, or of what is behind its last `/`, in any case; the first names of all if left out.
+        #[param(nullable = false, inline, value_type = Option<FilterText>, example = "gpt-5")]
+        q: Option<String>,
+        /// Kind of the names; all kinds if left out.
+        kind: SearchedKind,
+        /// Names of each kind.
+        #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
+        limit: NameLimit,
+    }
 }
 
 impl SearchQuery {

@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::described::{QueryRefusals, Unchanged};
 use super::extract::Query;
 use super::names::FilterText;
 use super::problem::{Problem, UNREADABLE};
+use super::query::query;
 use super::response_cache::CachedBody;
 use unroof_core::clue;
 use unroof_core::estimate::posterior::Interval;
@@ -116,17 +117,15 @@ pub(in crate::http) struct TrackedReading {
     pub(in crate::http) verdict: Verdict,
 }
 
-/// The part of the record to return.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct TrackRecordQuery {
-    /// Name of a quantity; all if left out.
-    #[param(nullable = false, inline, example = "active_parameters")]
-    quantity: Option<FilterText>,
-    /// The sheets that the estimates are from; all settings if left out.
-    #[param(nullable = false, inline)]
-    setting: Option<RecordSetting>,
+query! {
+    /// The part of the record to return.
+    TrackRecordQuery {
+        /// Name of a quantity; all if left out.
+        #[param(nullable = false, inline, example = "active_parameters")]
+        quantity: Option<FilterText>,
+        /// The sheets that the estimates are from; all settings if left out.
+        setting: RecordSetting,
+    }
 }
 
 /// Show how often the estimates are right
