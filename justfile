@@ -1,7 +1,7 @@
 # Tests that wait for seconds, kill servers, send floods, sample for minutes or store hundreds of sheets: `just check` runs
 # them.
 slow_groups := "--skip attack:: --skip browser:: --skip checks:: --skip database_faults:: --skip durability:: --skip joint:: --skip scale:: --skip wire::"
-slow_tests := "--skip a_list_that_grows --skip no_more_than_a_hundred --skip pages_over_250_rows --skip the_report_is_80_columns"
+slow_tests := "--skip a_list_that_grows --skip pages_over_250_rows --skip the_report_is_80_columns"
 
 # Lists the recipes.
 default:

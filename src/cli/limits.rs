@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::SignedDuration;
 
 use crate::http::{ClientLimits, LARGEST_ANSWER, Limits, host_name};
-use crate::storage::{DatabaseUrl, StoreLimits};
+use crate::storage::StoreLimits;
 
 /// Limits on connections, memory and time.
 #[derive(Debug, Args)]
@@ -29,14 +29,6 @@ pub(super) struct LimitArguments {
     /// Points that a client can spend at once; 429 beyond it. Those of twenty seconds if left out
     #[arg(long, env = "UNROOF_CLIENT_BURST", value_name = "POINTS", value_parser = points)]
     client_burst: Option<NonZeroU32>,
-    /// Budgets of clients: each replica's own, or shared by all replicas through PostgreSQL
-    #[arg(
-        long,
-        env = "UNROOF_LIMITS",
-        value_name = "WHOSE",
-        default_value = "own"
-    )]
-    limits: Whose,
     /// Size of a request's line and headers, in bytes; 431 beyond it
     #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value_t = Limits::default().head_bytes, value_name = "BYTES", value_parser = head_bytes)]
     max_head_bytes: usize,
@@ -158,18 +150,6 @@ impl LimitArguments {
         }
     }
 
-    /// Checks whether there can be other replicas.
-    ///
-    /// # Errors
-    /// Limits are to be shared, and an SQLite file has one process.
-    pub(super) fn check(&self, database: &DatabaseUrl) -> anyhow::Result<()> {
-        let is_shared = matches!(self.limits, Whose::Shared);
-        if is_shared && matches!(database, DatabaseUrl::Sqlite(..)) {
-            anyhow::bail!("--limits shared needs PostgreSQL: an SQLite file has one process");
-        }
-        Ok(())
-    }
-
     /// The limits with those of one client, which has none by default where callers need no key.
     pub(super) fn per_client(&self, limits: Limits, requires_keys: bool) -> Limits {
         let of_strangers = |default| if requires_keys { default } else { 0 };
@@ -180,7 +160,6 @@ impl LimitArguments {
         let client = NonZeroU32::new(rate).map(|rate| ClientLimits {
             rate,
             burst: self.client_burst.unwrap_or(rate.saturating_mul(BURST_TIME)),
-            is_shared: matches!(self.limits, Whose::Shared),
         });
         Limits {
             connections_per_address: (connections > 0).then_some(connections as usize),
@@ -198,15 +177,6 @@ impl LimitArguments {
             ..StoreLimits::default()
         }
     }
-}
-
-/// The replicas that a budget is for.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Whose {
-    /// Every replica has its own.
-    Own,
-    /// All replicas share one.
-    Shared,
 }
 
 /// Connections of one address: a sixteenth of all by default, and enough for twenty browsers behind one address.

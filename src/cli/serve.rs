@@ -19,7 +19,7 @@ use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
 use crate::http::{
-    App, Limits, ListenAddress, Server, StopSignals, WatchedModel, Watchlist, serve, serve_metrics,
+    App, Limits, ListenAddress, Server, StopSignals, serve, serve_metrics,
 };
 use crate::jobs::Refresh;
 use crate::storage::{
@@ -35,7 +35,7 @@ Examples:
   unroof serve --examples
   unroof serve --refresh litellm=https://example.com/litellm.json@24h
   unroof serve --database-url postgres://unroof@db/unroof --listen 0.0.0.0:8080 --admin-key-file admin.key
-  unroof serve --metrics-listen 127.0.0.1:9464 --watch openai/gpt-5.4 --watch google/gemini-2.5-pro")]
+  unroof serve --metrics-listen 127.0.0.1:9464 --check-every 24h")]
 pub(super) struct ServeArguments {
     /// Address and port, or a port of this machine alone, or `unix:` and the file of a socket; port 0 takes a free one. A
     /// socket that systemd has opened is used instead
@@ -95,15 +95,6 @@ struct MetricsArguments {
         value_parser = read_address
     )]
     metrics_listen: Option<SocketAddr>,
-    /// Model whose latest estimates `/metrics` shows; may be repeated, up to a hundred
-    #[arg(
-        long = "watch",
-        env = "UNROOF_WATCH",
-        value_name = "PROVIDER/MODEL",
-        value_delimiter = ',',
-        requires = "metrics_listen"
-    )]
-    watched: Vec<WatchedModel>,
 }
 
 pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<(), Failure> {
@@ -114,7 +105,7 @@ pub(super) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
         .database
         .start_logging_and_tracing(verbosity.of_service(), telemetry.as_ref())?;
     if let Some(telemetry) = &telemetry {
-        tracing::info!(receiver = %telemetry.endpoint(), "sending traces and metrics");
+        tracing::info!(receiver = %telemetry.endpoint(), "sending traces");
     }
     let reporting = (telemetry, instance);
     let databases = arguments.scale.databases(&arguments.database)?;
@@ -133,7 +124,6 @@ async fn run_service(
     (telemetry, instance): (Option<Telemetry>, Uuid),
 ) -> anyhow::Result<()> {
     let url = &databases.main;
-    arguments.limits.check(url)?;
     let stop = StopSignals::listen().context("cannot listen for signals")?;
     // Bound first: a port that is taken is found out before anything is stored.
     let server = match Server::inherited().context("cannot use the socket of the supervisor")? {
@@ -160,12 +150,10 @@ async fn run_service(
     let limits = arguments.limits.per_client(limits, access.requires_keys);
     let limits = within_open_files(limits);
     let has_names = !limits.allowed_hosts.is_empty();
-    let watchlist = Watchlist::new(arguments.metrics.watched.clone());
     let clock = Clock::system();
     let app = App::new(store.clone(), clock.clone(), limits)
         .estimating_with(estimator)
         .allowing(access.clone())
-        .watching(watchlist)
         .reporting_to(telemetry, instance);
     let _address_file = write_address(url, &address, &app);
     let metrics = async {

@@ -1,4 +1,4 @@
-//! Traces and metrics for OpenTelemetry, slow answers and slow statements, as flags.
+//! Traces for OpenTelemetry, slow answers and slow statements, as flags.
 
 use anyhow::Context;
 use clap::Args;
@@ -9,7 +9,7 @@ use crate::http::Limits;
 use crate::storage::StoreLimits;
 use crate::telemetry::{Endpoint, Telemetry};
 
-/// Traces and metrics for OpenTelemetry, and what the log calls slow.
+/// Traces for OpenTelemetry, and what the log calls slow.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Telemetry")]
 pub(super) struct TelemetryArguments {
@@ -21,9 +21,6 @@ pub(super) struct TelemetryArguments {
         value_name = "URL"
     )]
     otlp_endpoint: Option<Endpoint>,
-    /// Interval at which it is sent metrics; 0s sends none
-    #[arg(long, env = "UNROOF_OTLP_METRICS_EVERY", default_value = "1m", value_name = "TIME", value_parser = time_or_none)]
-    otlp_metrics_every: Time,
     /// Time beyond which the log names an answer as slow; 0s for never
     #[arg(long, env = "UNROOF_SLOW_ANSWER", default_value_t = Time(Limits::default().slow_answer), value_name = "TIME", value_parser = time_or_none)]
     slow_answer: Time,
@@ -45,9 +42,7 @@ impl TelemetryArguments {
         let Some(endpoint) = endpoint else {
             return Ok(None);
         };
-        let every = self.otlp_metrics_every.0;
-        let every = (!every.is_zero()).then_some(every);
-        let started = Telemetry::start(endpoint, instance, every);
+        let started = Telemetry::start(endpoint, instance);
         started.context("cannot send traces").map(Some)
     }
 

@@ -100,8 +100,6 @@ pub(super) async fn identify(app: &App, request: Request) -> Request {
     if let Some(quotas) = &app.quotas {
         let account = Account {
             quotas: Arc::clone(quotas),
-            shared: app.common_quotas.clone(),
-            now: app.now(),
             client: app.client(&head, identified.as_ref().ok()),
         };
         head.extensions.insert(account);

@@ -16,7 +16,6 @@ use super::budget::{Budget, Text};
 use super::density::document::EstimateDensity;
 use super::known_answers::KnownAnswers;
 use super::known_keys::Keys;
-use super::manners::is_hasty;
 use super::market::Markets;
 use super::meters::Meters;
 use super::metrics::Metrics;
@@ -28,8 +27,6 @@ use super::queue::Turn;
 use super::quota::Quotas;
 use super::refusals::Refusals;
 use super::response_cache::{BodyCache, CachedBody, prefers_csv};
-use super::shared_quota::SharedQuotas;
-use super::watchlist::Watchlist;
 use super::workers::Workers;
 use crate::access::{Access, Client};
 use crate::clock::Clock;
@@ -56,11 +53,10 @@ pub struct Shared {
     pub(super) access: Arc<Access>,
     pub(super) keys: Arc<Keys>,
     pub(super) metrics: Arc<Metrics>,
-    /// Receiver of traces and metrics.
+    /// Receiver of traces.
     pub(super) telemetry: Option<Telemetry>,
     /// Start of the process.
     pub(super) started_at: Timestamp,
-    pub(super) watchlist: Arc<Watchlist>,
     pub(super) meters: Arc<Meters>,
     pub(super) bodies: BodyCache,
     pub(super) known_answers: KnownAnswers,
@@ -88,8 +84,6 @@ pub struct Shared {
     pub(super) refusals: Arc<Refusals>,
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,
-    /// Budgets of clients that all replicas share.
-    pub(super) common_quotas: Option<Arc<SharedQuotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
     /// Permits for clients that read the lines of an import.
@@ -135,7 +129,7 @@ const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
 /// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
-/// Lists and documents that are written at the same time, of patient and of hasty connections each.
+/// Lists and documents that are written at the same time.
 const WRITTEN_AT_ONCE: usize = 8;
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
 const LONG_AT_ONCE: usize = 1;
@@ -208,13 +202,12 @@ impl App {
         };
         Self(Arc::new(Shared {
             instance: Uuid::new_v4(),
-            store: store.clone(),
+            store,
             access: Arc::default(),
             keys: Arc::default(),
             metrics: Arc::new(Metrics::new()),
             telemetry: None,
             started_at,
-            watchlist: Arc::default(),
             meters: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes - limits.cache_bytes / KNOWN_SHARE),
             known_answers: KnownAnswers::new(limits.cache_bytes / KNOWN_SHARE),
@@ -231,10 +224,6 @@ impl App {
             writing: workers("writing", Normal, half, WRITTEN_AT_ONCE),
             long_pages: workers("pages", Long, half, LONG_AT_ONCE),
             refusals: Arc::new(Refusals::counting("busy: refusing requests")),
-            common_quotas: limits
-                .client
-                .filter(|limits| limits.is_shared)
-                .map(|_| Arc::new(SharedQuotas::new(store))),
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             line_readers: Arc::new(Semaphore::new(MAX_LINE_READERS)),
@@ -263,13 +252,7 @@ impl App {
         self.with(|shared| shared.access = Arc::new(access))
     }
 
-    /// The same with models whose estimates `/metrics` shows.
-    #[must_use]
-    pub fn watching(self, watchlist: Watchlist) -> Self {
-        self.with(|shared| shared.watchlist = Arc::new(watchlist))
-    }
-
-    /// The same with a receiver of traces and metrics, which know the process by this id.
+    /// The same with a receiver of traces, which know the process by this id.
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
         self.with(|shared| {
@@ -383,7 +366,7 @@ impl App {
             observed_at: seen_at.map_or(now, |seen_at| self.store.not_ahead(seen_at)),
             recorded_at: now,
             sighted_by,
-            waits_for_others: is_hasty() || self.computing.has_long_queue(),
+            waits_for_others: self.computing.has_long_queue(),
         };
         Ok((self.store.save(new).await?, seen_at.unwrap_or(asked_at)))
     }

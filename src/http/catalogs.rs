@@ -20,7 +20,6 @@ use super::app::App;
 use super::described::BodyRefusals;
 use super::extract::{MostBytes, Query};
 use super::list::{List, Piece, Rows, list, name_in_order};
-use super::manners::is_hasty;
 use super::names::{Names, some_of};
 use super::page::{Direction, FilterText, ListItem, Moment};
 use super::problem::{INTERNAL, INVALID, Problem};
@@ -190,13 +189,8 @@ pub(super) async fn import_catalog(
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
     let text = most.read(request, &app, |_| Ok(())).await?;
-    let priority = if is_hasty() {
-        Priority::Last
-    } else {
-        Priority::Batch
-    };
     let importer = app.jobs.importer.clone();
-    let import = importer.read(text, options, turn, priority).await?;
+    let import = importer.read(text, options, turn, Priority::Batch).await?;
     let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(app.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });

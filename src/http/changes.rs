@@ -18,9 +18,9 @@ use utoipa::ToSchema;
 
 use super::access::refusal_of;
 use super::app::App;
+use super::client_limit::CLIENT;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
-use super::manners::CLIENT;
 use super::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
 use super::places::{Place, TooMany};
 use super::problem::{LIMITED, Problem, UNREADABLE};

@@ -73,7 +73,7 @@ pub(super) async fn price_usage(
     request: Request,
 ) -> Result<Response, Problem> {
     if is_list(request.headers()) {
-        app.computing.has_room().await?;
+        app.computing.has_room()?;
         return Ok(answer_lines(app, request.into_body()));
     }
     let Question(body) = Question::from_request(request, &app).await?;

@@ -93,7 +93,7 @@ impl FromRequest<App> for Question {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room().await?;
+        app.computing.has_room()?;
         read_json(request, app).await.map(Self)
     }
 }
@@ -106,7 +106,7 @@ impl FromRequest<App> for FormBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room().await?;
+        app.computing.has_room()?;
         read_body(request, app, check_form_type).await.map(Self)
     }
 }

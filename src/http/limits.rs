@@ -72,8 +72,6 @@ pub struct ClientLimits {
     pub rate: NonZeroU32,
     /// Points that can be spent at once.
     pub burst: NonZeroU32,
-    /// Whether all replicas share the budget, by the database.
-    pub is_shared: bool,
 }
 
 impl Default for Limits {

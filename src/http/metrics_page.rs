@@ -1,4 +1,4 @@
-//! `/metrics`: numbers about the service and the watched models, for Prometheus, on a listener of its own.
+//! `/metrics`: numbers about the service, for Prometheus, on a listener of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ async fn show_metrics(State(app): State<App>, headers: HeaderMap) -> Response {
     }
 }
 
-pub(super) fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
+fn open_metrics(registry: &Registry) -> Result<String, fmt::Error> {
     let mut body = String::new();
     text::encode(&mut body, registry)?;
     Ok(body)
@@ -98,17 +98,12 @@ fn plain_text(registry: &Registry) -> Result<String, fmt::Error> {
 
 impl App {
     /// The current metrics.
-    pub(super) async fn registry(&self) -> Registry {
+    async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
         // Before one is taken for this.
         let database = self.store.connections();
         self.metrics.register(&mut registry);
-        let version = self.version().await;
-        let now = self.now().into();
-        let is_up = version.is_ok();
-        self.watchlist
-            .register(&self.store, version, now, &mut registry)
-            .await;
+        let is_up = self.version().await.is_ok();
         self.meters.register(&self.jobs, is_up, &mut registry).await;
         let takes_writes = self.store.require_writable().is_ok();
         let connections = self.limits.connections;
@@ -122,6 +117,8 @@ impl App {
             "unroof_computations_waiting", "Requests in the request queue" => ConstGauge::new(self.computing.queued());
             "unroof_bytes_in_flight", "Bytes of bodies and responses in memory, with the response cache" => ConstGauge::new(bytes);
             "unroof_bytes_in_flight_limit", "Limit of bytes of bodies and responses in memory" => ConstGauge::new(most_bytes);
+            "unroof_database_up", "Whether the database answers" => ConstGauge::new(u32::from(is_up));
+            "unroof_store_version", "Transactions that have written to the store" => ConstGauge::new(self.store.newest());
             "unroof_database_writable", "Whether the database is not known to refuse writes" => ConstGauge::new(u32::from(takes_writes));
             "unroof_database_connections_used", "Connections to the database in use" => ConstGauge::new(database.used);
             "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);

@@ -14,7 +14,6 @@ use super::app::App;
 use super::coding::Coding;
 use super::hosts::check_host;
 use super::lingering::linger;
-use super::manners::{is_hasty, note_refusal};
 use super::metrics::{Counted, method_name};
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
 use super::refusals::{FEW, MANY, PAUSE, Pace};
@@ -73,14 +72,10 @@ pub(super) async fn request_scope(
         let pace = match answer.status() {
             LIMITED => app.limited.count(FEW),
             _ if !is_refusal => Pace::USUAL,
-            _ if is_hasty() => app.refusals.count(FEW),
             _ => app.refusals.count(*MANY),
         };
         if !pace.is_prompt {
             app.pause().await;
-        }
-        if is_refusal {
-            note_refusal();
         }
         let answer = app
             .budget
@@ -209,12 +204,9 @@ pub(super) fn no_place() -> Response {
 /// No route has this path.
 pub(super) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = match (super::moved_route(&path), super::nearest_route(&path)) {
-        (Some(now), _) => format!("this is now `{now}`; all paths are listed at /docs"),
-        (None, Some(nearest)) => {
-            format!("did you mean `{nearest}`? all paths are listed at /docs")
-        }
-        (None, None) => "all paths are listed at /docs".to_owned(),
+    let hint = match super::nearest_route(&path) {
+        Some(nearest) => format!("did you mean `{nearest}`? all paths are listed at /docs"),
+        None => "all paths are listed at /docs".to_owned(),
     };
     Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
 }

@@ -40,7 +40,6 @@ mod list;
 mod list_text;
 mod listener;
 mod local;
-mod manners;
 mod market;
 mod meters;
 mod metrics;
@@ -69,7 +68,6 @@ mod rotation;
 mod search;
 mod series;
 mod server;
-mod shared_quota;
 mod since;
 mod some_of_answer;
 mod telemetry;
@@ -77,7 +75,6 @@ mod track_record;
 mod ui;
 #[cfg(unix)]
 mod unix_socket;
-mod watchlist;
 mod webhooks;
 mod withdrawals;
 mod workers;
@@ -111,7 +108,6 @@ pub(crate) use local::ask;
 pub use metrics_page::metrics_router;
 pub use openapi::document;
 pub use server::{StopSignals, serve, serve_metrics};
-pub use watchlist::{WatchedModel, WatchedModelError, Watchlist};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -240,19 +236,6 @@ fn filled(route: &str, path: &str) -> Option<String> {
     (places.len() == segments.len()).then(|| filled.join("/"))
 }
 
-/// Paths that routes had, with those that they have.
-const MOVED: [(&str, &str); 1] = [(
-    "/models/{provider}/{model}/history",
-    "/offers/{provider}/{model}/history",
-)];
-
-/// The path that a route has now, for one that it had.
-fn moved_route(path: &str) -> Option<String> {
-    let is_asked = |old: &str| filled(old, path).as_deref() == Some(path);
-    let (_, new) = MOVED.into_iter().find(|(old, _)| is_asked(old))?;
-    filled(new, path)
-}
-
 /// The path of a route that is like this one.
 fn nearest_route(path: &str) -> Option<String> {
     let routes = declared_routes().into_iter();
@@ -343,7 +326,7 @@ fn unwrapped(app: App) -> Router {
 fn cross_origin(limits: &Limits) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(limits.allowed_origins.clone()))
-        .allow_methods([Method::GET, Method::HEAD, Method::POST])
+        .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
         .allow_headers([
             header::AUTHORIZATION,
             header::CONTENT_TYPE,

@@ -23,11 +23,6 @@ impl PerAddress {
         }
     }
 
-    /// Whether the other end of a connection is a trusted proxy.
-    pub(super) fn is_of_proxy(&self, peer: Peer) -> bool {
-        self.access.proxies.trusts(peer.address())
-    }
-
     /// Counts a connection until the result is dropped. A trusted proxy has the connections of all its clients, and the
     /// Unix socket has no address: neither is counted.
     ///
@@ -37,7 +32,7 @@ impl PerAddress {
         let (Some(places), Some(address)) = (&self.places, peer.address()) else {
             return Ok(None);
         };
-        if self.is_of_proxy(peer) {
+        if self.access.proxies.trusts(Some(address)) {
             return Ok(None);
         }
         places.take(network_of(address)).map(Some)

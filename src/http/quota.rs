@@ -57,7 +57,7 @@ pub(super) struct Quotas<C: Clock = DefaultClock> {
 }
 
 /// The rest of a client's budget, in points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rest(u32);
 
 /// The client has too little left, and must wait.
@@ -113,15 +113,8 @@ impl<C: Clock + Clone> Quotas<C> {
     }
 
     /// Time in which points come back, at most those of the whole budget.
-    pub(super) fn time_of(&self, points: usize) -> Duration {
+    fn time_of(&self, points: usize) -> Duration {
         self.per_point() * self.within(points).get()
-    }
-
-    /// The rest of a budget that is whole again after a time.
-    pub(super) fn rest_at(&self, time: Duration) -> Rest {
-        let spent = time.as_nanos().div_ceil(self.per_point().as_nanos().max(1));
-        let spent = u32::try_from(spent).unwrap_or(u32::MAX);
-        Rest(self.limits.burst.get().saturating_sub(spent))
     }
 
     /// Time in which a point comes back.
@@ -238,7 +231,6 @@ mod tests {
         let limits = ClientLimits {
             rate: NonZeroU32::new(rate).unwrap(),
             burst: NonZeroU32::new(burst).unwrap(),
-            is_shared: false,
         };
         let clock = FakeRelativeClock::default();
         (Quotas::at(limits, clock.clone()), clock)

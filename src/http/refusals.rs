@@ -1,14 +1,14 @@
-//! Rate limit of refusals: a few are sent at once, and clients that retry at once wait for each refusal, so that
-//! refusing them takes little from the requests that are worked on.
+//! Rate limit of refusals: a number of each second are sent at once, and all others after a pause, so that refusing
+//! clients that ask again at once takes little from the requests that are worked on.
 
 use std::num::NonZero;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Refusals per second that are logged, and that are sent without delay to clients that ask again too soon.
+/// Refusals per second that are logged, and that are sent without delay to clients beyond their budgets.
 pub(super) const FEW: u32 = 50;
-/// Refusals per second that are sent without delay to clients that wait as they are asked to: 250 for each core.
+/// Refusals per second for overload that are sent without delay: 250 for each core.
 pub(super) static MANY: LazyLock<u32> = LazyLock::new(|| {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     u32::try_from(250 * cores).unwrap_or(u32::MAX)

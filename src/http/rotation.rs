@@ -23,11 +23,6 @@ impl<K: PartialEq, T> Rotation<K, T> {
         self.keys.iter().map(|(_, items)| items.len()).sum()
     }
 
-    /// Whether there is no item.
-    pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
     /// The items of a key.
     pub(super) fn of(&self, key: &K) -> impl Iterator<Item = &T> {
         let same = self.keys.iter().filter(move |(known, _)| known == key);
@@ -53,14 +48,6 @@ impl<K: PartialEq, T> Rotation<K, T> {
             self.keys.push_back((key.clone(), items));
         }
         Some((key, item))
-    }
-
-    /// Takes the last item of the key with the most.
-    pub(super) fn pop_of_longest(&mut self) -> Option<T> {
-        let longest = self.keys.iter_mut().max_by_key(|(_, items)| items.len());
-        let item = longest.and_then(|(_, items)| items.pop_back());
-        self.keys.retain(|(_, items)| !items.is_empty());
-        item
     }
 
     /// Keeps some items.
@@ -97,14 +84,11 @@ mod tests {
     }
 
     #[test]
-    fn the_key_with_the_most_gives_its_last_item_up() {
-        let mut items = rotation(&[('a', 1), ('b', 2), ('b', 3), ('c', 4)]);
-        assert_eq!(items.pop_of_longest(), Some(3));
+    fn a_key_without_items_is_forgotten() {
+        let mut items = rotation(&[('a', 1), ('b', 2), ('c', 4)]);
         assert_eq!(items.of(&'b').collect::<Vec<_>>(), [&2]);
         items.retain(|item| *item != 2);
-        assert_eq!(items.len(), 2);
+        assert_eq!((items.len(), items.keys.len()), (2, 2));
         assert_eq!(order(items), [1, 4]);
-        assert_eq!(rotation(&[]).pop_of_longest(), None);
-        assert!(rotation(&[]).is_empty());
     }
 }

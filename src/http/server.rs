@@ -15,7 +15,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
 use super::listener::{Server, Stream, try_answer};
-use super::manners::MANNERS;
 use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
 use super::per_address::PerAddress;
@@ -93,7 +92,6 @@ pub async fn serve(
     let jobs = app.jobs.start(refreshes);
     let cause = tokio::select! {
         never = connections.accept(&server) => never,
-        never = app.report() => never,
         cause = stop.next() => cause,
     };
     app.jobs.stopping.cancel();
@@ -233,12 +231,7 @@ impl Connections {
             self.graceful.watcher(),
             place,
         );
-        // A proxy sends requests of many clients on one connection, and one that was refused says nothing of the next.
-        if self.per_address.is_of_proxy(peer) {
-            tokio::spawn(served);
-        } else {
-            tokio::spawn(MANNERS.scope(Arc::default(), served));
-        }
+        tokio::spawn(served);
     }
 
     /// A permit out of all. After many refusals it waits briefly for a free one, while further connections wait in the

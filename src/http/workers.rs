@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::manners::{hold_hasty, is_hasty};
 use super::problem::{INTERNAL, LIMITED, Problem};
 use super::queue::{Queue, Refused, Turn};
 use crate::import::Priority;
@@ -14,13 +13,11 @@ use crate::import::Priority;
 pub(super) struct Workers {
     /// Runtime of which only the blocking threads are used; none during shutdown.
     runtime: Option<Runtime>,
-    /// Runtime of the lowest priority, for hasty connections.
-    giving_way: Option<Runtime>,
     queue: Arc<Queue>,
 }
 
 impl Workers {
-    /// A pool of `threads` threads, with a limit on waiting tasks; hasty connections have as many threads again.
+    /// A pool of `threads` threads, with a limit on waiting tasks.
     pub(super) fn new(
         name: &str,
         priority: Priority,
@@ -30,7 +27,6 @@ impl Workers {
     ) -> Self {
         Self {
             runtime: Some(threads_of(name, threads, priority)),
-            giving_way: Some(threads_of(name, threads, Priority::Last)),
             queue: Queue::new(at_once, waiting),
         }
     }
@@ -39,8 +35,7 @@ impl Workers {
     ///
     /// # Errors
     /// The queue is full, or the client has its share of it.
-    pub(super) async fn has_room(&self) -> Result<(), Problem> {
-        hold_hasty().await;
+    pub(super) fn has_room(&self) -> Result<(), Problem> {
         self.queue.has_room().map_err(no_turn)
     }
 
@@ -54,7 +49,7 @@ impl Workers {
         self.queue.lengths().1
     }
 
-    /// Whether the queue of patient requests is long.
+    /// Whether the queue is long.
     pub(super) fn has_long_queue(&self) -> bool {
         self.queue.is_long()
     }
@@ -64,7 +59,6 @@ impl Workers {
     /// # Errors
     /// The queue is full, or the client has its share of it.
     pub(super) async fn admit(&self) -> Result<Turn, Problem> {
-        hold_hasty().await;
         self.queue.enter().await.map_err(no_turn)
     }
 
@@ -76,12 +70,7 @@ impl Workers {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let runtime = if is_hasty() {
-            &self.giving_way
-        } else {
-            &self.runtime
-        };
-        let runtime = runtime.as_ref().ok_or_else(ending)?;
+        let runtime = self.runtime.as_ref().ok_or_else(ending)?;
         let span = tracing::Span::current();
         let done = runtime.spawn_blocking(move || span.in_scope(work)).await;
         done.map_err(|error| {
@@ -116,13 +105,10 @@ fn ending() -> Problem {
     Problem::new(INTERNAL, "the service is shutting down")
 }
 
-/// Shuts the runtimes down in the background: dropping one in an async task would panic, since it waits for its threads.
+/// Shuts the runtime down in the background: dropping it in an async task would panic, since it waits for its threads.
 impl Drop for Workers {
     fn drop(&mut self) {
-        for runtime in [self.runtime.take(), self.giving_way.take()]
-            .into_iter()
-            .flatten()
-        {
+        if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }

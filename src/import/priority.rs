@@ -9,8 +9,6 @@ pub(crate) enum Priority {
     Long,
     /// For imports: a tenth of the speed during long work.
     Batch,
-    /// Only otherwise idle time.
-    Last,
 }
 
 impl Priority {
@@ -20,7 +18,6 @@ impl Priority {
             Self::Normal => return,
             Self::Long => 5,
             Self::Batch => 15,
-            Self::Last => 19,
         };
         #[cfg(target_os = "linux")]
         let _ = rustix::process::setpriority_process(None, nice);

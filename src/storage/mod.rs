@@ -10,7 +10,6 @@ mod change_summary;
 mod changes;
 mod check;
 mod checksum;
-mod client_limits;
 mod connected;
 mod connection;
 mod database;
@@ -62,7 +61,6 @@ mod tables;
 mod time;
 mod value;
 mod version;
-mod watched;
 mod webhook_secrets;
 mod webhooks;
 mod withdrawals;
@@ -77,7 +75,6 @@ pub use change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
 pub use changes::{ChangeRow, ChangesFrom};
 pub use check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
 pub use checksum::Document;
-pub use client_limits::ClientCharge;
 pub use database::{Store, StoreConnections};
 pub use database_url::{DatabaseUrl, DatabaseUrlError};
 pub use databases::Databases;
@@ -115,7 +112,6 @@ pub use serving_lock::ServingLock;
 pub use standby::StandbyReads;
 pub use time::DbTime;
 pub use version::Listener;
-pub use watched::WatchedRow;
 pub use webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
     WebhookRow,

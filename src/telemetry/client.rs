@@ -1,4 +1,4 @@
-//! The HTTP client of a signal. It blocks, and is used on threads that may.
+//! The HTTP client that sends traces. It blocks, and is used on threads that may.
 
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -18,12 +18,10 @@ pub(super) const EXPORT_TIME: Duration = Duration::from_secs(5);
 /// Most bytes of a response that are read.
 const LONGEST_ANSWER: u64 = 1024 * 1024;
 
-/// Sends the messages of one signal, and logs once that the receiver does not take them.
+/// Sends traces, and logs once that the receiver does not take them.
 #[derive(Debug)]
 pub(super) struct Client {
     agent: Agent,
-    signal: &'static str,
-    address: String,
     /// The receiver without a path, for the log.
     receiver: String,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -31,7 +29,8 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(endpoint: &Endpoint, signal: &'static str) -> Self {
+    /// A client of this receiver, with the headers that the environment states.
+    pub(super) fn new(endpoint: &Endpoint) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -40,22 +39,9 @@ impl Client {
         let headers = std::env::var("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
         Self {
             agent: config.build().new_agent(),
-            signal,
-            address: endpoint.address_of(signal),
             receiver: endpoint.to_string(),
             headers: stated_headers(&headers),
             is_failing: AtomicBool::new(false),
-        }
-    }
-
-    /// Sends a message; what is not received is lost.
-    pub(super) fn post(&self, message: Vec<u8>) {
-        let request = Request::post(&self.address)
-            .header("content-type", "application/x-protobuf")
-            .body(Bytes::from(message));
-        if let Ok(request) = request {
-            // The client has logged a failure.
-            let _ = self.send(request);
         }
     }
 
@@ -82,19 +68,18 @@ impl Client {
 
     fn note_success(&self) {
         if self.is_failing.swap(false, Ordering::Relaxed) {
-            let (signal, receiver) = (self.signal, &self.receiver);
-            tracing::info!(signal, receiver, "telemetry is received again");
+            let receiver = &self.receiver;
+            tracing::info!(receiver, "traces are received again");
         }
     }
 
     fn note_failure(&self, error: &str) {
         if !self.is_failing.swap(true, Ordering::Relaxed) {
-            let (signal, receiver) = (self.signal, &self.receiver);
+            let receiver = &self.receiver;
             tracing::warn!(
-                signal,
                 receiver,
                 error,
-                "telemetry is not received; further failures are not logged"
+                "traces are not received; further failures are not logged"
             );
         }
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use url::Url;
 
-/// Address of a receiver of OTLP over HTTP, without the path of a signal.
+/// Address of a receiver of OTLP over HTTP, without the path of traces.
 #[derive(Debug, Clone)]
 pub struct Endpoint(Url);
 
@@ -28,9 +28,9 @@ impl FromStr for Endpoint {
 }
 
 impl Endpoint {
-    /// Address to which a signal is sent.
-    pub(super) fn address_of(&self, signal: &str) -> String {
-        format!("{}/v1/{signal}", self.0.as_str().trim_end_matches('/'))
+    /// Address to which traces are sent.
+    pub(super) fn address_of_traces(&self) -> String {
+        format!("{}/v1/traces", self.0.as_str().trim_end_matches('/'))
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_is_sent_below_the_path_of_the_endpoint() {
+    fn traces_are_sent_below_the_path_of_the_endpoint() {
         for (text, address) in [
             ("http://collector:4318", "http://collector:4318/v1/traces"),
             ("http://collector:4318/", "http://collector:4318/v1/traces"),
@@ -56,7 +56,7 @@ mod tests {
             ),
         ] {
             let endpoint: Endpoint = text.parse().unwrap();
-            assert_eq!(endpoint.address_of("traces"), address);
+            assert_eq!(endpoint.address_of_traces(), address);
         }
         let endpoint: Endpoint = "https://collector.example/token".parse().unwrap();
         assert_eq!(endpoint.to_string(), "https://collector.example");

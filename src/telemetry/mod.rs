@@ -1,16 +1,12 @@
-//! Traces and metrics for a receiver of OpenTelemetry (OTLP over HTTP), and the W3C trace context of requests.
+//! Traces for a receiver of OpenTelemetry (OTLP over HTTP), and the W3C trace context of requests.
 
 mod client;
 mod endpoint;
-mod metrics;
-mod open_metrics;
 mod span;
 mod trace_context;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{ExporterBuildError, Protocol, WithExportConfig, WithHttpConfig};
@@ -32,57 +28,37 @@ pub(crate) use span::{
 pub(crate) use span::{TARGET, note_status};
 pub(crate) use trace_context::headers_of;
 
-/// Sends the traces and metrics of a process to a receiver.
+/// Sends the traces of a process to a receiver.
 #[derive(Debug, Clone)]
 pub struct Telemetry {
     endpoint: Endpoint,
     traces: SdkTracerProvider,
-    metrics: Arc<Client>,
-    resource: Resource,
-    metrics_every: Option<Duration>,
 }
 
 impl Telemetry {
-    /// Starts the thread that sends traces; the receiver is not contacted yet. Metrics are sent at an interval, or not.
+    /// Starts the thread that sends traces; the receiver is not contacted yet.
     ///
     /// # Errors
     /// A variable of OpenTelemetry (`OTEL_…`) is set to something that is not supported.
-    pub fn start(
-        endpoint: Endpoint,
-        instance: Uuid,
-        metrics_every: Option<Duration>,
-    ) -> Result<Self, ExporterBuildError> {
-        let resource = resource(instance);
+    pub fn start(endpoint: Endpoint, instance: Uuid) -> Result<Self, ExporterBuildError> {
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(Client::new(&endpoint, "traces"))
-            .with_endpoint(endpoint.address_of("traces"))
+            .with_http_client(Client::new(&endpoint))
+            .with_endpoint(endpoint.address_of_traces())
             .with_protocol(Protocol::HttpBinary)
             .with_timeout(EXPORT_TIME)
             .build()?;
         let traces = SdkTracerProvider::builder()
             .with_batch_exporter(exporter)
-            .with_resource(resource.clone())
+            .with_resource(resource(instance))
             .build();
-        Ok(Self {
-            metrics: Arc::new(Client::new(&endpoint, "metrics")),
-            endpoint,
-            traces,
-            resource,
-            metrics_every,
-        })
+        Ok(Self { endpoint, traces })
     }
 
     /// Address of the receiver.
     #[must_use]
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
-    }
-
-    /// Interval at which metrics are sent; none where they are not.
-    #[must_use]
-    pub fn metrics_every(&self) -> Option<Duration> {
-        self.metrics_every
     }
 
     /// The part of the subscriber that makes traces of the spans that are meant for them.
@@ -98,12 +74,6 @@ impl Telemetry {
             .with_target(false)
             .with_tracked_inactivity(false)
             .with_filter(Targets::new().with_target(TARGET, LevelFilter::INFO))
-    }
-
-    /// Sends metrics, which are text in the format `OpenMetrics`. Blocks.
-    pub fn send_metrics(&self, text: &str, started_at: Timestamp, now: Timestamp) {
-        let message = metrics::message(text, &self.resource, started_at, now);
-        self.metrics.post(message);
     }
 
     /// Sends the traces that have not been sent; later ones are lost. Blocks, at most for this time.

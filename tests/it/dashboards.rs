@@ -30,7 +30,7 @@ fn metrics_in(text: &str) -> BTreeSet<String> {
 #[tokio::test]
 async fn dashboards_and_rules_ask_for_metrics_that_there_are() {
     let database = TestDatabase::sqlite();
-    let replica = Replica::new(&database, &["acme/m-1"]).await;
+    let replica = Replica::new(&database).await;
     replica.api.store(&sheet()).await;
     replica.import().await;
     let exported = replica.names().await;

@@ -15,7 +15,7 @@ use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use unroof::http::{App, Limits, Watchlist, metrics_router};
+use unroof::http::{App, Limits, metrics_router};
 use unroof::storage::Store;
 
 use crate::server::{self, Server, client, get, run};
@@ -127,11 +127,10 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    pub(crate) async fn new(database: &TestDatabase, watched: &[&str]) -> Self {
-        let names = watched.iter().map(|name| name.parse().unwrap()).collect();
+    pub(crate) async fn new(database: &TestDatabase) -> Self {
         let store = database.store().await;
         let app = App::new(store.clone(), clock(), Limits::default());
-        Self::of(app.watching(Watchlist::new(names)), store)
+        Self::of(app, store)
     }
 
     fn of(app: App, store: Store) -> Self {
@@ -196,14 +195,14 @@ fn series(scrape: &Scrape) -> usize {
 #[tokio::test]
 async fn requests_are_counted_by_method_route_and_class_of_their_status() {
     let database = TestDatabase::sqlite();
-    let replica = Replica::new(&database, &[]).await;
+    let replica = Replica::new(&database).await;
     let id = replica.api.store(&sheet()).await;
     for _ in 0..3 {
         replica.api.get(&format!("/estimates/{id}")).await;
     }
     replica.api.get("/estimates/nothing").await;
     replica.api.get("/nothing").await;
-    replica.api.ask(Method::DELETE, "/infer", &[]).await;
+    replica.api.ask(Method::DELETE, "/infer").await;
     // A client that leaves before the response is counted too.
     let left = tokio::time::timeout(Duration::ZERO, replica.api.infer(&sheet_of("m-2"))).await;
     assert!(left.is_err(), "{left:?}");
@@ -241,7 +240,7 @@ async fn requests_are_counted_by_method_route_and_class_of_their_status() {
 #[tokio::test]
 async fn the_service_says_how_it_is() {
     on_each_database(async |database: &TestDatabase| {
-        let replica = Replica::new(database, &[]).await;
+        let replica = Replica::new(database).await;
         replica.api.store(&sheet()).await;
         replica.api.get("/estimates").await;
         let scrape = replica.scrape().await;
@@ -271,8 +270,10 @@ async fn the_service_says_how_it_is() {
         let version = concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}");
         assert_eq!(labelled(&scrape, "unroof_build_info", version), 1.0);
         assert!(scrape.contains_key("unroof_cache_entries"));
-        let watched = |name: &&String| name.contains("watch") || name.contains("estimate");
-        assert_eq!(scrape.keys().find(watched), None);
+        replica.store.close().await;
+        let away = replica.scrape().await;
+        assert_eq!(value(&away, "unroof_database_up"), 0.0);
+        assert_eq!(value(&away, "unroof_store_version"), 1.0);
     })
     .await;
 }
@@ -280,10 +281,8 @@ async fn the_service_says_how_it_is() {
 #[tokio::test]
 async fn both_formats_say_the_same() {
     let database = TestDatabase::sqlite();
-    let replica = Replica::new(&database, &["acme/m-1"]).await;
-    // A name that must be escaped.
-    let odd = with(sheet(), "/region", json!("a \"b\" \\ c"));
-    replica.api.store(&odd).await;
+    let replica = Replica::new(&database).await;
+    replica.api.store(&sheet()).await;
     let plain = parse(&replica.ask("text/plain").await, false);
     let open = parse(&replica.ask(OPEN_METRICS).await, true);
     let samples = |scrape: &Scrape| -> BTreeMap<String, f64> {
@@ -298,9 +297,6 @@ async fn both_formats_say_the_same() {
     assert_eq!(open["unroof_http_requests"].kind, "counter");
     assert_eq!(plain["unroof_build_info"].kind, "gauge");
     assert_eq!(open["unroof_build"].kind, "info");
-    let escaped = r#"{provider="acme",model="m-1",region="a \"b\" \\ c"}"#;
-    let updated = "unroof_estimate_updated_timestamp_seconds";
-    assert!(labelled(&plain, updated, escaped) > 0.0);
     // What Prometheus itself sends.
     let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;\
                       q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2";
@@ -310,7 +306,7 @@ async fn both_formats_say_the_same() {
 #[tokio::test]
 async fn what_a_client_makes_up_makes_no_series() {
     let database = TestDatabase::sqlite();
-    let replica = Replica::new(&database, &[]).await;
+    let replica = Replica::new(&database).await;
     let send = async |round: usize| {
         for name in ["BREW", "PROPFIND", "GET", "get"] {
             let method = format!(
@@ -325,7 +321,7 @@ async fn what_a_client_makes_up_makes_no_series() {
                 format!("/estimates?provider=p{round}"),
                 format!("/price-sheets/{round}%2F\"}}"),
             ] {
-                replica.api.ask(method.clone(), &path, &[]).await;
+                replica.api.ask(method.clone(), &path).await;
             }
         }
     };
@@ -340,179 +336,6 @@ async fn what_a_client_makes_up_makes_no_series() {
     assert_eq!(requests, 39.0 * 20.0);
 }
 
-/// Columns of the list by the name of the gauge, with what makes one unit of it.
-const GAUGES: [(&str, &str, f64); 11] = [
-    ("unroof_active_parameters", "active_parameters", 1.0),
-    ("unroof_total_parameters", "total_parameters", 1.0),
-    ("unroof_kv_bytes_per_token", "kv_bytes_per_token_read", 1.0),
-    (
-        "unroof_kv_read_slope_bytes_per_token",
-        "kv_bytes_per_token_read_slope",
-        1.0,
-    ),
-    (
-        "unroof_kv_stored_bytes_per_token",
-        "kv_bytes_per_token_stored",
-        1.0,
-    ),
-    (
-        "unroof_memory_bound_ratio",
-        "memory_time_over_compute_time",
-        1.0,
-    ),
-    (
-        "unroof_batch_over_optimal_ratio",
-        "batch_over_optimal_batch",
-        1.0,
-    ),
-    (
-        "unroof_crossover_context_tokens",
-        "crossover_context_tokens",
-        1.0,
-    ),
-    ("unroof_latency_floor_seconds", "latency_floor_seconds", 1.0),
-    (
-        "unroof_input_cost_usd_per_token",
-        "cost_input_usd_per_mtok",
-        1e6,
-    ),
-    (
-        "unroof_output_cost_usd_per_token",
-        "cost_output_usd_per_mtok",
-        1e6,
-    ),
-];
-
-fn assert_shown(scrape: &Scrape, row: &Value) {
-    let text = |column: &str| row[column].as_str().unwrap().to_owned();
-    let offer = format!(
-        "provider=\"{}\",model=\"{}\",region=\"{}\"",
-        text("provider"),
-        text("model"),
-        text("region")
-    );
-    for (name, column, units) in GAUGES {
-        for (end, level) in [("low_90", "0.05"), ("median", "0.5"), ("high_90", "0.95")] {
-            let labels = format!("{{{offer},level=\"{level}\"}}");
-            let expected = row[format!("{column}_{end}")].as_f64().unwrap() / units;
-            assert_eq!(labelled(scrape, name, &labels), expected, "{name}{labels}");
-        }
-        let labels = format!("{{{offer},quantity=\"{column}\"}}");
-        let identified = labelled(scrape, "unroof_estimate_identified", &labels);
-        assert_eq!(
-            identified > 0.0,
-            row[format!("{column}_identified")],
-            "{labels}"
-        );
-    }
-    let stored: jiff::Timestamp = text("observed_at").parse().unwrap();
-    let updated = "unroof_estimate_updated_timestamp_seconds";
-    let shown = labelled(scrape, updated, &format!("{{{offer}}}"));
-    assert_eq!(shown, stored.as_duration().as_secs_f64());
-}
-
-#[tokio::test]
-async fn watched_models_show_what_the_list_of_latest_estimates_shows() {
-    on_each_database(async |database: &TestDatabase| {
-        let watched = ["openai/gpt-5.4", "acme/z/m-1", "acme/none", "acme/stated"];
-        let replica = Replica::new(database, &watched).await;
-        let slash = with(sheet(), "/model", json!("z/m-1"));
-        for sheet in [
-            example("openai_gpt-5.4.json"),
-            slash.clone(),
-            with(slash.clone(), "/region", json!("eu")),
-            // The last counts, and neither other models nor estimates for which something was stated.
-            with(slash.clone(), "/rates/0/output", json!("11.00")),
-            sheet_of("z"),
-        ] {
-            replica.api.store(&sheet).await;
-        }
-        let stated =
-            json!({"price_sheet": sheet_of("stated"), "assumptions": {"active_parameters": 1e9}});
-        replica.api.store(&stated).await;
-        let scrape = replica.scrape().await;
-        let listed = replica.api.get("/estimates/latest").await.rows();
-        let is_watched = |row: &&Value| row["model"] == "z/m-1" || row["provider"] == "openai";
-        let rows: Vec<&Value> = listed.iter().filter(is_watched).collect();
-        assert_eq!(rows.len(), 3);
-        for row in rows {
-            assert_shown(&scrape, row);
-        }
-        let updated = "unroof_estimate_updated_timestamp_seconds";
-        assert_eq!(scrape[updated].samples.len(), 3);
-        let matches = |labels: &str| labelled(&scrape, "unroof_watched_estimates", labels);
-        assert_eq!(matches(r#"{provider="openai",model="gpt-5.4"}"#), 1.0);
-        assert_eq!(matches(r#"{provider="acme",model="z/m-1"}"#), 2.0);
-        assert_eq!(matches(r#"{provider="acme",model="none"}"#), 0.0);
-        assert_eq!(matches(r#"{provider="acme",model="stated"}"#), 0.0);
-        assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 0.0);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn nothing_is_read_while_nothing_changed_and_the_last_values_outlive_the_database() {
-    on_each_database(async |database: &TestDatabase| {
-        let replica = Replica::new(database, &["acme/m-1"]).await;
-        replica.api.store(&sheet()).await;
-        let listed = replica.api.get("/estimates/latest").await.rows();
-        assert_shown(&replica.scrape().await, &listed[0]);
-        // A change without a new version is not read.
-        let hidden = "UPDATE estimates SET row_values = '{}'";
-        database.execute(hidden).await;
-        assert_shown(&replica.scrape().await, &listed[0]);
-        replica.api.store(&sheet_of("m-2")).await;
-        let scrape = replica.scrape().await;
-        assert!(
-            !scrape.contains_key("unroof_active_parameters"),
-            "{scrape:?}"
-        );
-        let updated = "unroof_estimate_updated_timestamp_seconds";
-        assert_eq!(scrape[updated].samples.len(), 1);
-        replica
-            .api
-            .store(&with(sheet(), "/rates/0/input", json!("2.50")))
-            .await;
-        let listed = replica.api.get("/estimates/latest?model=m-1").await.rows();
-        let scrape = replica.scrape().await;
-        assert_shown(&scrape, &listed[0]);
-        replica.store.close().await;
-        let away = replica.scrape().await;
-        assert_eq!(value(&away, "unroof_database_up"), 0.0);
-        assert_eq!(
-            value(&away, "unroof_store_version"),
-            value(&scrape, "unroof_store_version")
-        );
-        assert_shown(&away, &listed[0]);
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn no_more_than_a_hundred_are_shown_and_the_rest_is_not_hidden() {
-    let database = TestDatabase::sqlite();
-    let names: Vec<String> = (0..101).map(|number| format!("acme/m-{number}")).collect();
-    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let truncated = async |names: &[&str]| {
-        let scrape = Replica::new(&database, names).await.scrape().await;
-        let shown = scrape["unroof_watched_estimates"].samples.len();
-        (shown, value(&scrape, "unroof_watchlist_truncated"))
-    };
-    assert_eq!(truncated(&names).await, (100, 1.0));
-    names.pop();
-    assert_eq!(truncated(&names).await, (100, 0.0));
-    // One model in many regions.
-    let replica = Replica::new(&database, &["acme/m-1"]).await;
-    for region in 0..101 {
-        let sheet = with(sheet(), "/region", json!(format!("r-{region:03}")));
-        replica.api.store(&sheet).await;
-    }
-    let scrape = replica.scrape().await;
-    let updated = "unroof_estimate_updated_timestamp_seconds";
-    assert_eq!(scrape[updated].samples.len(), 100);
-    assert_eq!(value(&scrape, "unroof_watchlist_truncated"), 1.0);
-}
-
 #[test]
 fn the_listener_for_metrics_serves_them_and_nothing_else() {
     on_each_database_blocking(|database| {
@@ -524,23 +347,13 @@ fn the_listener_for_metrics_serves_them_and_nothing_else() {
             "--examples",
             "--metrics-listen",
             "127.0.0.1:0",
-            "--watch",
-            "openai/gpt-5.4,google/gemini-2.5-pro",
-            "--watch",
-            "openai/none",
         ]);
         let address = server.metrics_address();
         let client = client();
         let (status, text) = get(&client, &format!("{address}/metrics"));
         assert_eq!(status, 200);
         let scrape = parse(&text, false);
-        assert_eq!(scrape["unroof_watched_estimates"].samples.len(), 3);
-        let (_, listed) = get(
-            &client,
-            &format!("{}/estimates/latest?model=gpt-5.4", server.address),
-        );
-        let listed: Value = serde_json::from_str(&listed).unwrap();
-        assert_shown(&scrape, &listed["data"][0]);
+        assert_eq!(value(&scrape, "unroof_database_up"), 1.0);
         for path in ["/", "/healthz", "/estimates", "/metrics/", "/docs"] {
             assert_eq!(get(&client, &format!("{address}{path}")).0, 404, "{path}");
         }
@@ -556,21 +369,16 @@ fn the_listener_for_metrics_serves_them_and_nothing_else() {
 }
 
 #[test]
-fn without_the_flag_nothing_listens_and_wrong_flags_are_refused() {
+fn without_the_flag_nothing_listens_and_a_wrong_address_is_refused() {
     let database = TestDatabase::sqlite();
     let server = Server::start(&database.url);
     let log = server.wait_for_log("listening");
     assert!(!log.contains("metrics"), "{log}");
-    for (arguments, words) in [
-        (&["--watch", "openai/gpt-5.4"][..], "--metrics-listen"),
-        (
-            &["--metrics-listen", "127.0.0.1:0", "--watch", "gpt-5.4"],
-            "openai/gpt-5.4",
-        ),
-        (&["--metrics-listen", "here"], "write an address and a port"),
-    ] {
-        let ended = run(&[&["serve"], arguments].concat());
-        assert_eq!(ended.code, Some(2), "{}", ended.err);
-        assert!(ended.err.contains(words), "{}", ended.err);
-    }
+    let ended = run(&["serve", "--metrics-listen", "here"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(
+        ended.err.contains("write an address and a port"),
+        "{}",
+        ended.err
+    );
 }

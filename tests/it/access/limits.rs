@@ -20,7 +20,6 @@ pub(crate) fn budget(burst: u32) -> Limits {
         client: Some(ClientLimits {
             rate: NonZeroU32::MIN,
             burst: NonZeroU32::new(burst).unwrap(),
-            is_shared: false,
         }),
         ..Limits::default()
     }

@@ -6,7 +6,6 @@ pub(crate) mod limits;
 mod pages;
 mod routes;
 mod serve;
-mod shared_limits;
 mod single_sign_on;
 #[cfg(target_os = "linux")]
 mod sockets;

@@ -2,26 +2,21 @@
 //!
 //! `UNROOF_TEST_PROGRAM` names another build of the program that the tests start instead of this one.
 
-mod answer_timeout;
 mod catalog_client;
 mod catalog_memory;
 mod checksums;
-mod decimals;
 mod delivery;
 mod disk;
 mod far_database;
-mod hosts;
 mod import_stream;
 mod imports;
 mod log;
 mod memory;
 mod name_servers;
-mod raw;
 mod readiness;
 mod reads;
 mod records;
 mod secrets;
 mod text;
 mod unwanted;
-mod wire;
 mod withdrawal;

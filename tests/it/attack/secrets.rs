@@ -122,7 +122,6 @@ fn what_was_typed_in_the_wrong_place_is_not_repeated() {
         vec!["serve", "--allow-origin", url],
         vec!["serve", "--allow-host", url],
         vec!["serve", "--log-format", url],
-        vec!["serve", "--watch", url, "--metrics-listen", "127.0.0.1:0"],
         vec![
             "serve",
             "--databas-url=postgres://ann:s3cret@127.0.0.1/unroof",

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod contract;
+mod decimals;
 mod fields;
 mod injection;
 mod numbers;

@@ -92,7 +92,7 @@ fn assert_imported(scrape: &Scrape, last: &str) {
 #[tokio::test]
 async fn the_last_good_import_of_a_catalog_outlives_failures_restarts_and_the_database() {
     on_each_database(async |database: &TestDatabase| {
-        let replica = Replica::new(database, &[]).await;
+        let replica = Replica::new(database).await;
         assert!(!replica.scrape().await.contains_key(SUCCESS));
         replica.import().await;
         assert_imported(&replica.scrape().await, NOW);
@@ -107,7 +107,7 @@ async fn the_last_good_import_of_a_catalog_outlives_failures_restarts_and_the_da
             record(&replica.store, source, outcome, at).await;
         }
         assert_imported(&replica.scrape().await, unchanged);
-        let restarted = Replica::new(database, &[]).await;
+        let restarted = Replica::new(database).await;
         assert_imported(&restarted.scrape().await, unchanged);
         restarted.store.close().await;
         let away = restarted.scrape().await;
@@ -120,7 +120,7 @@ async fn the_last_good_import_of_a_catalog_outlives_failures_restarts_and_the_da
 #[tokio::test]
 async fn a_refresh_shows_its_own_imports_without_secrets() {
     on_each_database(async |database: &TestDatabase| {
-        let replica = Replica::new(database, &[]).await;
+        let replica = Replica::new(database).await;
         let (success, interval) = (
             "unroof_refresh_last_success_timestamp_seconds",
             "unroof_refresh_interval_seconds",
@@ -241,7 +241,7 @@ async fn open_streams_are_counted_until_their_clients_leave() {
 #[tokio::test]
 async fn a_database_that_takes_no_writes_shows() {
     let database = TestDatabase::sqlite();
-    let replica = Replica::new(&database, &[]).await;
+    let replica = Replica::new(&database).await;
     let writable = async || value(&replica.scrape().await, "unroof_database_writable");
     assert_eq!(writable().await, 1.0);
     let path = database.url.strip_prefix("sqlite:").unwrap();

@@ -177,9 +177,6 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
     list_imports(store).await?;
     list_history(store).await?;
     list_models(store).await?;
-    let models = [("provider-7", "model-7"), ("provider-8", "model-8")];
-    let now = time("2027-01-01T00:00:00Z");
-    store.watched_estimates(&models, now, LIMIT).await?;
     for below in [None, Some(15_000)] {
         store.webhook_deliveries(Uuid::nil(), below, LIMIT).await?;
     }

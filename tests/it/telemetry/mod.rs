@@ -1,4 +1,4 @@
-//! The service seen from outside: traces and metrics over OTLP, trace ids, slow answers and slow statements.
+//! The service seen from outside: traces over OTLP, trace ids, slow answers and slow statements.
 
 mod logged;
 mod receiver;

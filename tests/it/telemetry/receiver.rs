@@ -8,10 +8,8 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
-use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 
@@ -21,14 +19,13 @@ use crate::server::LONGEST_WAIT;
 #[derive(Debug, Default)]
 struct Received {
     spans: Vec<Span>,
-    metrics: Vec<Metric>,
     resource: Vec<KeyValue>,
     headers: Vec<HeaderMap>,
     /// Heads of requests to any other path.
     others: Vec<HeaderMap>,
 }
 
-/// Takes traces, metrics, and whatever is sent to other paths.
+/// Takes traces, and whatever is sent to other paths.
 #[derive(Debug, Clone)]
 pub(super) struct Receiver {
     pub(super) address: String,
@@ -46,7 +43,6 @@ impl Receiver {
         };
         let router = Router::new()
             .route("/v1/traces", post(take_traces))
-            .route("/v1/metrics", post(take_metrics))
             .fallback(take_other)
             .with_state(receiver.clone());
         std::thread::spawn(move || {
@@ -96,16 +92,6 @@ impl Receiver {
         self.received.lock().unwrap().spans.clone()
     }
 
-    /// The last values of a metric that satisfy a condition.
-    pub(super) fn metric(&self, name: &str, holds: impl Fn(&Metric) -> bool) -> Metric {
-        self.wait_for(name, |received| {
-            let mut metrics = received.metrics.iter().rev();
-            metrics
-                .find(|metric| metric.name == name && holds(metric))
-                .cloned()
-        })
-    }
-
     /// An attribute of the process that sent.
     pub(super) fn of_resource(&self, name: &str) -> String {
         self.wait_for(name, |received| text_of(&received.resource, name))
@@ -145,18 +131,6 @@ async fn take_traces(State(to): State<Receiver>, headers: HeaderMap, body: Bytes
         received.resource = of_process.resource.unwrap().attributes;
         let spans = of_process.scope_spans.into_iter();
         received.spans.extend(spans.flat_map(|scope| scope.spans));
-    }
-}
-
-async fn take_metrics(State(to): State<Receiver>, headers: HeaderMap, body: Bytes) {
-    let message = ExportMetricsServiceRequest::decode(body).unwrap();
-    let mut received = to.received.lock().unwrap();
-    received.headers.push(headers);
-    for of_process in message.resource_metrics {
-        let scopes = of_process.scope_metrics.into_iter();
-        received
-            .metrics
-            .extend(scopes.flat_map(|scope| scope.metrics));
     }
 }
 

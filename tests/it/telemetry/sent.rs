@@ -1,12 +1,9 @@
-//! Traces and metrics as a receiver gets them.
+//! Traces as a receiver gets them.
 
 use std::fmt::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use opentelemetry_proto::tonic::metrics::v1::Metric;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use serde_json::json;
 
@@ -123,63 +120,21 @@ fn a_webhook_and_a_catalog_are_asked_for_with_the_trace_of_the_job() {
     assert_eq!(catalogs.other()["traceparent"], expected);
 }
 
-/// The value of a counter or gauge with these labels.
-fn number(metric: &Metric, labels: &[(&str, &str)]) -> Option<f64> {
-    let points = match metric.data.as_ref()? {
-        Data::Sum(sum) => &sum.data_points,
-        Data::Gauge(gauge) => &gauge.data_points,
-        _ => return None,
-    };
-    let has = |(name, value): &(&str, &str), attributes| {
-        text_of(attributes, name).as_deref() == Some(value)
-    };
-    let mut points = points.iter();
-    let point = points.find(|point| labels.iter().all(|label| has(label, &point.attributes)))?;
-    match point.value? {
-        Number::AsDouble(value) => Some(value),
-        Number::AsInt(_) => None,
-    }
-}
-
 #[test]
-fn metrics_arrive_at_an_interval_with_the_names_and_labels_of_the_page() {
+fn the_receiver_of_the_environment_is_sent_the_headers_of_the_environment() {
     let receiver = Receiver::start();
     let endpoint = format!("{}/", receiver.address);
-    let service = Service::with(
-        &["--otlp-metrics-every", "100ms"],
-        &[
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint),
-            ("OTEL_EXPORTER_OTLP_HEADERS", "x-scope-id=team%201"),
-        ],
-    );
-    for _ in 0..3 {
-        service.ask("/healthz", &[]);
-    }
-    let labels = [("method", "GET"), ("route", "/healthz"), ("status", "2xx")];
-    let asked = receiver.metric("unroof_http_requests", |metric| {
-        number(metric, &labels) == Some(3.0)
-    });
-    assert!(matches!(&asked.data, Some(Data::Sum(sum)) if sum.is_monotonic));
-    let took = receiver.metric("unroof_http_request_duration_seconds", |_| true);
-    let Some(Data::Histogram(took)) = &took.data else {
-        panic!("{took:?}");
-    };
-    let point = &took.data_points[0];
-    assert_eq!(point.count, point.bucket_counts.iter().sum::<u64>());
-    assert_eq!(point.bucket_counts.len(), point.explicit_bounds.len() + 1);
-    let up = receiver.metric("unroof_database_up", |_| true);
-    assert_eq!(number(&up, &[]), Some(1.0));
-    let version = [("version", env!("CARGO_PKG_VERSION"))];
-    receiver.metric("unroof_build_info", |metric| {
-        number(metric, &version) == Some(1.0)
-    });
-    assert!(
-        receiver
-            .headers("x-scope-id")
-            .iter()
-            .all(|id| id == "team 1")
-    );
-    assert!(!receiver.headers("x-scope-id").is_empty());
+    let environment = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str()),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-scope-id=team%201"),
+        ("OTEL_BSP_SCHEDULE_DELAY", "50"),
+    ];
+    let service = Service::with(&[], &environment);
+    service.ask("/healthz", &[]);
+    receiver.span("GET /healthz");
+    let scopes = receiver.headers("x-scope-id");
+    assert!(!scopes.is_empty());
+    assert!(scopes.iter().all(|id| id == "team 1"), "{scopes:?}");
 }
 
 #[test]
@@ -195,13 +150,10 @@ fn a_service_that_stops_sends_what_it_has_first() {
     assert_eq!(status.code(), Some(0), "{log}");
     let names: Vec<String> = receiver.spans().into_iter().map(|span| span.name).collect();
     assert!(names.iter().any(|name| name == "POST /infer"), "{names:?}");
-    // The database was not closed yet.
-    let up = receiver.metric("unroof_database_up", |_| true);
-    assert_eq!(number(&up, &[]), Some(1.0));
 }
 
 #[test]
-fn a_receiver_that_is_unreachable_or_silent_delays_nothing_and_is_one_line_of_the_log_per_signal() {
+fn a_receiver_that_is_unreachable_or_silent_delays_nothing_and_is_one_line_of_the_log() {
     // It takes connections, and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = format!("http://{}", silent.local_addr().unwrap());
@@ -210,7 +162,7 @@ fn a_receiver_that_is_unreachable_or_silent_delays_nothing_and_is_one_line_of_th
         (silent.as_str(), Duration::from_secs(20)),
     ] {
         let service = Service::with(
-            &["--otlp-endpoint", endpoint, "--otlp-metrics-every", "50ms"],
+            &["--otlp-endpoint", endpoint],
             &[("OTEL_BSP_SCHEDULE_DELAY", "10")],
         );
         let began = Instant::now();
@@ -220,12 +172,11 @@ fn a_receiver_that_is_unreachable_or_silent_delays_nothing_and_is_one_line_of_th
         }
         // Were each to wait for the receiver, it would take minutes.
         assert!(began.elapsed() < Duration::from_secs(20));
-        service.server.wait_for_log("signal=\"traces\"");
-        service.server.wait_for_log("signal=\"metrics\"");
+        service.server.wait_for_log("traces are not received");
         let began = Instant::now();
         let (status, log) = service.server.stop();
         assert_eq!(status.code(), Some(0), "{log}");
         assert!(began.elapsed() < longest_stop);
-        assert_eq!(log.matches("telemetry is not received").count(), 2, "{log}");
+        assert_eq!(log.matches("traces are not received").count(), 1, "{log}");
     }
 }

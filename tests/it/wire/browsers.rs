@@ -1,7 +1,10 @@
 //! Browser security headers.
 
+use std::collections::BTreeSet;
+
 use super::Service;
 use super::client::Client;
+use crate::openapi::{committed, operations};
 use crate::support::Reply;
 
 /// Any method, with headers and without a body.
@@ -177,6 +180,26 @@ fn pages_of_an_allowed_origin_may_read_and_others_may_not() {
         exposed.contains("etag") && exposed.contains("link"),
         "{exposed}"
     );
+}
+
+#[test]
+fn a_page_of_an_allowed_origin_may_use_every_method_of_the_api() {
+    let service = Service::with(&["--allow-origin", DASHBOARD]);
+    let mut client = service.connect();
+    let document = committed();
+    let operations = operations(&document).into_iter();
+    let methods: BTreeSet<String> = operations
+        .map(|(_, method, _)| method.to_uppercase())
+        .collect();
+    assert!(methods.contains("DELETE"), "{methods:?}");
+    for method in methods {
+        let preflight =
+            format!("Origin: {DASHBOARD}\r\nAccess-Control-Request-Method: {method}\r\n");
+        let reply = ask(&mut client, "OPTIONS", "/estimates", &preflight);
+        let allowed = reply.header("access-control-allow-methods");
+        let mut allowed = allowed.unwrap_or_default().split(',').map(str::trim);
+        assert!(allowed.any(|name| name == method), "{method}: {reply:?}");
+    }
 }
 
 #[test]

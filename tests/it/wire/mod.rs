@@ -1,14 +1,18 @@
 //! Slow, malformed, excessive and departed clients, and how the service stops. Seen from a socket.
 
+mod answer_timeout;
 mod browsers;
 mod client;
 mod connections;
+mod edges;
 mod healthcheck;
+mod hosts;
 mod leaving;
 mod malformed;
 mod overload;
 #[cfg(target_os = "linux")]
 mod process;
+mod raw;
 mod slow;
 #[cfg(unix)]
 mod stopping;

@@ -1,6 +1,6 @@
 //! More questions than can be computed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::client::{Client, post};
 use super::{Service, pool};
@@ -10,8 +10,6 @@ use crate::support::sheet_of;
 const CLIENTS: usize = 24;
 /// Longer than it takes to say that one is well, also on a machine that is busy with others.
 const SOON: Duration = Duration::from_secs(1);
-/// As the service asks for.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 #[test]
 fn beyond_what_may_wait_the_service_is_busy_and_still_says_that_it_lives() {
@@ -19,48 +17,6 @@ fn beyond_what_may_wait_the_service_is_busy_and_still_says_that_it_lives() {
     // Should this test itself be held up for as long as the work takes, it has seen nothing and looks again.
     assert!((0..5).any(|round| is_overloaded(&service, round)));
     assert_eq!(service.infer(&sheet_of("afterwards")).status, 201);
-}
-
-#[test]
-fn on_the_connection_of_a_trusted_proxy_no_client_is_held_for_the_haste_of_another() {
-    let places = ["--max-computing", "1", "--max-waiting", "1"];
-    let proxy = ["--trusted-proxy", "127.0.0.1", "--anonymous", "ask"];
-    let service = Service::with(&[&places[..], &proxy].concat());
-    // A test that is held up itself has seen nothing and looks again.
-    assert!((0..5).any(|round| is_prompt_after_a_refusal(&service, round)));
-}
-
-/// A request that a proxy hands on.
-fn handed_on(client: usize, body: &str) -> String {
-    let forwarded = format!("POST /infer HTTP/1.1\r\nX-Forwarded-For: 192.0.2.{client}");
-    post("/infer", body).replacen("POST /infer HTTP/1.1", &forwarded, 1)
-}
-
-/// Refuses a request, and sends one of another client on the same connection. Whether that has its answer before the first could
-/// be sent again.
-fn is_prompt_after_a_refusal(service: &Service, round: usize) -> bool {
-    let mut others = [0, 1].map(|other| {
-        let mut client = service.connect();
-        let question = pool(2 * round + other).to_string();
-        client.send(handed_on(other, &question));
-        client
-    });
-    let mut proxy = service.connect();
-    let small = sheet_of("small").to_string();
-    for client in 2..100 {
-        proxy.send(handed_on(client, &small));
-        if proxy.answer().status == 503 {
-            let began = Instant::now();
-            proxy.send(handed_on(client + 1, &small));
-            proxy.answer();
-            let is_prompt = began.elapsed() < RETRY_AFTER / 2;
-            for other in &mut others {
-                other.answer();
-            }
-            return is_prompt;
-        }
-    }
-    false
 }
 
 /// Asks too much at once. Whether some were answered, some refused, and all that while the service said that it lives.

@@ -1,5 +1,5 @@
-//! The quantities of the joint estimate: one table, from which the answer, the rows of lists, the gauges and the reporting
-//! views follow.
+//! The quantities of the joint estimate: one table, from which the answer, the rows of lists and the reporting views
+//! follow.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,8 +24,6 @@ pub struct Definition {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Its gauge in `/metrics`.
-    pub gauge: Gauge,
     /// Its logarithm in one draw.
     pub log_value: fn(&Unknowns<'_>) -> f64,
 }
@@ -45,27 +43,6 @@ pub struct QuantityColumns {
     pub low_50: &'static str,
     /// Upper end of the 50 % interval; rows keep it, lists leave it out.
     pub high_50: &'static str,
-}
-
-/// A gauge in `/metrics`.
-#[derive(Debug)]
-pub struct Gauge {
-    /// Its name.
-    pub name: &'static str,
-    /// The table's units per unit of the gauge.
-    pub divisor: f64,
-}
-
-const fn gauge(name: &'static str) -> Gauge {
-    Gauge { name, divisor: 1.0 }
-}
-
-const fn per_token(name: &'static str) -> Gauge {
-    const TOKENS_PER_MTOK: f64 = 1e6;
-    Gauge {
-        name,
-        divisor: TOKENS_PER_MTOK,
-    }
 }
 
 /// Declares [`JointQuantity`], its definitions and [`Quantities`] from the rows of one table. A quantity with a name
@@ -157,7 +134,6 @@ joint_quantities! {
         description: "Parameters used per token",
         unit: "parameters",
         equation: "N_a",
-        gauge: gauge("unroof_active_parameters"),
         log_value: |unknowns| unknowns.log_active_parameters,
     }
     /// `N_t`
@@ -167,7 +143,6 @@ joint_quantities! {
         description: "Parameters",
         unit: "parameters",
         equation: "N_t",
-        gauge: gauge("unroof_total_parameters"),
         log_value: |unknowns| unknowns.log_total_parameters,
     }
     /// `k_bw` at one byte per element: bytes that a step reads of a context of 8,192 tokens, over 8,192.
@@ -179,7 +154,6 @@ joint_quantities! {
         description: "KV cache that decoding reads per token of a context of 8,192, at one byte per element",
         unit: "bytes/token",
         equation: "k_bw at one byte per element, of a context of 8,192 tokens",
-        gauge: gauge("unroof_kv_bytes_per_token"),
         log_value: |unknowns| unknowns.log_kv_bytes_read,
     }
     /// `k_∞` at one byte per element: bytes that a step reads per further token of a very long context.
@@ -191,7 +165,6 @@ joint_quantities! {
         description: "KV cache that decoding reads per further token of a very long context, at one byte per element",
         unit: "bytes/token",
         equation: "k_∞ at one byte per element: windows and selected entries do not count",
-        gauge: gauge("unroof_kv_read_slope_bytes_per_token"),
         log_value: |unknowns| unknowns.kv_reading().log_slope(),
     }
     /// `k_st` at one byte per element.
@@ -203,7 +176,6 @@ joint_quantities! {
         description: "KV cache stored per token of context, at one byte per element",
         unit: "bytes/token",
         equation: "k_st at one byte per element",
-        gauge: gauge("unroof_kv_stored_bytes_per_token"),
         log_value: |unknowns| unknowns.log_kv_bytes_stored,
     }
     /// r at peak, with the regime.
@@ -213,7 +185,6 @@ joint_quantities! {
         description: "Time for memory over time for arithmetic; above 1 decoding is memory-bound",
         unit: "",
         equation: "r = 1/β + L_mean/L0, L0 = w·N_a/(ρ·k_bw)",
-        gauge: gauge("unroof_memory_bound_ratio"),
         log_value: |unknowns| unknowns.log_memory_over_compute(),
     }
     /// β
@@ -223,7 +194,6 @@ joint_quantities! {
         description: "Decode batch over the batch at which reading the weights takes as long as multiplying with them",
         unit: "",
         equation: "β = B/B*",
-        gauge: gauge("unroof_batch_over_optimal_ratio"),
         log_value: |unknowns| unknowns.log_batch_over_optimal,
     }
     /// L0
@@ -233,7 +203,6 @@ joint_quantities! {
         description: "Context at which reading the KV cache takes as long as computing",
         unit: "tokens",
         equation: "L0 = (η_m/η_c)·w·N_a/(ρ·k_bw)",
-        gauge: gauge("unroof_crossover_context_tokens"),
         log_value: |unknowns| unknowns.log_crossover(),
     }
     /// `T_min`
@@ -243,7 +212,6 @@ joint_quantities! {
         description: "Shortest time of a step: all weights read once",
         unit: "s",
         equation: "T_min = w·N_t/W, W of as many serving units as hold the weights",
-        gauge: gauge("unroof_latency_floor_seconds"),
         log_value: log_latency_floor,
     }
     /// `c_in`
@@ -253,7 +221,6 @@ joint_quantities! {
         description: "Cost of input tokens",
         unit: "USD/Mtok",
         equation: "c_in = R·G·T_pre/(U·tokens of a pass), T_pre of the engine",
-        gauge: per_token("unroof_input_cost_usd_per_token"),
         log_value: |unknowns| unknowns.log_input_cost(),
     }
     /// `c_out`
@@ -263,7 +230,6 @@ joint_quantities! {
         description: "Cost of output tokens",
         unit: "USD/Mtok",
         equation: "c_out = R·G·T/(U·V·B), B = β·B*, T of the engine",
-        gauge: per_token("unroof_output_cost_usd_per_token"),
         log_value: |unknowns| unknowns.log_output_cost(),
     }
 }
