@@ -17,6 +17,7 @@ use tokio::time::{Instant, Interval, interval_at};
 
 use super::App;
 use super::client_limit::{self, Account};
+use super::clients::Clients;
 use super::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use super::peer::Peer;
@@ -94,13 +95,13 @@ fn refused_key(refused: RefusedKey) -> Problem {
 }
 
 /// Finds the caller of a request.
-pub(super) async fn identify(app: &App, request: Request) -> Request {
+pub(super) async fn identify(clients: &Clients, request: Request) -> Request {
     let (mut head, body) = request.into_parts();
-    let identified = app.caller(&head).await;
-    if let Some(quotas) = &app.quotas {
+    let identified = clients.caller(&head).await;
+    if let Some(quotas) = &clients.quotas {
         let account = Account {
             quotas: Arc::clone(quotas),
-            client: app.client(&head, identified.as_ref().ok()),
+            client: clients.client(&head, identified.as_ref().ok()),
         };
         head.extensions.insert(account);
     }
@@ -139,7 +140,7 @@ pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
     named.find_map(|(name, value)| (name == SESSION).then_some(value))
 }
 
-impl App {
+impl Clients {
     async fn caller(&self, request: &Parts) -> Result<Caller, Problem> {
         let access = &*self.access;
         if !access.requires_keys {
@@ -203,13 +204,13 @@ impl App {
     }
 
     /// The key by which a caller was let in; none if it was let in without one.
-    pub(super) async fn held_key(&self, headers: &HeaderMap) -> Option<HeldKey> {
+    pub(super) async fn held_key(self: &Arc<Self>, headers: &HeaderMap) -> Option<HeldKey> {
         let (Sent::Bearer(text) | Sent::Cookie(text)) = sent(headers)? else {
             return None;
         };
         let is_held = self.access.requires_keys && self.key(text).await.is_ok();
         is_held.then(|| HeldKey {
-            app: self.clone(),
+            clients: Arc::clone(self),
             text: text.to_owned(),
             checks: interval_at(Instant::now() + BETWEEN_CHECKS, BETWEEN_CHECKS),
         })
@@ -220,8 +221,8 @@ impl App {
     /// # Errors
     /// There is none, it has expired, or the database was never reached.
     pub(super) async fn key(&self, text: &str) -> Result<Key, Problem> {
-        let ring = self.keys.ring(&self.store, self.now()).await?;
-        let found = ring.find(text, self.now()).cloned();
+        let ring = self.keys.ring(&self.store, self.clock.now()).await?;
+        let found = ring.find(text, self.clock.now()).cloned();
         found.map_err(refused_key)
     }
 }
@@ -229,7 +230,7 @@ impl App {
 /// The key of a caller that is sent an answer for a long time.
 #[derive(Debug)]
 pub(super) struct HeldKey {
-    app: App,
+    clients: Arc<Clients>,
     text: String,
     checks: Interval,
 }
@@ -241,7 +242,7 @@ pub(super) async fn refusal_of(key: &mut Option<HeldKey>) {
     };
     loop {
         key.checks.tick().await;
-        let found = key.app.key(&key.text).await;
+        let found = key.clients.key(&key.text).await;
         // Without the database no key is revoked.
         if found.is_err_and(|problem| problem.is_of(UNAUTHORIZED)) {
             return;

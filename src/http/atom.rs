@@ -1,6 +1,7 @@
 //! `/changes.atom`: the feed of changes for feed readers (RFC 4287).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use atom_syndication::{Category, Content, Entry, Feed, FixedDateTime, Generator, Link, Person};
 use axum::body::Body;
@@ -9,7 +10,7 @@ use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
 use unroof_core::sheet::SheetId;
 
-use super::app::App;
+use super::answers::Answers;
 use super::budget::Text;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
@@ -49,7 +50,7 @@ query! {
     )
 )]
 pub(super) async fn show_atom_feed(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(mut query): Query<AtomQuery>,
     headers: HeaderMap,
     uri: Uri,
@@ -60,15 +61,15 @@ pub(super) async fn show_atom_feed(
     // The links of the feed are those of the address that was asked for.
     let question = format!("changes.atom {uri}");
     let body = async || {
-        let _place = app.turn_to_write().await?;
+        let _place = answers.turn_to_write().await?;
         // One extra row shows whether another page follows.
         let from = ChangesFrom::Before(before);
-        let mut rows = app.store.changes_from(&filter, from, limit + 1).await?;
+        let mut rows = answers.store.changes_from(&filter, from, limit + 1).await?;
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let last = rows.last().filter(|_| has_more);
         let next = last.map(|last| link_with(&uri, "before", &last.sequence.to_string()));
-        let mut text = Text::new(&app.budget)?;
+        let mut text = Text::new(&answers.budget)?;
         let write = move || {
             let link = next.as_ref().map(|next| format!("<{next}>; rel=\"next\""));
             let feed = feed(&rows, &filter, &uri, next);
@@ -80,9 +81,9 @@ pub(super) async fn show_atom_feed(
                 link,
             ))
         };
-        app.writing.run(write).await?
+        answers.writing.run(write).await?
     };
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 fn feed(rows: &[ChangeRow], filter: &ChangeFilter, uri: &Uri, next: Option<String>) -> Feed {

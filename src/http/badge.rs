@@ -1,11 +1,13 @@
 //! `/models/{author}/{model}/badge.svg`: one quantity of a model as a small picture, for other pages.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::models::{ModelPath, no_model};
@@ -59,7 +61,7 @@ query! {
     )
 )]
 pub(super) async fn show_badge(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(path): Path<ModelPath>,
     Query(query): Query<BadgeQuery>,
     headers: HeaderMap,
@@ -70,12 +72,12 @@ pub(super) async fn show_badge(
     };
     let name = path.name();
     let body = async || {
-        let badge = read_badge(&app, &name, quantity).await?;
+        let badge = read_badge(&answers, &name, quantity).await?;
         let picture = badge.picture().into_string();
         Ok(CachedBody::new(picture, "image/svg+xml", None))
     };
     let question = format!("badge {} {name}", quantity.name());
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 /// The texts of a badge.
@@ -94,14 +96,14 @@ pub(in crate::http) struct Badge {
 /// # Errors
 /// There is no estimate of the model, or the database is unreachable.
 pub(in crate::http) async fn read_badge(
-    app: &App,
+    answers: &Answers,
     name: &str,
     quantity: JointQuantity,
 ) -> Result<Badge, Problem> {
     let row = if name.contains('\0') {
         None
     } else {
-        app.store.model(name, None).await?
+        answers.store.model(name, None).await?
     };
     let row = row.ok_or_else(|| no_model(name, None))?;
     Ok(Badge {

@@ -16,7 +16,8 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema}
 use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Sender;
-use super::app::App;
+use super::app::Work;
+use super::compute::Views;
 use super::described::BodyRefusals;
 use super::extract::{MostBytes, Query};
 use super::list::{List, Piece, Rows, list, name_in_order};
@@ -87,13 +88,13 @@ impl PartialSchema for CatalogDocument {
 impl ToSchema for CatalogDocument {}
 
 impl CatalogQuery {
-    fn options(&self, app: &App) -> Result<Options, Problem> {
-        let now = app.now();
+    fn options(&self, views: &Views) -> Result<Options, Problem> {
+        let now = views.answers.now();
         let seen_at = self
             .observed_at
             .map(|moment| moment.not_after(now))
             .transpose()?;
-        let observed_at = app.store.not_ahead(seen_at.unwrap_or(now));
+        let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self
@@ -105,13 +106,13 @@ impl CatalogQuery {
             observed_at,
             seen_now: seen_at.is_none(),
             recorded_at: now,
-            estimator: app.jobs.estimator.clone(),
-            threads: app.limits.computing,
+            estimator: views.compute.estimator.clone(),
+            threads: views.limits.computing,
         })
     }
 }
 
-impl App {
+impl Work {
     /// A permit to read the lines of an import.
     fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
@@ -167,32 +168,34 @@ impl From<CatalogError> for Problem {
     )
 )]
 pub(super) async fn import_catalog(
-    State(app): State<App>,
+    State(views): State<Views>,
+    State(work): State<Arc<Work>>,
     Query(query): Query<CatalogQuery>,
     Sender { actor, .. }: Sender,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
-    let options = query.options(&app)?;
+    let options = query.options(&views)?;
     let most = MostBytes {
-        bytes: app.limits.catalog_bytes,
+        bytes: views.limits.catalog_bytes,
         hint: "send a part of the catalog at a time, such as one provider",
     };
     most.check(request.headers())?;
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = CancelToken::while_waiting();
-    let line_reader = app.line_reader_place()?;
-    let place = app.jobs.importer.try_place().ok_or_else(|| {
+    let line_reader = work.line_reader_place()?;
+    let place = work.jobs.importer.try_place().ok_or_else(|| {
         Problem::busy("another catalog is being imported")
             .hint("send it again when that one is done; GET /imports shows it")
     })?;
     let turn = Turn::new(place, wanted);
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
-    let text = most.read(request, &app, |_| Ok(())).await?;
-    let importer = app.jobs.importer.clone();
+    let read = most.read(request, views.limits.body_time, |_| Ok(()));
+    let text = read.await?;
+    let importer = work.jobs.importer.clone();
     let import = importer.read(text, options, turn, Priority::Batch).await?;
     let begun = importer.begin("request", import, &actor).await?;
-    let (sender, receiver) = lines(app.limits.write_time);
+    let (sender, receiver) = lines(views.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
     let mut response = Response::new(body_of(receiver, reader));
     let headers = response.headers_mut();

@@ -1,5 +1,7 @@
 //! `/changes/summary`: the feed of changes in numbers.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -8,7 +10,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::names::Names;
@@ -157,7 +159,7 @@ impl ChangeSummary {
     )
 )]
 pub(super) async fn summarise_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<SummaryQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
@@ -168,21 +170,21 @@ pub(super) async fn summarise_changes(
         ..ChangeFilter::default()
     };
     let (window, Movers(limit)) = (query.window, query.limit);
-    let from = DbTime::from(window.begin(app.now()));
+    let from = DbTime::from(window.begin(answers.now()));
     let question = format!(
         "changes/summary {} {from:?} {limit} {filter:?}",
         window.text
     );
     let body = async || {
-        let _place = app.turn_of(&app.long_pages).await?;
-        let summarised = app.store.change_summary(&filter, from, limit).await?;
+        let _place = answers.turn_of(&answers.long_pages).await?;
+        let summarised = answers.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
         let text = serde_json::to_string(&summary).map_err(Problem::not_serialised)?;
-        let held = app.budget.take(text.len())?;
+        let held = answers.budget.take(text.len())?;
         let body = || CachedBody::new(held.keep(text), "application/json", None);
-        app.long_pages.run(body).await
+        answers.long_pages.run(body).await
     };
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 #[cfg(test)]

@@ -16,9 +16,11 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::ToSchema;
 
+use super::Limits;
 use super::access::refusal_of;
-use super::app::App;
+use super::answers::Answers;
 use super::client_limit::CLIENT;
+use super::clients::Clients;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
@@ -80,7 +82,7 @@ query! {
     )
 )]
 pub(super) async fn list_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(mut query): Query<ChangesQuery>,
     headers: HeaderMap,
     uri: Uri,
@@ -92,9 +94,12 @@ pub(super) async fn list_changes(
         limit,
         cursor: None,
     };
-    let page = PageRequest::new(&app, "changes", part, &uri, &headers);
-    let rows =
-        |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
+    let page = PageRequest::new(&answers, "changes", part, &uri, &headers);
+    let rows = |after: Option<i64>, limit| {
+        answers
+            .store
+            .changes(&filter, after.unwrap_or(since), limit)
+    };
     let items = |rows: Vec<ChangeRow>| Ok(rows);
     let end = |last: Option<&i64>, has_more: bool| {
         let next_since = last.copied().unwrap_or(since);
@@ -104,12 +109,13 @@ pub(super) async fn list_changes(
         })
     };
     let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
-    app.polled(
-        format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
-        &headers,
-        body,
-    )
-    .await
+    answers
+        .polled(
+            format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
+            &headers,
+            body,
+        )
+        .await
 }
 
 query! {
@@ -140,27 +146,27 @@ query! {
     )
 )]
 pub(super) async fn stream_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
+    State(clients): State<Arc<Clients>>,
+    State(limits): State<Arc<Limits>>,
     Query(mut query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
-    app.check_running()?;
-    let key = app.held_key(&headers).await;
-    let own_place = own_place(&app)?;
+    answers.check_running()?;
+    let key = clients.held_key(&headers).await;
+    let own_place = own_place(&clients)?;
     // Subscribed before the position is read, so that no change is lost.
-    let (place, news) = app
-        .jobs
+    let (place, news) = answers
         .feed
         .join()
         .ok_or_else(|| Problem::busy("the limit of streams is reached"))?;
     let position = match since {
         Some(Since(since)) => since,
-        None => app.version().await?,
+        None => answers.version().await?,
     };
-    let heartbeat = app.limits.heartbeat;
     let changes = ChangeStream {
-        app,
+        answers,
         filter: query.filter(),
         news,
         position,
@@ -177,15 +183,15 @@ pub(super) async fn stream_changes(
         };
         Some((Ok::<_, Infallible>(event?), (changes, key)))
     });
-    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
+    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(limits.heartbeat));
     // Turns off response buffering in proxies.
     Ok(([("x-accel-buffering", "no")], sent).into_response())
 }
 
 /// A place among the streams of the client, so that one client cannot have all streams.
-fn own_place(app: &App) -> Result<Option<Place<Client>>, Problem> {
+fn own_place(clients: &Clients) -> Result<Option<Place<Client>>, Problem> {
     let client = CLIENT.try_with(Clone::clone);
-    let (Some(places), Ok(client)) = (&app.stream_places, client) else {
+    let (Some(places), Ok(client)) = (&clients.stream_places, client) else {
         return Ok(None);
     };
     places.take(client).map(Some).map_err(|TooMany| {
@@ -213,7 +219,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
 
 /// The stream of one client.
 struct ChangeStream {
-    app: App,
+    answers: Arc<Answers>,
     filter: ChangeFilter,
     news: broadcast::Receiver<Arc<News>>,
     /// Position of the last change sent or left out.
@@ -227,7 +233,7 @@ struct ChangeStream {
 
 impl ChangeStream {
     async fn next_until_stopped(&mut self) -> Option<Event> {
-        let stopping = self.app.jobs.stopping.clone();
+        let stopping = self.answers.stopping.clone();
         tokio::select! {
             biased;
             () = stopping.cancelled() => None,
@@ -276,12 +282,12 @@ impl ChangeStream {
 
     /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
-        let app = &self.app;
-        let _place = app.turn_to_write().await?;
-        let rows = app.store.changes(&self.filter, self.position, PAGE);
+        let answers = &self.answers;
+        let _place = answers.turn_to_write().await?;
+        let rows = answers.store.changes(&self.filter, self.position, PAGE);
         let rows = rows.await?;
         let news = || rows.into_iter().map(News::from).collect();
-        app.writing.run(news).await
+        answers.writing.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {

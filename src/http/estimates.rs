@@ -1,6 +1,7 @@
 //! `/estimates`: stored estimates, for dashboards and scripts.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::list::{List, Piece, Rows, list, name_in_order};
@@ -281,13 +282,14 @@ enum StoredEstimate {
     )
 )]
 pub(super) async fn show_estimate(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = || app.store.estimate_document(id, as_of);
-    app.polled_document("estimate", id, as_of, &headers, document)
+    let document = || answers.store.estimate_document(id, as_of);
+    answers
+        .polled_document("estimate", id, as_of, &headers, document)
         .await
 }

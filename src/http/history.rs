@@ -1,5 +1,7 @@
 //! `/history`: the prices of an offer, each with its period.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
@@ -10,7 +12,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::page::{
@@ -269,13 +271,13 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     )
 )]
 pub(super) async fn show_history(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path((provider, model)): Path<(String, String)>,
     Query(query): Query<HistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    respond(&app, (provider, model), query, &headers, &uri).await
+    respond(&answers, (provider, model), query, &headers, &uri).await
 }
 
 /// Price history of an offer, by parameters
@@ -293,7 +295,7 @@ pub(super) async fn show_history(
     )
 )]
 pub(super) async fn find_history(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<NamedHistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
@@ -305,11 +307,18 @@ pub(super) async fn find_history(
         limit: query.limit,
         cursor: query.cursor,
     };
-    respond(&app, (query.provider, query.model), part, &headers, &uri).await
+    respond(
+        &answers,
+        (query.provider, query.model),
+        part,
+        &headers,
+        &uri,
+    )
+    .await
 }
 
 async fn respond(
-    app: &App,
+    answers: &Answers,
     (provider, model): (String, String),
     mut query: HistoryQuery,
     headers: &HeaderMap,
@@ -324,10 +333,10 @@ async fn respond(
     let [provider, model, region] = &asked;
     let part = query.part();
     let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
-    let mut page = PageRequest::new(app, LIST, part, uri, headers);
+    let mut page = PageRequest::new(answers, LIST, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
-        store: &app.store,
+        store: &answers.store,
         of: PricesOf {
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
@@ -357,7 +366,7 @@ async fn respond(
     // The link to the next page has the path that was asked for.
     let path = uri.path();
     let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", query.as_of);
-    app.polled(question, headers, body).await
+    answers.polled(question, headers, body).await
 }
 
 fn no_price() -> Problem {

@@ -1,5 +1,7 @@
 //! `/keys`: the keys of clients.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
@@ -10,7 +12,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::Sender;
-use super::app::App;
+use super::answers::Answers;
+use super::clients::Clients;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::page::{FieldsQuery, ListItem, Page, PageRequest};
@@ -117,12 +120,12 @@ impl ListItem for KeyRow {}
     )
 )]
 pub(super) async fn create_key(
-    State(app): State<App>,
+    State(clients): State<Arc<Clients>>,
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
-    let created_at = app.now();
+    let created_at = clients.clock.now();
     let asked = read(&body, |root| KeyRequest::read(root, created_at))?;
     let key = random_key()?;
     let new = NewKeyRow {
@@ -133,7 +136,7 @@ pub(super) async fn create_key(
         created_at,
         expires_at: asked.expires_at,
     };
-    if !app
+    if !clients
         .store
         .add_key(new, MOST_KEYS.into(), &sender.actor)
         .await?
@@ -146,7 +149,7 @@ pub(super) async fn create_key(
             Problem::new(CONFLICT, detail).hint("choose another name, or revoke a key first")
         );
     }
-    app.keys.forget();
+    clients.keys.forget();
     let item = NewKeyItem {
         id: new.id,
         created_at: created_at.into(),
@@ -178,13 +181,13 @@ pub(super) async fn create_key(
     )
 )]
 pub(super) async fn list_keys(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&app, "keys", query.all(MOST_KEYS), &uri, &headers);
-    let rows = |_: Option<()>, _| app.store.keys();
+    let page = PageRequest::new(&answers, "keys", query.all(MOST_KEYS), &uri, &headers);
+    let rows = |_: Option<()>, _| answers.store.keys();
     let body = page.write::<_, KeyRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
@@ -205,15 +208,18 @@ pub(super) async fn list_keys(
     )
 )]
 pub(super) async fn revoke_key(
-    State(app): State<App>,
+    State(clients): State<Arc<Clients>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let keys = app.store.keys().await?;
+    let keys = clients.store.keys().await?;
     let key = keys.iter().find(|key| key.id == id);
     let key = key.ok_or_else(|| Problem::not_found("key"))?;
-    app.store.revoke_key(key, app.now(), &sender.actor).await?;
-    app.keys.forget();
+    clients
+        .store
+        .revoke_key(key, clients.clock.now(), &sender.actor)
+        .await?;
+    clients.keys.forget();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, Response, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::app::App;
+use super::answers::Answers;
 use super::page::{ListItem, PagePart, PageRequest, bad_cursor, read_cursor};
 use super::problem::Problem;
 use crate::storage::{DbTime, Store};
@@ -64,7 +64,7 @@ pub(super) trait List {
 /// # Errors
 /// The cursor is not from this list, the rows have no such field, or the database is unreachable.
 pub(super) async fn respond<L: List>(
-    app: &App,
+    answers: &Answers,
     list: &L,
     (query, part): (&impl Debug, PagePart<'_>),
     headers: &HeaderMap,
@@ -75,9 +75,9 @@ pub(super) async fn respond<L: List>(
     if after.as_ref().is_some_and(|key| !list.has(key)) {
         return Err(bad_cursor());
     }
-    let page = PageRequest::new(app, name, part, uri, headers);
-    let now = app.now().into();
-    let rows = |after, limit| list.rows(&app.store, Piece { after, limit, now });
+    let page = PageRequest::new(answers, name, part, uri, headers);
+    let now = answers.now().into();
+    let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
     let body = || page.write::<_, L::Item, _, _, _>(after, |row| list.key(row), rows);
     if !L::IS_KEPT {
         return Ok(body().await?.respond(headers));
@@ -87,7 +87,7 @@ pub(super) async fn respond<L: List>(
         None => L::NAME.to_owned(),
         Some(_) => format!("{} {query:?}", L::NAME),
     };
-    app.polled(question, headers, body).await
+    answers.polled(question, headers, body).await
 }
 
 /// Name of a list in an order, where it is not the default one.
@@ -139,14 +139,14 @@ macro_rules! list {
             )
         )]
         pub(super) async fn $handler(
-            axum::extract::State(app): axum::extract::State<$crate::http::App>,
+            axum::extract::State(answers): axum::extract::State<std::sync::Arc<$crate::http::answers::Answers>>,
             $($crate::http::extract::Path(owner): $crate::http::extract::Path<$Owner>,)?
             $crate::http::extract::Query(query): $crate::http::extract::Query<$Query>,
             headers: axum::http::HeaderMap,
             uri: axum::http::Uri,
         ) -> Result<axum::http::Response<axum::body::Body>, $crate::http::problem::Problem> {
             let list = $crate::http::list::list!(@shown &query $(, &$List(owner))?);
-            $crate::http::list::respond(&app, list, (&query, query.part()), &headers, &uri).await
+            $crate::http::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
         }
     };
     ($($list:tt)+) => {

@@ -11,7 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::app::App;
+use super::answers::Answers;
 use super::budget::Text;
 use super::csv::{CsvError, write_csv_header, write_csv_rows};
 use super::problem::{Problem, UNREADABLE};
@@ -74,7 +74,7 @@ pub(super) struct ListText {
 
 impl ListText {
     pub(super) fn begin<Item: ListItem>(
-        app: &App,
+        answers: &Answers,
         headers: &HeaderMap,
         fields: Option<&str>,
     ) -> Result<Self, Problem> {
@@ -82,7 +82,7 @@ impl ListText {
             .map(|names| chosen(names, &Item::columns()))
             .transpose()?;
         let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(Item::columns));
-        let mut text = Text::new(&app.budget)?;
+        let mut text = Text::new(&answers.budget)?;
         text.write_with(|text| match &columns {
             Some(columns) => write_csv_header(text, columns),
             None => Ok(text.write_all(b"{\"data\":[")?),

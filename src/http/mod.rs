@@ -2,6 +2,7 @@
 
 mod access;
 mod answer_time;
+mod answers;
 mod app;
 mod atom;
 mod audit;
@@ -15,9 +16,11 @@ mod change_summary;
 mod changes;
 mod charts;
 mod client_limit;
+mod clients;
 mod coding;
 mod compare;
 mod compression;
+mod compute;
 mod cost;
 mod csv;
 mod density;
@@ -68,6 +71,7 @@ mod rotation;
 mod search;
 mod series;
 mod server;
+mod service;
 mod since;
 mod some_of_answer;
 mod telemetry;

@@ -1,5 +1,7 @@
 //! `/models` and `/vendors`: one estimate per model, and a vendor's models together.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -7,8 +9,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use super::app::App;
+use super::answers::Answers;
 use super::budget::Text;
+use super::compute::Views;
 use super::described::{NoModel, StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::list::{List, Piece, Rows, list};
@@ -196,30 +199,35 @@ impl ModelOffer {
     )
 )]
 pub(super) async fn show_model(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let name = path.name();
     let as_of = query.as_of();
-    let body = || write_model(&app, &name, as_of);
-    app.polled(format!("model {name} {as_of:?}"), &headers, body)
+    let body = || write_model(&answers, &name, as_of);
+    answers
+        .polled(format!("model {name} {as_of:?}"), &headers, body)
         .await
 }
 
-async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
-    let _place = app.turn_to_write().await?;
-    let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
+async fn write_model(
+    answers: &Answers,
+    name: &str,
+    as_of: Option<DbTime>,
+) -> Result<CachedBody, Problem> {
+    let _place = answers.turn_to_write().await?;
+    let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
     let shown = shown.ok_or_else(|| no_model(name, as_of))?;
-    let budget = app.budget.clone();
+    let budget = answers.budget.clone();
     let write = move || {
         let mut text = Text::new(&budget)?;
         text.write_with(|text| std::io::Write::write_all(text, shown.document.as_bytes()))?;
         text.add_member("offers", &shown.offers)?;
         Ok(CachedBody::new(text.finish()?, "application/json", None))
     };
-    app.writing.run(write).await?
+    answers.writing.run(write).await?
 }
 
 /// A model in a path.
@@ -334,21 +342,27 @@ pub(super) struct VendorDocument {
     )
 )]
 pub(super) async fn show_vendor(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path(name): Path<String>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let body = || write_vendor(&app, &name, as_of);
-    app.polled(format!("vendor {name} {as_of:?}"), &headers, body)
+    let body = || write_vendor(&views, &name, as_of);
+    views
+        .answers
+        .polled(format!("vendor {name} {as_of:?}"), &headers, body)
         .await
 }
 
 /// Models of a vendor that are looked at.
 const MOST_LISTED: u32 = 500;
 
-async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
+async fn write_vendor(
+    views: &Views,
+    name: &str,
+    as_of: Option<DbTime>,
+) -> Result<CachedBody, Problem> {
     let models = if name.contains('\0') {
         Vec::new()
     } else {
@@ -357,7 +371,11 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
             as_of,
             ..ModelSelection::default()
         };
-        app.store.models(&selection, None, MOST_LISTED).await?
+        views
+            .answers
+            .store
+            .models(&selection, None, MOST_LISTED)
+            .await?
     };
     if models.is_empty() {
         let problem = Problem::new(
@@ -366,12 +384,12 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         );
         return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
     }
-    let at = as_of.map_or_else(|| AsOf::Now(app.now().into()), AsOf::Time);
+    let at = as_of.map_or_else(|| AsOf::Now(views.answers.now().into()), AsOf::Time);
     let (mut sold, mut left_out) = (Vec::new(), Vec::new());
     for model in models {
         let model = model.canonical_model;
         let sheets = if sold.len() < MOST_MODELS {
-            own_sheets(app, &model, name, at).await?
+            own_sheets(&views.answers, &model, name, at).await?
         } else {
             Vec::new()
         };
@@ -381,9 +399,9 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
             sold.push((model, sheets));
         }
     }
-    let estimator = app.jobs.estimator.clone();
+    let estimator = views.compute.estimator.clone();
     let seller = name.to_owned();
-    let document = app.compute(move |wanted| {
+    let document = views.compute.run(move |wanted| {
         let models = sold
             .into_iter()
             .map(|(canonical_model, sheets)| VendorModel {
@@ -402,7 +420,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         serde_json::to_vec(&document).map_err(Problem::not_serialised)
     });
     let document = document.await?;
-    let held = app.budget.take(document.len())?;
+    let held = views.answers.budget.take(document.len())?;
     Ok(CachedBody::new(
         held.keep(document),
         "application/json",
@@ -412,19 +430,19 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 
 /// The sheets in force by which a vendor sells a model itself.
 pub(super) async fn own_sheets(
-    app: &App,
+    answers: &Answers,
     model: &str,
     seller: &str,
     at: AsOf,
 ) -> Result<Vec<PriceSheet>, Problem> {
-    let offers = app.store.offers_of_model(model, at).await?;
+    let offers = answers.store.offers_of_model(model, at).await?;
     let own = offers
         .into_iter()
         .filter(|offer| vendor(&offer.provider) == vendor(seller));
     let mut sheets = Vec::new();
     for offer in own {
         let id = offer.price_sheet_id;
-        let document = app.store.price_sheet(id, None).await?;
+        let document = answers.store.price_sheet(id, None).await?;
         let tree = document.and_then(|document| json::parse(document.as_bytes()).ok());
         let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
         sheets.push(sheet.ok_or(StoreError::Damaged(id))?);

@@ -14,7 +14,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::app::App;
+use super::answers::Answers;
 use super::list_text::ListText;
 pub(super) use super::list_text::{FieldNames, ListItem, fields};
 pub(super) use super::names::FilterText;
@@ -275,7 +275,7 @@ pub(super) struct PagePart<'a> {
 
 /// A request for a page of a list.
 pub(super) struct PageRequest<'a> {
-    app: &'a App,
+    answers: &'a Answers,
     list: Cow<'static, str>,
     part: PagePart<'a>,
     uri: &'a Uri,
@@ -286,14 +286,14 @@ pub(super) struct PageRequest<'a> {
 
 impl<'a> PageRequest<'a> {
     pub(super) fn new(
-        app: &'a App,
+        answers: &'a Answers,
         list: impl Into<Cow<'static, str>>,
         part: PagePart<'a>,
         uri: &'a Uri,
         headers: &'a HeaderMap,
     ) -> Self {
         Self {
-            app,
+            answers,
             list: list.into(),
             part,
             uri,
@@ -305,9 +305,9 @@ impl<'a> PageRequest<'a> {
     /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
     fn workers(&self) -> &Workers {
         if self.part.limit.0 > LONG_PAGE {
-            &self.app.long_pages
+            &self.answers.long_pages
         } else {
-            &self.app.writing
+            &self.answers.writing
         }
     }
 
@@ -347,8 +347,8 @@ impl<'a> PageRequest<'a> {
         Rows: Future<Output = Result<Vec<Row>, Fault>>,
         Problem: From<Fault>,
     {
-        let _place = self.app.turn_of(self.workers()).await?;
-        let mut text = ListText::begin::<Item>(self.app, self.headers, self.part.fields)?;
+        let _place = self.answers.turn_of(self.workers()).await?;
+        let mut text = ListText::begin::<Item>(self.answers, self.headers, self.part.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.part.limit.0 + 1;
         loop {

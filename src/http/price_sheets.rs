@@ -1,6 +1,7 @@
 //! `/price-sheets`: stored price sheets.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::{Path, Query};
 use super::list::{List, Piece, Rows, list, name_in_order};
@@ -113,13 +114,14 @@ impl List for SheetsQuery {
     )
 )]
 pub(super) async fn show_price_sheet(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = || app.store.price_sheet_document(id, as_of);
-    app.polled_document("price sheet", id, as_of, &headers, document)
+    let document = || answers.store.price_sheet_document(id, as_of);
+    answers
+        .polled_document("price sheet", id, as_of, &headers, document)
         .await
 }

@@ -1,5 +1,7 @@
 //! `/search`: names for a search box.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -7,7 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::app::App;
+use super::answers::Answers;
 use super::described::{StoreRefusals, Unchanged};
 use super::extract::Query;
 use super::page::{FilterText, prefix};
@@ -100,15 +102,15 @@ pub(super) struct SearchAnswer {
     )
 )]
 pub(super) async fn search_names(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let NameLimit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {
-        let _place = app.turn_to_write().await?;
-        let data = app
+        let _place = answers.turn_to_write().await?;
+        let data = answers
             .store
             .search_names(query.kinds(), &prefix, limit)
             .await?;
@@ -118,5 +120,5 @@ pub(super) async fn search_names(
     };
     // A letter in another case is the same question.
     let question = format!("search {:?} {prefix:?} {limit}", query.kinds());
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }

@@ -1,5 +1,6 @@
 //! `/webhooks`: subscriptions to changes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,8 +15,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::access::Sender;
-use super::app::App;
+use super::answers::Answers;
+use super::app::Work;
 use super::change_query::LARGEST_FACTOR;
+use super::compute::Views;
 use super::described::{BodyRefusals, StoreRefusals, Unchanged};
 use super::extract::{JsonBody, NoQuery, Path, Query};
 use super::list::{List, Piece, Rows, list};
@@ -189,20 +192,23 @@ impl ListItem for DeliveryRow {}
     )
 )]
 pub(super) async fn add_webhook(
-    State(app): State<App>,
+    State(views): State<Views>,
+    State(work): State<Arc<Work>>,
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
     let asked = read(&body, WebhookBody::read)?;
     // Before the DNS lookup.
-    if app.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
+    if views.answers.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
         return Err(full());
     }
-    app.refuse_private(&asked.url).await?;
+    if !views.limits.webhook_allow_private {
+        work.refuse_private(&asked.url).await?;
+    }
     let made = asked.secret.is_none().then(new_secret);
     let secret = asked.secret.as_ref().or(made.as_ref());
-    let (id, created_at) = (Uuid::new_v4(), app.now());
+    let (id, created_at) = (Uuid::new_v4(), views.answers.now());
     let new = NewWebhook {
         id,
         url: asked.url.as_str(),
@@ -210,7 +216,8 @@ pub(super) async fn add_webhook(
         filter: &asked.filter,
         created_at,
     };
-    let added = app
+    let added = views
+        .answers
         .store
         .add_webhook(new, MOST_WEBHOOKS.into(), &sender.actor);
     if !added.await? {
@@ -246,13 +253,10 @@ fn new_secret() -> String {
     format!("{SECRET_PREFIX}{}", STANDARD.encode(key.concat()))
 }
 
-impl App {
+impl Work {
     /// Refuses private addresses. The name is resolved again at every delivery, so a name that does not exist now is
     /// accepted.
     async fn refuse_private(&self, url: &Url) -> Result<(), Problem> {
-        if self.limits.webhook_allow_private {
-            return Ok(());
-        }
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return Ok(());
         };
@@ -305,14 +309,14 @@ async fn webhook(store: &Store, id: Uuid) -> Result<WebhookRow, Problem> {
     )
 )]
 pub(super) async fn list_webhooks(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let part = query.all(MOST_WEBHOOKS);
-    let page = PageRequest::new(&app, "webhooks", part, &uri, &headers);
-    let rows = |_: Option<()>, _| app.store.webhooks(None);
+    let page = PageRequest::new(&answers, "webhooks", part, &uri, &headers);
+    let rows = |_: Option<()>, _| answers.store.webhooks(None);
     let body = page.write::<_, WebhookRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
@@ -332,12 +336,12 @@ pub(super) async fn list_webhooks(
     )
 )]
 pub(super) async fn show_webhook(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let webhook = webhook(&app.store, id).await?;
+    let webhook = webhook(&answers.store, id).await?;
     let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
     Ok(CachedBody::new(text, "application/json", None).respond(&headers))
 }
@@ -357,14 +361,14 @@ pub(super) async fn show_webhook(
     )
 )]
 pub(super) async fn remove_webhook(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let webhook = webhook(&app.store, id).await?;
-    let now = app.now();
-    if app
+    let webhook = webhook(&answers.store, id).await?;
+    let now = answers.now();
+    if answers
         .store
         .remove_webhook(&webhook, now, &sender.actor)
         .await?

@@ -5,8 +5,8 @@ use super::drawn::capital;
 use crate::chart::Chart;
 use crate::chart::aligned::Aligned;
 use crate::chart::strip::Strip;
-use crate::http::app::App;
 use crate::http::compare::{ComparedQuantity, Comparison, names, read_comparison};
+use crate::http::compute::Views;
 use crate::http::problem::Problem;
 use unroof_core::units::compact;
 
@@ -19,10 +19,10 @@ const LIKELY: f64 = 0.65;
 ///
 /// # Errors
 /// There are no such models, or no such quantity.
-pub(super) async fn compare(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn compare(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let quantity = question.quantity()?;
     let names = named(question)?;
-    let comparison = read_comparison(app, &names).await?;
+    let comparison = read_comparison(views, &names).await?;
     let mut quantities = comparison.quantities.iter();
     let found = quantities.find(|compared| compared.quantity == quantity.name());
     found

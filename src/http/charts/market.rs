@@ -9,7 +9,7 @@ use serde::de::value::{Error, MapDeserializer};
 use super::Question;
 use crate::chart::Chart;
 use crate::chart::strip::{Strip, Strips};
-use crate::http::app::App;
+use crate::http::compute::Views;
 use crate::http::market::{self, Market, MarketModel, Parameters};
 use crate::http::problem::{Problem, UNREADABLE};
 use unroof_core::estimate::quantities::JointQuantity;
@@ -18,7 +18,7 @@ use unroof_core::estimate::quantities::JointQuantity;
 ///
 /// # Errors
 /// A parameter cannot be read, or a query fails.
-pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn market(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let pairs: BTreeMap<&str, &str> = market::PARAMETERS
         .iter()
         .filter_map(|name| Some((*name, question.last(name)?)))
@@ -27,7 +27,7 @@ pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Prob
     let parameters = Parameters::deserialize(pairs.into_deserializer())
         .map_err(|error| Problem::new(UNREADABLE, format!("invalid query string: {error}")))?;
     let asked = market::Question::read(parameters)?;
-    let market = market::read(app, &asked).await?;
+    let market = market::read(views, &asked).await?;
     let selected = asked.select(&market.models);
     let models = asked.of_page(&selected);
     Ok(chart_of(&market, &models, asked.quantity))

@@ -6,7 +6,7 @@ use crate::chart::Chart;
 use crate::chart::heat::{HeatMap, HeatRow};
 use crate::chart::neighbours::{Neighbours, Point};
 use crate::chart::waterfall::{Step, Waterfall};
-use crate::http::app::App;
+use crate::http::compute::Views;
 use crate::http::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_core::estimate::quantities::JointQuantity;
 use unroof_core::estimate::stored_estimate::{
@@ -22,8 +22,11 @@ const MOST_OFFERS: usize = 8;
 ///
 /// # Errors
 /// There is no such model or quantity, or the query fails.
-pub(super) async fn moves(app: &App, question: &Question) -> Result<Chart, Problem> {
-    moves_of(&Subject::read(app, question).await?, question.quantity()?)
+pub(super) async fn moves(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    moves_of(
+        &Subject::read(&views.answers, question).await?,
+        question.quantity()?,
+    )
 }
 
 /// The same of a subject.
@@ -89,8 +92,8 @@ pub(super) fn required(
 ///
 /// # Errors
 /// There is no such model, it has no cache offer, or the query fails.
-pub(super) async fn cache_tiers(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
+pub(super) async fn cache_tiers(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
     cache_tiers_of(&subject).ok_or_else(|| {
         let detail = format!("no sheet of {} prices a cache", subject.name);
         Problem::new(NOT_FOUND, detail)
@@ -159,8 +162,8 @@ pub(in crate::http) fn tier_name(id: &str) -> &str {
 ///
 /// # Errors
 /// There is no such model or quantity, or the query fails.
-pub(super) async fn neighbours(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
+pub(super) async fn neighbours(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
     neighbours_of(&subject, against(question)?)
 }
 

@@ -4,7 +4,7 @@ use super::Question;
 use crate::chart::Chart;
 use crate::chart::calibration::Calibration;
 use crate::chart::truth::{Scored, Truth};
-use crate::http::app::App;
+use crate::http::compute::Views;
 use crate::http::problem::{Problem, UNREADABLE};
 use crate::http::track_record::{HeldOutModel, TrackedQuantity, track_record};
 use unroof_core::estimate::headline::errors_in_words;
@@ -50,7 +50,7 @@ pub(in crate::http) fn setting_name(setting: RecordSetting) -> String {
 ///
 /// # Errors
 /// There is no such record.
-pub(super) async fn truth(_: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn truth(_: &Views, question: &Question) -> Result<Chart, Problem> {
     asked(question).map(truth_of)
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn truth(_: &App, question: &Question) -> Result<Chart, Problem
 ///
 /// # Errors
 /// There is no such record.
-pub(super) async fn calibration(_: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn calibration(_: &Views, question: &Question) -> Result<Chart, Problem> {
     asked(question).map(calibration_of)
 }
 

@@ -1,5 +1,7 @@
 //! `/ui/truth`: how often estimates are right, and what no record says.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -9,7 +11,7 @@ use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
 use super::words::{percent, sheets_of};
-use crate::http::app::App;
+use crate::http::answers::Answers;
 use crate::http::charts::Question;
 use crate::http::charts::record::{asked, calibration_of, setting_name, truth_of};
 use crate::http::problem::Problem;
@@ -20,17 +22,17 @@ use unroof_core::units::compact;
 
 /// The page.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     question: Result<Question, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let question = match question {
         Ok(question) => question,
-        Err(problem) => return answer::of(&app, &problem),
+        Err(problem) => return answer::of(&answers, &problem),
     };
     let key = format!("truth {question:?}");
     let page = async || asked(&question).map(page);
-    answer::page(&app, &key, &headers, page).await
+    answer::page(&answers, &key, &headers, page).await
 }
 
 fn page(tracked: &'static TrackedQuantity) -> Page {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::form::examples;
 use super::question::{Open, Placed};
 use super::source;
-use crate::http::app::Answered;
+use crate::http::compute::Answered;
 use crate::http::problem::Problem;
 use crate::http::ui::hint::linked;
 use crate::http::ui::{quantities, words};

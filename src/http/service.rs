@@ -1,0 +1,45 @@
+//! What is known about the process itself: its id, its start, its metrics, its traces, its connections.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::Limits;
+use super::meters::Meters;
+use super::metrics::Metrics;
+use super::refusals::Refusals;
+use crate::telemetry::Telemetry;
+
+/// State of the layers and handlers that observe the process.
+#[derive(Debug, Clone)]
+pub(super) struct Service {
+    /// Random id of this process, by which a client recognises it.
+    pub(super) instance: Uuid,
+    /// Start of the process.
+    pub(super) started_at: Timestamp,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) meters: Arc<Meters>,
+    /// Receiver of traces.
+    pub(super) telemetry: Option<Telemetry>,
+    /// Permits for connections.
+    pub(super) connections: Arc<Semaphore>,
+    /// Refusals for overload.
+    pub(super) refusals: Arc<Refusals>,
+}
+
+impl Service {
+    /// A process that has started, without connections.
+    pub(super) fn new(started_at: Timestamp, limits: &Limits) -> Self {
+        Self {
+            instance: Uuid::new_v4(),
+            started_at,
+            metrics: Arc::new(Metrics::new()),
+            meters: Arc::default(),
+            telemetry: None,
+            connections: Arc::new(Semaphore::new(limits.connections)),
+            refusals: Arc::new(Refusals::counting("busy: refusing requests")),
+        }
+    }
+}
