@@ -25,16 +25,21 @@ use crate::storage::{DbTime, Document, Store, StoreError};
 /// State of handlers that read.
 #[derive(Debug, Clone)]
 pub(super) struct Answers {
+    /// The store.
     pub(super) store: Store,
+    /// The clock of the service.
     clock: Clock,
     /// Feed of committed changes, by which the version is known without a query.
     pub(super) feed: Arc<ChangeFeed>,
     /// Cancelled when a stop is requested.
     pub(super) stopping: CancellationToken,
+    /// Last queries for the store's version.
     asked: Arc<Mutex<VersionProbe>>,
     /// Time of the last check that the store takes writes.
     wrote_at: Arc<Mutex<Option<Instant>>>,
+    /// Bodies of lists and documents that were sent before.
     pub(super) bodies: BodyCache,
+    /// Answers to sheets that were sent before.
     pub(super) known_answers: KnownAnswers,
     /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
@@ -47,11 +52,17 @@ pub(super) struct Answers {
 /// Times of the last queries for the store's version: the last that succeeded, and the last if it failed.
 #[derive(Debug, Default)]
 struct VersionProbe {
+    /// Time of the last query that succeeded.
     checked_at: Option<Instant>,
+    /// Time of the last query, if it failed.
     failed_at: Option<Instant>,
 }
 
 impl VersionProbe {
+    /// Queries the version of the store.
+    ///
+    /// # Errors
+    /// The query fails: then changes are no longer known to be complete.
     async fn ask(&mut self, answers: &Answers) -> Result<(), StoreError> {
         let asked_at = Instant::now();
         if let Err(error) = answers.store.version().await {
@@ -147,7 +158,7 @@ impl Answers {
         self.turn_of(&self.writing).await
     }
 
-    /// The same on other workers. The requests that wait here fail together, where each would wait for a connection in turn.
+    /// Waits for a turn on other workers. The requests that wait here fail together, where each would wait for a connection in turn.
     ///
     /// # Errors
     /// As for [`Self::turn_to_write`].

@@ -28,16 +28,17 @@ pub struct App(Arc<Parts>);
 /// The parts of the state.
 #[derive(Debug, Clone)]
 pub struct Parts {
+    /// Limits of the service.
     pub(super) limits: Arc<Limits>,
-    /// Reads, and sends what was read.
+    /// What handlers that read need.
     pub(super) answers: Arc<Answers>,
-    /// Computes.
+    /// What handlers that compute need.
     pub(super) compute: Arc<Compute>,
-    /// Who asks, and how much.
+    /// Who asks, and how much each may ask.
     pub(super) clients: Arc<Clients>,
-    /// Works without being asked, or beyond one request.
+    /// Jobs, imports and webhooks.
     pub(super) work: Arc<Work>,
-    /// What is known about the process itself.
+    /// Metrics, traces and connections of the process.
     pub(super) service: Arc<Service>,
 }
 
@@ -125,13 +126,13 @@ impl App {
         }))
     }
 
-    /// The same with something else, before requests share it.
+    /// Changes parts before requests share them.
     fn with(mut self, change: impl FnOnce(&mut Parts)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
     }
 
-    /// The same with another calibration.
+    /// Estimates with another calibration.
     #[must_use]
     pub fn estimating_with(self, estimator: Estimator) -> Self {
         self.with(|parts| {
@@ -140,13 +141,13 @@ impl App {
         })
     }
 
-    /// The same with another rule for access; every caller may do everything without one.
+    /// Lets callers in by a rule; without one, every caller may do everything.
     #[must_use]
     pub fn allowing(self, access: Access) -> Self {
         self.with(|parts| Arc::make_mut(&mut parts.clients).access = Arc::new(access))
     }
 
-    /// The same with a receiver of traces, which know the process by this id.
+    /// Sends traces to a receiver; they know the process by this id.
     #[must_use]
     pub fn reporting_to(self, telemetry: Option<Telemetry>, instance: Uuid) -> Self {
         self.with(|parts| {

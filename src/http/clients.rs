@@ -18,10 +18,13 @@ const STREAM_SHARES: usize = 4;
 /// State of handlers that know their clients.
 #[derive(Debug, Clone)]
 pub(super) struct Clients {
+    /// The store, which has the keys.
     pub(super) store: Store,
+    /// The clock of the service.
     pub(super) clock: Clock,
     /// Access that the settings allow.
     pub(super) access: Arc<Access>,
+    /// Keys in memory.
     pub(super) keys: Arc<Keys>,
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,

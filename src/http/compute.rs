@@ -32,6 +32,7 @@ pub(super) struct Compute {
     pub(super) workers: Arc<Workers>,
     /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
+    /// The engine with its calibration.
     pub(super) estimator: Estimator,
     /// All models at once, for the pages.
     pub(super) markets: Markets,
@@ -42,8 +43,11 @@ pub(super) struct Compute {
 /// State of handlers that read and compute: charts, pages, comparisons, costs.
 #[derive(Debug, Clone)]
 pub(super) struct Views {
+    /// What reads.
     pub(super) answers: Arc<Answers>,
+    /// What computes.
     pub(super) compute: Arc<Compute>,
+    /// Limits of the service.
     pub(super) limits: Arc<Limits>,
 }
 

@@ -19,7 +19,9 @@ pub(super) struct Service {
     pub(super) instance: Uuid,
     /// Start of the process.
     pub(super) started_at: Timestamp,
+    /// Metrics of requests.
     pub(super) metrics: Arc<Metrics>,
+    /// Metrics of imports, webhooks and change streams.
     pub(super) meters: Arc<Meters>,
     /// Receiver of traces.
     pub(super) telemetry: Option<Telemetry>,
