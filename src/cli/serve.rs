@@ -18,9 +18,7 @@ use super::telemetry::TelemetryArguments;
 use super::{DatabaseArguments, Failure, Verbosity, terminal};
 use crate::clock::Clock;
 use crate::examples::EXAMPLE_SHEETS;
-use crate::http::{
-    App, Limits, ListenAddress, Server, StopSignals, serve, serve_metrics,
-};
+use crate::http::{App, Limits, ListenAddress, Server, StopSignals, serve, serve_metrics};
 use crate::jobs::Refresh;
 use crate::storage::{
     DatabaseUrl, Databases, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError,

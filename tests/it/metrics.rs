@@ -13,15 +13,14 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
-use serde_json::{Value, json};
+use serde_json::json;
 use tower::ServiceExt;
 use unroof::http::{App, Limits, metrics_router};
 use unroof::storage::Store;
 
 use crate::server::{self, Server, client, get, run};
 use crate::support::{
-    Api, NOW, TestDatabase, clock, example, on_each_database, on_each_database_blocking, sheet,
-    sheet_of, with,
+    Api, NOW, TestDatabase, clock, on_each_database, on_each_database_blocking, sheet, sheet_of,
 };
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0";
@@ -202,7 +201,7 @@ async fn requests_are_counted_by_method_route_and_class_of_their_status() {
     }
     replica.api.get("/estimates/nothing").await;
     replica.api.get("/nothing").await;
-    replica.api.ask(Method::DELETE, "/infer").await;
+    replica.api.ask(Method::DELETE, "/infer", &[]).await;
     // A client that leaves before the response is counted too.
     let left = tokio::time::timeout(Duration::ZERO, replica.api.infer(&sheet_of("m-2"))).await;
     assert!(left.is_err(), "{left:?}");
@@ -321,7 +320,7 @@ async fn what_a_client_makes_up_makes_no_series() {
                 format!("/estimates?provider=p{round}"),
                 format!("/price-sheets/{round}%2F\"}}"),
             ] {
-                replica.api.ask(method.clone(), &path).await;
+                replica.api.ask(method.clone(), &path, &[]).await;
             }
         }
     };

@@ -104,7 +104,13 @@ fn snapshots() -> Option<Vec<Snapshot>> {
     };
     let mut all: Vec<Snapshot> = SNAPSHOTS.map(read).into();
     let catalog = edited(all[2].catalog.clone());
-    all.insert(3, Snapshot { at: EDITED, catalog });
+    all.insert(
+        3,
+        Snapshot {
+            at: EDITED,
+            catalog,
+        },
+    );
     Some(all)
 }
 
@@ -184,5 +190,8 @@ async fn a_snapshot_older_than_what_is_known_is_no_news() {
     let newest = all_rows(&api, &format!("/price-sheets?as_of={EDITED}&limit=2000")).await;
     let newest: BTreeSet<String> = newest.iter().map(offer_of).collect();
     assert!(!newest.is_empty());
-    assert_eq!(in_force(&api).await.into_keys().collect::<BTreeSet<_>>(), newest);
+    assert_eq!(
+        in_force(&api).await.into_keys().collect::<BTreeSet<_>>(),
+        newest
+    );
 }
