@@ -30,11 +30,11 @@ pub struct App(Arc<Parts>);
 pub struct Parts {
     /// Limits of the service.
     pub(super) limits: Arc<Limits>,
-    /// What handlers that read need.
+    /// State of handlers that read.
     pub(super) answers: Arc<Answers>,
-    /// What handlers that compute need.
+    /// State of handlers that compute.
     pub(super) compute: Arc<Compute>,
-    /// Who asks, and how much each may ask.
+    /// Keys and budgets of clients.
     pub(super) clients: Arc<Clients>,
     /// Jobs, imports and webhooks.
     pub(super) work: Arc<Work>,

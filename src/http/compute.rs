@@ -43,9 +43,9 @@ pub(super) struct Compute {
 /// State of handlers that read and compute: charts, pages, comparisons, costs.
 #[derive(Debug, Clone)]
 pub(super) struct Views {
-    /// What reads.
+    /// State to read.
     pub(super) answers: Arc<Answers>,
-    /// What computes.
+    /// State to compute.
     pub(super) compute: Arc<Compute>,
     /// Limits of the service.
     pub(super) limits: Arc<Limits>,

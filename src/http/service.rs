@@ -1,4 +1,4 @@
-//! What is known about the process itself: its id, its start, its metrics, its traces, its connections.
+//! State that describes the process itself: id, start, metrics, traces, connections.
 
 use std::sync::Arc;
 
