@@ -8,13 +8,9 @@ use axum::response::{IntoResponse, Response};
 
 use super::extract::stated_length;
 use super::problem::{LIMITED, Problem};
+use super::queue::CLIENT;
 use super::quota::{Exhausted, Quotas, cost};
 use crate::access::{Client, Scope};
-
-tokio::task_local! {
-    /// Client of the request that this task works on, where clients are limited.
-    pub(super) static CLIENT: Client;
-}
 
 /// The budget that a request is charged to.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use super::hosts::check_host;
 use super::lingering::linger;
 use super::metrics::{Counted, method_name};
 use super::problem::{INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE};
-use super::refusals::{FEW, MANY, PAUSE, Pace};
+use super::refusals::PAUSE;
 use super::ui::{HTML, as_page};
 use crate::telemetry::RequestTrace;
 
@@ -70,12 +70,12 @@ pub(super) async fn request_scope(
             answer = as_page(&app.answers, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
-        let pace = match answer.status() {
-            LIMITED => app.clients.limited.count(FEW),
-            _ if !is_refusal => Pace::USUAL,
-            _ => app.service.refusals.count(*MANY),
+        let is_prompt = match answer.status() {
+            LIMITED => app.clients.limited.count(),
+            _ if is_refusal => app.service.refusals.count(),
+            _ => true,
         };
-        if !pace.is_prompt {
+        if !is_prompt {
             app.answers.pause().await;
         }
         let answer = app
@@ -91,7 +91,7 @@ pub(super) async fn request_scope(
         let took = counted.answered(response.status());
         let status = response.status().as_u16();
         trace.end(status);
-        if !pace.is_logged {
+        if !is_prompt {
             return response;
         }
         // Whole microseconds.

@@ -7,9 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::client_limit::CLIENT;
 use super::rotation::Rotation;
 use crate::access::Client;
+
+tokio::task_local! {
+    /// Client of the request that this task works on, where clients are limited.
+    pub(super) static CLIENT: Client;
+}
 
 /// Waiting requests per running one above which the queue is long.
 const LONG_QUEUE: usize = 2;

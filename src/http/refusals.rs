@@ -1,39 +1,15 @@
 //! Rate limit of refusals: a number of each second are sent at once, and all others after a pause, so that refusing
 //! clients that ask again at once takes little from the requests that are worked on.
 
-use std::num::NonZero;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Refusals per second that are logged, and that are sent without delay to clients beyond their budgets.
-pub(super) const FEW: u32 = 50;
-/// Refusals per second for overload that are sent without delay: 250 for each core.
-pub(super) static MANY: LazyLock<u32> = LazyLock::new(|| {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    u32::try_from(250 * cores).unwrap_or(u32::MAX)
-});
+/// Refusals per second that are logged, and that are sent without delay.
+const FEW: u32 = 50;
 /// Delay of the other refusals, and the value of `Retry-After`.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// Shortest time between two warnings, so that a flood of refusals does not flood the log.
 const BETWEEN_WARNINGS: Duration = Duration::from_secs(10);
-
-/// Pace of a refusal.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    /// Without delay.
-    pub(super) is_prompt: bool,
-    /// With a line of its own in the log.
-    pub(super) is_logged: bool,
-}
-
-impl Pace {
-    /// The pace of all other answers.
-    pub(super) const USUAL: Self = Self {
-        is_prompt: true,
-        is_logged: true,
-    };
-}
 
 /// Recent refusals.
 #[derive(Debug)]
@@ -60,8 +36,8 @@ impl Refusals {
         }
     }
 
-    /// Counts a refusal, of which so many in a second are sent without delay.
-    pub(super) fn count(&self, most: u32) -> Pace {
+    /// Counts a refusal. True if it is sent without delay, and has a line of its own in the log.
+    pub(super) fn count(&self) -> bool {
         let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let is_over = |since: Option<Instant>, time| since.is_none_or(|since| now - since >= time);
@@ -76,10 +52,7 @@ impl Refusals {
             lately.in_second = 0;
         }
         lately.in_second = lately.in_second.saturating_add(1);
-        Pace {
-            is_prompt: lately.in_second <= most,
-            is_logged: lately.in_second <= FEW,
-        }
+        lately.in_second <= FEW
     }
 }
 
@@ -91,13 +64,11 @@ mod tests {
     fn the_first_of_a_second_are_sent_at_once() {
         let refusals = Refusals::counting("refusing");
         let began = Instant::now();
-        let paces: Vec<Pace> = (0..1000).map(|_| refusals.count(2 * FEW)).collect();
+        let prompt = (0..1000).filter(|_| refusals.count()).count();
         if began.elapsed() < PAUSE {
-            let count = |is: fn(&Pace) -> bool| paces.iter().filter(|pace| is(pace)).count();
-            assert_eq!(count(|pace| pace.is_prompt), 2 * FEW as usize);
-            assert_eq!(count(|pace| pace.is_logged), FEW as usize);
+            assert_eq!(prompt, FEW as usize);
         }
         std::thread::sleep(PAUSE);
-        assert!(refusals.count(1).is_prompt);
+        assert!(refusals.count());
     }
 }

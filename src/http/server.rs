@@ -21,7 +21,7 @@ use super::metrics_page::metrics_service;
 use super::peer::{FromPeer, Peer};
 use super::per_address::PerAddress;
 use super::places::{self, TooMany};
-use super::refusals::{FEW, Refusals};
+use super::refusals::Refusals;
 use super::{App, Limits, middleware, service};
 use crate::jobs::Refresh;
 use crate::storage::SightedBy;
@@ -243,7 +243,7 @@ impl Connections {
         if let Ok(place) = Arc::clone(places).try_acquire_owned() {
             return Some(place);
         }
-        if self.refusals.count(FEW).is_prompt {
+        if self.refusals.count() {
             return None;
         }
         let freed = Arc::clone(places).acquire_owned();
