@@ -390,6 +390,78 @@ fn words_stay_where_they_belong() {
     }
 }
 
+/// Collects the functions that take a part of the service's state, by the part: `State<Arc<Work>>` is `Work`.
+#[derive(Default)]
+struct Takers {
+    of: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl<'ast> Visit<'ast> for Takers {
+    fn visit_signature(&mut self, function: &'ast syn::Signature) {
+        for argument in &function.inputs {
+            if let syn::FnArg::Typed(argument) = argument
+                && let Some(part) = part_of_state(&argument.ty)
+            {
+                let takers = self.of.entry(part).or_default();
+                takers.insert(function.ident.to_string());
+            }
+        }
+    }
+}
+
+/// The part in `State<Part>` and `State<Arc<Part>>`.
+fn part_of_state(argument: &syn::Type) -> Option<String> {
+    let (state, part) = named_and_inner(argument)?;
+    let part = part.filter(|_| state == "State")?;
+    let (name, inner) = named_and_inner(part)?;
+    match inner {
+        Some(inner) => named_and_inner(inner).map(|(name, _)| name),
+        None => Some(name),
+    }
+}
+
+/// The last name of a type, and its first argument that is a type.
+fn named_and_inner(named: &syn::Type) -> Option<(String, Option<&syn::Type>)> {
+    let syn::Type::Path(path) = named else {
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    let inner = match &last.arguments {
+        syn::PathArguments::AngleBracketed(arguments) => {
+            arguments.args.iter().find_map(|argument| match argument {
+                syn::GenericArgument::Type(inner) => Some(inner),
+                _ => None,
+            })
+        }
+        _ => None,
+    };
+    Some((last.ident.to_string(), inner))
+}
+
+#[test]
+fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
+    let mut takers = Takers::default();
+    for file in PACKAGES.iter().flat_map(Package::files) {
+        takers.visit_file(&syn::parse_file(&file.text).unwrap());
+    }
+    let of = |part: &str| -> Vec<&str> {
+        let found = takers.of.get(part).into_iter().flatten();
+        found.map(String::as_str).collect()
+    };
+    // Jobs, imports and the sender of webhooks.
+    assert_eq!(of("Work"), ["add_webhook", "import_catalog"]);
+    // A layer around all handlers, and the page of metrics, which is about every part.
+    assert_eq!(of("App"), ["limit", "show_metrics"]);
+    let readers = of("Answers");
+    for reader in ["list_changes", "list_webhooks", "show_model"] {
+        assert!(readers.contains(&reader), "{reader} is not in {readers:?}");
+    }
+    let lists = fs::read_to_string(repository().join("src/http/list.rs")).unwrap();
+    let states = lists.matches("extract::State<");
+    assert_eq!(states.count(), 1, "`list!` makes handlers with one state");
+    assert!(lists.contains("extract::State<std::sync::Arc<$crate::http::answers::Answers>>"));
+}
+
 #[test]
 fn the_command_line_imports_without_http() {
     let import = fs::read_to_string(repository().join("src/cli/import.rs")).unwrap();

@@ -2,12 +2,16 @@
 
 pub mod api;
 pub mod examples;
-pub(crate) mod list;
 pub(crate) mod pages;
-pub(crate) mod service;
+mod answers;
 mod app;
 mod charts;
+mod clients;
+mod compute;
+mod list;
 mod market;
+mod query;
+mod service;
 
 use crate::api::answers::{badge, compare, density, estimates, infer, models, reference, series, track_record};
 use crate::api::calculators::{calculator, cost, plan};

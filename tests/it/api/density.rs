@@ -96,17 +96,3 @@ async fn an_estimate_by_another_calibration_leads_to_the_newest() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn a_path_that_moved_says_where() {
-    let api = crate::support::TestDatabase::sqlite().api().await;
-    let problem = api
-        .get("/models/acme/lab%2Fm-1.5/history")
-        .await
-        .problem(404);
-    let hint = problem["hint"].as_str().unwrap();
-    assert!(
-        hint.contains("`/offers/acme/lab%2Fm-1.5/history`"),
-        "{hint}"
-    );
-}

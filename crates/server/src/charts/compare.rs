@@ -5,8 +5,8 @@ use super::drawn::capital;
 use unroof_report::chart::Chart;
 use unroof_report::chart::aligned::Aligned;
 use unroof_report::chart::kinds::strip::Strip;
-use crate::app::App;
 use crate::api::answers::compare::{ComparedQuantity, Comparison, names, read_comparison};
+use crate::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_base::units::compact;
 
@@ -19,10 +19,10 @@ const LIKELY: f64 = 0.65;
 ///
 /// # Errors
 /// There are no such models, or no such quantity.
-pub(super) async fn compare(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn compare(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let quantity = question.quantity()?;
     let names = named(question)?;
-    let comparison = read_comparison(app, &names).await?;
+    let comparison = read_comparison(views, &names).await?;
     let mut quantities = comparison.quantities.iter();
     let found = quantities.find(|compared| compared.quantity == quantity.name());
     found

@@ -9,7 +9,7 @@ use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::cost::{Cost, TariffAndCost};
 use unroof_report::chart::kinds::density::Densities;
 use unroof_report::chart::kinds::roofline::{Draw, Roofline};
-use crate::app::App;
+use crate::compute::Views;
 use crate::api::answers::density::{EstimateDensity, read_density};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_infer::estimate::LEAST_BITS;
@@ -22,9 +22,9 @@ use unroof_base::units::{Decimal, compact};
 ///
 /// # Errors
 /// There is no such model or quantity, its draws cannot be made again, or the query fails.
-pub(super) async fn density(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
-    let drawn = read_density(app, subject.estimate.id).await?;
+pub(super) async fn density(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
+    let drawn = read_density(views, subject.estimate.id).await?;
     density_of(&subject, &drawn, question.quantity()?)
 }
 
@@ -138,10 +138,13 @@ impl Side {
 ///
 /// # Errors
 /// There is no such model, its draws cannot be made again, or the query fails.
-pub(super) async fn cost(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let (subject, side) = (Subject::read(app, question).await?, Side::of(question)?);
-    let drawn = read_density(app, subject.estimate.id).await?;
-    let sheet = subject.sheet(app).await?;
+pub(super) async fn cost(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let (subject, side) = (
+        Subject::read(&views.answers, question).await?,
+        Side::of(question)?,
+    );
+    let drawn = read_density(views, subject.estimate.id).await?;
+    let sheet = subject.sheet(&views.answers).await?;
     Ok(cost_of(&subject, &drawn, sheet.as_ref(), side))
 }
 
@@ -266,9 +269,9 @@ fn level(cost: f64, price: f64) -> String {
 ///
 /// # Errors
 /// There is no such model, its draws cannot be made again, or the query fails.
-pub(super) async fn roofline(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
-    let drawn = read_density(app, subject.estimate.id).await?;
+pub(super) async fn roofline(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
+    let drawn = read_density(views, subject.estimate.id).await?;
     roofline_of(&drawn).ok_or_else(|| Problem::new(NOT_FOUND, "no draw has a machine"))
 }
 

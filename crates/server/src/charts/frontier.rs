@@ -2,8 +2,8 @@
 
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::frontier::{Frontier, Way};
-use crate::app::App;
 use crate::api::calculators::calculated::{Calculated, calculate};
+use crate::compute::Views;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_roofline::calculator::simulate::SimulationAnswer;
 use unroof_roofline::plan::PlanAnswer;
@@ -15,8 +15,8 @@ use super::Question;
 ///
 /// # Errors
 /// The question is refused, or is one without a frontier.
-pub(super) async fn frontier(app: &App, question: &Question) -> Result<Chart, Problem> {
-    match calculate(app, question).await? {
+pub(super) async fn frontier(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    match calculate(views, question).await? {
         Calculated::Machine(answer) => Ok(of_machine(&answer)),
         Calculated::Fleet(answer) => Ok(of_fleet(&answer)),
         Calculated::Layout(_) | Calculated::Training(_) | Calculated::Cost(_) => {

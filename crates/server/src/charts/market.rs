@@ -9,7 +9,7 @@ use serde::de::value::{Error, MapDeserializer};
 use super::Question;
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::strip::{Strip, Strips};
-use crate::app::App;
+use crate::compute::Views;
 use crate::market;
 use crate::market::{Market, MarketModel, MarketQuestion, Parameters};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
@@ -19,7 +19,7 @@ use unroof_infer::estimate::quantities::JointQuantity;
 ///
 /// # Errors
 /// A parameter cannot be read, or a query fails.
-pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn market(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let pairs: BTreeMap<&str, &str> = market::PARAMETERS
         .iter()
         .filter_map(|name| Some((*name, question.last(name)?)))
@@ -27,8 +27,8 @@ pub(super) async fn market(app: &App, question: &Question) -> Result<Chart, Prob
     let pairs = MapDeserializer::<_, Error>::new(pairs.into_iter());
     let parameters = Parameters::deserialize(pairs.into_deserializer())
         .map_err(|error| Problem::new(UNREADABLE, format!("invalid query string: {error}")))?;
-    let asked = MarketQuestion::read(parameters)?;
-    let market = market::read(app, &asked).await?;
+    let asked = market::MarketQuestion::read(parameters)?;
+    let market = market::read(views, &asked).await?;
     let selected = asked.select(&market.models);
     let models = asked.of_page(&selected);
     Ok(chart_of(&market, &models, asked.quantity))

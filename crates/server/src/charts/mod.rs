@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::app::App;
+use super::compute::Views;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Path;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem};
@@ -36,7 +36,7 @@ struct Kind {
     /// Parameters that it reads.
     parameters: &'static [&'static str],
     /// Reads the figures and draws them.
-    draw: for<'a> fn(&'a App, &'a Question) -> Drawn<'a>,
+    draw: for<'a> fn(&'a Views, &'a Question) -> Drawn<'a>,
 }
 
 /// A chart that is being made.
@@ -48,7 +48,7 @@ macro_rules! kind {
         Kind {
             name: $name,
             parameters: &[$($parameter),*],
-            draw: |app, question| Box::pin($draw(app, question)),
+            draw: |views, question| Box::pin($draw(views, question)),
         }
     };
 }
@@ -58,7 +58,7 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "market",
         parameters: &super::market::PARAMETERS,
-        draw: |app, question| Box::pin(market::market(app, question)),
+        draw: |views, question| Box::pin(market::market(views, question)),
     },
     kind!(
         "density",
@@ -207,7 +207,7 @@ pub(super) struct ChartDocument<'a> {
     )
 )]
 pub(super) async fn show_chart(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path(chart): Path<String>,
     question: Question,
     headers: HeaderMap,
@@ -215,16 +215,16 @@ pub(super) async fn show_chart(
     let (kind, form) = kind_and_form(&chart)?;
     question.require_known(kind.parameters)?;
     // Windows such as the last 90 days move with the day.
-    let day = app.now().strftime("%Y-%m-%d");
+    let day = views.answers.now().strftime("%Y-%m-%d");
     let asked = format!("chart of {day} {chart} {question:?}");
     let body = async || {
-        let chart = (kind.draw)(&app, &question).await?;
-        let _place = app.writing.admit().await?;
+        let chart = (kind.draw)(&views, &question).await?;
+        let _place = views.answers.writing.admit().await?;
         let written = form.write(&chart)?;
-        let held = app.budget.take(written.len())?;
+        let held = views.answers.budget.take(written.len())?;
         Ok(CachedBody::new(held.keep(written), form.media_type(), None))
     };
-    app.polled(asked, &headers, body).await
+    views.answers.polled(asked, &headers, body).await
 }
 
 fn kind_and_form(chart: &str) -> Result<(&'static Kind, Form), Problem> {

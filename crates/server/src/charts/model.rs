@@ -6,7 +6,7 @@ use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::heat::{HeatMap, HeatRow};
 use unroof_report::chart::kinds::neighbours::{Neighbours, Point};
 use unroof_report::chart::kinds::waterfall::{Step, Waterfall};
-use crate::app::App;
+use crate::compute::Views;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers};
@@ -20,8 +20,11 @@ const MOST_OFFERS: usize = 8;
 ///
 /// # Errors
 /// There is no such model or quantity, or the query fails.
-pub(super) async fn moves(app: &App, question: &Question) -> Result<Chart, Problem> {
-    moves_of(&Subject::read(app, question).await?, question.quantity()?)
+pub(super) async fn moves(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    moves_of(
+        &Subject::read(&views.answers, question).await?,
+        question.quantity()?,
+    )
 }
 
 /// Waterfall chart of the moves of a quantity of one estimate, clue by clue.
@@ -87,8 +90,8 @@ pub(super) fn required(
 ///
 /// # Errors
 /// There is no such model, it has no cache offer, or the query fails.
-pub(super) async fn cache_tiers(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
+pub(super) async fn cache_tiers(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
     cache_tiers_of(&subject).ok_or_else(|| {
         let detail = format!("no sheet of {} prices a cache", subject.name);
         Problem::new(NOT_FOUND, detail)
@@ -157,8 +160,8 @@ pub(crate) fn tier_name(id: &str) -> &str {
 ///
 /// # Errors
 /// There is no such model or quantity, or the query fails.
-pub(super) async fn neighbours(app: &App, question: &Question) -> Result<Chart, Problem> {
-    let subject = Subject::read(app, question).await?;
+pub(super) async fn neighbours(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let subject = Subject::read(&views.answers, question).await?;
     neighbours_of(&subject, against(question)?)
 }
 

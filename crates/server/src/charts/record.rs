@@ -4,7 +4,7 @@ use super::Question;
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::calibration::Calibration;
 use unroof_report::chart::kinds::truth::{Scored, Truth};
-use crate::app::App;
+use crate::compute::Views;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
 use unroof_infer::estimate::judgement::headline::errors_in_words;
@@ -50,7 +50,7 @@ pub(crate) fn setting_name(setting: RecordSetting) -> String {
 ///
 /// # Errors
 /// There is no such record.
-pub(super) async fn truth(_: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn truth(_: &Views, question: &Question) -> Result<Chart, Problem> {
     asked(question).map(truth_of)
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn truth(_: &App, question: &Question) -> Result<Chart, Problem
 ///
 /// # Errors
 /// There is no such record.
-pub(super) async fn calibration(_: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn calibration(_: &Views, question: &Question) -> Result<Chart, Problem> {
     asked(question).map(calibration_of)
 }
 

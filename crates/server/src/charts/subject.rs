@@ -4,7 +4,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Question;
-use crate::app::App;
+use crate::answers::Answers;
 use crate::api::answers::models::{ModelOffer, ModelShown, no_model};
 use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
 use unroof_store::{AsOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
@@ -38,16 +38,21 @@ impl Subject {
     ///
     /// # Errors
     /// There is no such model or offer, or the query fails.
-    pub(crate) async fn read(app: &App, question: &Question) -> Result<Self, Problem> {
+    pub(crate) async fn read(
+        answers: &Answers,
+        question: &Question,
+    ) -> Result<Self, Problem> {
         match (question.last("provider"), question.last("offer")) {
-            (Some(provider), Some(offer)) => Self::of_offer(app, question, (provider, offer)).await,
-            _ => Self::of_model(app, question).await,
+            (Some(provider), Some(offer)) => {
+                Self::of_offer(answers, question, (provider, offer)).await
+            }
+            _ => Self::of_model(answers, question).await,
         }
     }
 
-    async fn of_model(app: &App, question: &Question) -> Result<Self, Problem> {
+    async fn of_model(answers: &Answers, question: &Question) -> Result<Self, Problem> {
         let (name, as_of) = (question.required("model")?, question.as_of()?);
-        let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
+        let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
         let shown = shown.ok_or_else(|| no_model(name, as_of))?;
         let estimate = read(shown.document())?;
         Ok(Self {
@@ -60,7 +65,7 @@ impl Subject {
     }
 
     async fn of_offer(
-        app: &App,
+        answers: &Answers,
         question: &Question,
         (provider, model): OfferName<'_>,
     ) -> Result<Self, Problem> {
@@ -69,14 +74,14 @@ impl Subject {
             model: vec![model.to_owned()],
             ..Selection::default()
         };
-        let at = at(app, question)?;
-        let row = latest(app, &selection, at).await?.into_iter().next();
+        let at = at(answers, question)?;
+        let row = latest(answers, &selection, at).await?.into_iter().next();
         let row = row.ok_or_else(|| {
             let detail = format!("there is no estimate of a price of `{model}` at `{provider}`");
             Problem::new(NOT_FOUND, detail)
                 .hint("GET /search finds names; in a path, write `/` in a model's name as `%2F`")
         })?;
-        let document = app.store.estimate(row.id, None).await?;
+        let document = answers.store.estimate(row.id, None).await?;
         let estimate = read(&document.ok_or(StoreError::Damaged(row.id))?)?;
         Ok(Self {
             name: format!("{model} at {provider}"),
@@ -97,11 +102,14 @@ impl Subject {
     ///
     /// # Errors
     /// The query fails, or the sheet is damaged.
-    pub(crate) async fn sheet(&self, app: &App) -> Result<Option<PriceSheet>, Problem> {
+    pub(crate) async fn sheet(
+        &self,
+        answers: &Answers,
+    ) -> Result<Option<PriceSheet>, Problem> {
         let Some(id) = self.sheet_id else {
             return Ok(None);
         };
-        let Some(document) = app.store.price_sheet(id, None).await? else {
+        let Some(document) = answers.store.price_sheet(id, None).await? else {
             return Ok(None);
         };
         let tree = json::parse(document.as_bytes()).ok();
@@ -120,7 +128,7 @@ impl Subject {
     /// The query fails, or the answer is damaged.
     pub(crate) async fn answer(
         &self,
-        app: &App,
+        answers: &Answers,
         question: &Question,
     ) -> Result<Option<StoredEstimate>, Problem> {
         let Some(own) = self.own_offer() else {
@@ -132,26 +140,26 @@ impl Subject {
             region: vec![own.offer.region.clone()],
             ..Selection::default()
         };
-        let rows = latest(app, &selection, at(app, question)?).await?;
+        let rows = latest(answers, &selection, at(answers, question)?).await?;
         let Some(row) = rows.into_iter().find(|row| row.is_of_sheet) else {
             return Ok(None);
         };
-        let document = app.store.estimate(row.id, None).await?;
+        let document = answers.store.estimate(row.id, None).await?;
         document.map(|document| read(&document)).transpose()
     }
 }
 
 /// The time at which prices are in force.
-fn at(app: &App, question: &Question) -> Result<AsOf, Problem> {
+fn at(answers: &Answers, question: &Question) -> Result<AsOf, Problem> {
     let as_of = question.as_of()?;
-    Ok(as_of.map_or(AsOf::Now(app.now().into()), AsOf::Time))
+    Ok(as_of.map_or(AsOf::Now(answers.now().into()), AsOf::Time))
 }
 
 /// Regions of one offer that are looked at.
 const MOST_REGIONS: u32 = 50;
 
 async fn latest(
-    app: &App,
+    answers: &Answers,
     selection: &Selection,
     as_of: AsOf,
 ) -> Result<Vec<EstimateRow>, StoreError> {
@@ -170,7 +178,10 @@ async fn latest(
             is_descending: false,
         },
     };
-    app.store.latest_estimates(latest, None, MOST_REGIONS).await
+    answers
+        .store
+        .latest_estimates(latest, None, MOST_REGIONS)
+        .await
 }
 
 /// The offer of the author under the shortest name, in the default region where there is one; else the first.

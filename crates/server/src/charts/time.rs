@@ -8,7 +8,7 @@ use super::Question;
 use super::drawn::{Side, capital};
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
-use crate::app::App;
+use crate::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
 use unroof_store::DbTime;
@@ -28,30 +28,34 @@ const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
 ///
 /// # Errors
 /// There is no such model, or the query fails.
-pub(crate) async fn series(app: &App, question: &Question) -> Result<Series, Problem> {
+pub(crate) async fn series(views: &Views, question: &Question) -> Result<Series, Problem> {
     let name = question.required("model")?;
-    read_series(app, name, question.as_of()?).await
+    read_series(&views.answers, name, question.as_of()?).await
 }
 
 /// Prices over time.
 ///
 /// # Errors
 /// There is no such model, or the query fails.
-pub(super) async fn prices(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn prices(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let side = Side::of(question)?;
-    Ok(prices_of(&series(app, question).await?, side, app.now()))
+    Ok(prices_of(
+        &series(views, question).await?,
+        side,
+        views.answers.now(),
+    ))
 }
 
 /// The estimate over time.
 ///
 /// # Errors
 /// There is no such model, or the query fails.
-pub(super) async fn estimates(app: &App, question: &Question) -> Result<Chart, Problem> {
+pub(super) async fn estimates(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let quantity = question.quantity()?;
     Ok(estimates_of(
-        &series(app, question).await?,
+        &series(views, question).await?,
         quantity,
-        app.now(),
+        views.answers.now(),
     ))
 }
 

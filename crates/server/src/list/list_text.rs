@@ -11,7 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::limit::budget::Text;
 use unroof_edge::answer::csv::{CsvError, write_csv_header, write_csv_rows};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
@@ -74,7 +74,7 @@ pub(crate) struct ListText {
 
 impl ListText {
     pub(crate) fn begin<Item: ListItem>(
-        app: &App,
+        answers: &Answers,
         headers: &HeaderMap,
         fields: Option<&str>,
     ) -> Result<Self, Problem> {
@@ -82,7 +82,7 @@ impl ListText {
             .map(|names| chosen(names, &Item::columns()))
             .transpose()?;
         let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(Item::columns));
-        let mut text = Text::new(&app.budget)?;
+        let mut text = Text::new(&answers.budget)?;
         text.write_with(|text| match &columns {
             Some(columns) => write_csv_header(text, columns),
             None => Ok(text.write_all(b"{\"data\":[")?),

@@ -1,4 +1,163 @@
-//! Pages of lists, and lists as text.
+//! Lists of rows in pages: each is declared once, with its route, its query and its rows.
 
 pub(crate) mod list_text;
 pub(crate) mod page;
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response, Uri};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answers::Answers;
+use crate::list::page::{ListItem, PagePart, PageRequest, bad_cursor, read_cursor};
+use unroof_edge::answer::problem::Problem;
+use unroof_store::{DbTime, Store};
+
+/// Rows of a list, or the reason why there are none.
+pub(super) type Rows<Row> = Result<Vec<Row>, Problem>;
+
+/// A piece of a list, which is read at once.
+pub(super) struct Piece<Key> {
+    /// Key of the row before it; none before the first row.
+    pub(super) after: Option<Key>,
+    /// Most rows of the piece.
+    pub(super) limit: u32,
+    /// The time at which the page was asked for.
+    pub(super) now: DbTime,
+}
+
+/// A list that a route shows page by page: mostly the query itself, which says what is listed, and in which order.
+pub(super) trait List {
+    /// Name of the list; no two lists have the same one.
+    const NAME: &'static str;
+    /// Whether the rows depend on the store's version alone: then a page is kept while the version is the same.
+    const IS_KEPT: bool = true;
+    /// A row as it is stored.
+    type Row: Send + 'static;
+    /// A row as it is sent.
+    type Item: ListItem + From<Self::Row>;
+    /// The values by which the rows are ordered.
+    type Key: Serialize + DeserializeOwned + Clone;
+
+    /// Name of the list in this order: a cursor belongs to both.
+    fn name(&self) -> Cow<'static, str> {
+        Self::NAME.into()
+    }
+
+    /// Whether a key is one of this order.
+    fn has(&self, _key: &Self::Key) -> bool {
+        true
+    }
+
+    /// Key of a row.
+    fn key(&self, row: &Self::Row) -> Self::Key;
+
+    /// The rows of a piece.
+    ///
+    /// # Errors
+    /// The query is refused, or fails.
+    async fn rows(&self, store: &Store, piece: Piece<Self::Key>) -> Rows<Self::Row>;
+}
+
+/// The page of a list that a query asks for.
+///
+/// # Errors
+/// The cursor is not from this list, the rows have no such field, or the database is unreachable.
+pub(super) async fn respond<L: List>(
+    answers: &Answers,
+    list: &L,
+    (query, part): (&impl Debug, PagePart<'_>),
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Response<Body>, Problem> {
+    let name = list.name();
+    let after = read_cursor::<L::Key>(&name, part.cursor)?;
+    if after.as_ref().is_some_and(|key| !list.has(key)) {
+        return Err(bad_cursor());
+    }
+    let page = PageRequest::new(answers, name, part, uri, headers);
+    let now = answers.now().into();
+    let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
+    let body = || page.write::<_, L::Item, _, _, _>(after, |row| list.key(row), rows);
+    if !L::IS_KEPT {
+        return Ok(body().await?.respond(headers));
+    }
+    let question = match uri.query() {
+        // What clients poll most is found without a description of every filter.
+        None => L::NAME.to_owned(),
+        Some(_) => format!("{} {query:?}", L::NAME),
+    };
+    answers.polled(question, headers, body).await
+}
+
+/// Name of a list in an order, where it is not the default one.
+pub(super) fn name_in_order<Order: Debug + PartialEq>(
+    list: &'static str,
+    order: &Order,
+    default: &Order,
+) -> Cow<'static, str> {
+    if order == default {
+        return list.into();
+    }
+    format!("{list} {order:?}").into()
+}
+
+/// Declares the route of a list: its handler, path and tag, its owner where the path has one, what a page is and its rows as they
+/// are sent, and the filters of its query, which is the list where it has no owner.
+macro_rules! list {
+    (@shown $query:expr) => { $query };
+    (@shown $query:expr, $owned:expr) => { $owned };
+    (without_if_none_match $($list:tt)+) => {
+        $crate::list::list! { @route [] $($list)+ }
+    };
+    (@route [$($header:tt)*]
+        $(#[doc = $about:literal])+
+        $handler:ident: $path:literal in $tag:literal,
+        $(of $List:ident($parameter:literal: $Owner:ty, $owner:literal, or $missing:literal),)?
+        $page:literal of $Item:ident,
+        $(#[doc = $about_query:literal])+
+        $Query:ident { $($filters:tt)* }
+    ) => {
+        $crate::query::query! {
+            $(#[doc = $about_query])+
+            $Query { $($filters)* page, }
+        }
+
+        $(#[doc = $about])+
+        #[utoipa::path(
+            get,
+            path = $path,
+            tag = $tag,
+            params($(($parameter = $Owner, Path, description = $owner),)? $Query, $($header)*),
+            responses(
+                (status = 200, description = $page,
+                    content(($crate::list::page::Page<$Item> = "application/json"), (String = "text/csv")),
+                    headers(("etag" = String), ("link" = String, description = "The next page"))),
+                unroof_edge::answer::described::Unchanged, unroof_edge::answer::described::StoreRefusals,
+                $((status = 404, description = $missing, body = unroof_edge::answer::problem::Problem,
+                    content_type = "application/problem+json"),)?
+            )
+        )]
+        pub async fn $handler(
+            axum::extract::State(answers): axum::extract::State<std::sync::Arc<$crate::answers::Answers>>,
+            $(crate::service::extract::Path(owner): crate::service::extract::Path<$Owner>,)?
+            crate::service::extract::Query(query): crate::service::extract::Query<$Query>,
+            headers: axum::http::HeaderMap,
+            uri: axum::http::Uri,
+        ) -> Result<axum::http::Response<axum::body::Body>, unroof_edge::answer::problem::Problem> {
+            let list = $crate::list::list!(@shown &query $(, &$List(owner))?);
+            $crate::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
+        }
+    };
+    ($($list:tt)+) => {
+        $crate::list::list! {
+            @route [("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")]
+            $($list)+
+        }
+    };
+}
+
+pub(super) use list;

@@ -1,7 +1,6 @@
 //! Pages of lists: length, position, format.
 
 use std::borrow::Cow;
-use std::fmt::Debug;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -13,18 +12,18 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
-use crate::app::App;
+use crate::answers::Answers;
 use super::list_text::ListText;
 pub(crate) use super::list_text::{FieldNames, ListItem, fields};
 pub(crate) use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::names::Names;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_edge::limit::workers::Workers;
 use unroof_store::clock::Clock;
-use unroof_store::{DbTime, NamePrefix, Order, Place, Selection, SortKey, StoreError, Times};
+use unroof_store::{DbTime, NamePrefix, Order, SortKey};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -82,6 +81,11 @@ impl<'de> Deserialize<'de> for Moment {
 }
 
 impl Moment {
+    /// The time of a moment, where one is stated.
+    pub(crate) fn time(moment: Option<Self>) -> Option<DbTime> {
+        moment.map(|moment| moment.0.into())
+    }
+
     /// A time of observation.
     ///
     /// # Errors
@@ -112,19 +116,35 @@ impl PartialSchema for Moment {
 
 impl ToSchema for Moment {}
 
-/// Query of a single document.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct AsOfQuery {
-    /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
+query! {
+    /// Query of a single document.
+    AsOfQuery {
+        /// Time at which it must be in force: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+    }
 }
 
 impl AsOfQuery {
     pub(crate) fn as_of(&self) -> Option<DbTime> {
-        self.as_of.map(|moment| moment.0.into())
+        Moment::time(self.as_of)
+    }
+}
+
+query! {
+    /// Query of a list that is one page.
+    FieldsQuery {
+        fields,
+    }
+}
+
+impl FieldsQuery {
+    /// The whole list, of at most as many rows.
+    pub(crate) fn all(&self, most: u32) -> PagePart<'_> {
+        PagePart {
+            fields: self.fields.as_deref(),
+            limit: Limit(most),
+            cursor: None,
+        }
     }
 }
 
@@ -149,135 +169,33 @@ impl Direction {
     }
 }
 
-/// Sort key of estimates.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum EstimateSort {
-    /// Order of storing.
-    ObservedAt,
-    /// Provider, then order of storing.
-    Provider,
-    /// Model, then order of storing.
-    Model,
-}
-
-/// Filter and page of a list.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ListQuery {
-    /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline)]
-    pub(crate) provider: Option<Names>,
-    /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline)]
-    pub(crate) model: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    pub(crate) canonical_model: Option<Names>,
-    /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline)]
-    pub(crate) region: Option<Names>,
-    /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline)]
-    pub(crate) currency: Option<Names>,
-    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    pub(crate) q: Option<String>,
-    /// Earliest time of storing, inclusive: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    pub(crate) from: Option<Moment>,
-    /// Latest time of storing, exclusive.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    pub(crate) to: Option<Moment>,
-    /// Time at which the price is in force.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    pub(crate) as_of: Option<Moment>,
-    /// Sort key; `observed_at` if left out.
-    #[param(nullable = false, inline)]
-    pub(crate) sort: Option<EstimateSort>,
-    /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.
-    #[param(nullable = false, inline)]
-    pub(crate) order: Option<Direction>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    pub(crate) fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    pub(crate) limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    pub(crate) cursor: Option<String>,
-}
-
-impl ListQuery {
-    /// The offers.
-    ///
-    /// # Errors
-    /// The beginning of a name contains NUL.
-    pub(crate) fn selection(&self) -> Result<Selection, Problem> {
-        let names = |names: &Option<Names>| Names::list(names.clone());
-        Ok(Selection {
-            provider: names(&self.provider),
-            model: names(&self.model),
-            canonical_model: names(&self.canonical_model),
-            region: names(&self.region),
-            currency: names(&self.currency),
-            prefix: prefix(self.q.as_deref())?,
-        })
-    }
-
-    /// The order of estimates.
-    pub(crate) fn order(&self) -> Order {
-        let by = match self.sort {
-            None | Some(EstimateSort::ObservedAt) => SortKey::Stored,
-            Some(EstimateSort::Provider) => SortKey::Provider,
-            Some(EstimateSort::Model) => SortKey::Model,
-        };
-        Direction::of(self.order, by)
-    }
-
-    /// Times to which the list is restricted.
-    pub(crate) fn times(&self) -> Times {
-        let time = |moment: Option<Moment>| moment.map(|moment| moment.0.into());
-        Times {
-            from: time(self.from),
-            to: time(self.to),
-            as_of: time(self.as_of),
-        }
-    }
-
-    /// The place after which the page of a sorted list begins.
-    ///
-    /// # Errors
-    /// The cursor is not from this list.
-    pub(crate) fn place(&self, list: &str, order: Order) -> Result<Option<Place>, Problem> {
-        let place = self.after::<Place>(list)?;
+/// The key after which a page of a list begins, from its cursor.
+///
+/// # Errors
+/// The cursor is not from this list.
+pub(crate) fn read_cursor<Key: DeserializeOwned>(
+    list: &str,
+    cursor: Option<&str>,
+) -> Result<Option<Key>, Problem> {
+    let decode = |cursor: &str| {
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+        let (key, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL_BYTES)?)?;
+        let key: Value =
+            (seal == cursor_seal(list, key)).then(|| serde_json::from_slice(key).ok())??;
         // A forged cursor may contain NUL, which PostgreSQL rejects.
-        let is_right = |place: &Place| {
-            let has_nul = matches!(place, Place::Named(name, _) if name.contains('\0'));
-            place.is_in(order) && !has_nul
-        };
-        if place.as_ref().is_some_and(|place| !is_right(place)) {
-            return Err(bad_cursor());
-        }
-        Ok(place)
-    }
+        (!has_nul(&key)).then(|| serde_json::from_value(key).ok())?
+    };
+    cursor
+        .map(|cursor| decode(cursor).ok_or_else(bad_cursor))
+        .transpose()
+}
 
-    /// The key after which the page begins.
-    ///
-    /// # Errors
-    /// The cursor is not from this list.
-    pub(crate) fn after<Key: DeserializeOwned>(&self, list: &str) -> Result<Option<Key>, Problem> {
-        let decode = |cursor: &String| {
-            let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-            let (key, seal) = bytes.split_at_checked(bytes.len().checked_sub(SEAL_BYTES)?)?;
-            (seal == cursor_seal(list, key)).then(|| serde_json::from_slice(key).ok())?
-        };
-        self.cursor
-            .as_ref()
-            .map(|cursor| decode(cursor).ok_or_else(bad_cursor))
-            .transpose()
+/// Whether the key of a row contains NUL.
+fn has_nul(key: &Value) -> bool {
+    match key {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        _ => false,
     }
 }
 
@@ -304,18 +222,6 @@ pub(crate) fn without_nul(text: &str) -> Result<(), Problem> {
         .hint("GET /search finds names; none contains it"));
     }
     Ok(())
-}
-
-/// Name of a list in an order: a cursor belongs to both.
-pub(crate) fn list_in_order<Order: Copy + Debug + PartialEq>(
-    list: &'static str,
-    order: Order,
-    default: Order,
-) -> Cow<'static, str> {
-    if order == default {
-        return list.into();
-    }
-    format!("{list} {order:?}").into()
 }
 
 pub(crate) fn bad_cursor() -> Problem {
@@ -356,54 +262,57 @@ pub(crate) struct Page<Row> {
     next_cursor: Option<String>,
 }
 
+/// The part of a list that a query asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PagePart<'a> {
+    /// Fields of a row, separated by commas; all without any.
+    pub(crate) fields: Option<&'a str>,
+    /// Rows of the page.
+    pub(crate) limit: Limit,
+    /// `next_cursor` of the page before.
+    pub(crate) cursor: Option<&'a str>,
+}
+
 /// A request for a page of a list.
 pub(crate) struct PageRequest<'a> {
-    app: &'a App,
+    answers: &'a Answers,
     list: Cow<'static, str>,
-    limit: Limit,
+    part: PagePart<'a>,
     uri: &'a Uri,
     headers: &'a HeaderMap,
-    /// Fields of a row, separated by commas.
-    fields: Option<&'a str>,
     /// Rows read and serialised at a time.
     pub(crate) piece: u32,
 }
 
 impl<'a> PageRequest<'a> {
     pub(crate) fn new(
-        app: &'a App,
+        answers: &'a Answers,
         list: impl Into<Cow<'static, str>>,
-        limit: Limit,
+        part: PagePart<'a>,
         uri: &'a Uri,
         headers: &'a HeaderMap,
     ) -> Self {
         Self {
-            app,
+            answers,
             list: list.into(),
-            limit,
+            part,
             uri,
             headers,
-            fields: None,
             piece: 250,
         }
     }
 
-    /// Page with these fields of a row alone, where they are stated.
-    pub(crate) fn of_fields(self, fields: Option<&'a str>) -> Self {
-        Self { fields, ..self }
-    }
-
     /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
     fn workers(&self) -> &Workers {
-        if self.limit.0 > LONG_PAGE {
-            &self.app.long_pages
+        if self.part.limit.0 > LONG_PAGE {
+            &self.answers.long_pages
         } else {
-            &self.app.writing
+            &self.answers.writing
         }
     }
 
     /// The page of rows after a key.
-    pub(crate) async fn write<Row, Item, Key, Rows>(
+    pub(crate) async fn write<Row, Item, Key, Fault, Rows>(
         &self,
         after: Option<Key>,
         key: impl Fn(&Row) -> Key,
@@ -413,7 +322,8 @@ impl<'a> PageRequest<'a> {
         Row: Send + 'static,
         Item: ListItem + From<Row>,
         Key: Serialize + Clone,
-        Rows: Future<Output = Result<Vec<Row>, StoreError>>,
+        Rows: Future<Output = Result<Vec<Row>, Fault>>,
+        Problem: From<Fault>,
     {
         let items = |rows: Vec<Row>| Ok(rows.into_iter().map(Item::from).collect());
         let end = |last: Option<&Key>, has_more| Ok(self.with_cursor(last, has_more));
@@ -422,7 +332,7 @@ impl<'a> PageRequest<'a> {
 
     /// The rows after a key, and what `end` says after the last of them. Each piece is serialised, on a worker thread where it is
     /// long, before the next one is read.
-    pub(crate) async fn write_rows<Row, Item, Key, Rows>(
+    pub(crate) async fn write_rows<Row, Item, Key, Fault, Rows>(
         &self,
         mut after: Option<Key>,
         key: impl Fn(&Row) -> Key,
@@ -434,12 +344,13 @@ impl<'a> PageRequest<'a> {
         Row: Send + 'static,
         Item: ListItem,
         Key: Clone,
-        Rows: Future<Output = Result<Vec<Row>, StoreError>>,
+        Rows: Future<Output = Result<Vec<Row>, Fault>>,
+        Problem: From<Fault>,
     {
-        let _place = self.app.turn_of(self.workers()).await?;
-        let mut text = ListText::begin::<Item>(self.app, self.headers, self.fields)?;
+        let _place = self.answers.turn_of(self.workers()).await?;
+        let mut text = ListText::begin::<Item>(self.answers, self.headers, self.part.fields)?;
         // One extra row shows whether another page follows.
-        let mut missing = self.limit.0 + 1;
+        let mut missing = self.part.limit.0 + 1;
         loop {
             let wanted = missing.min(self.piece);
             let mut piece = rows(after.clone(), wanted).await?;

@@ -5,7 +5,7 @@ mod snapshot;
 
 use std::sync::Arc;
 
-use super::app::App;
+use super::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_store::DbTime;
 
@@ -16,10 +16,17 @@ pub(super) use snapshot::{Market, MarketModel, Markets, Price};
 ///
 /// # Errors
 /// A query fails.
-pub(super) async fn read(app: &App, question: &MarketQuestion) -> Result<Arc<Market>, Problem> {
+pub(super) async fn read(views: &Views, question: &MarketQuestion) -> Result<Arc<Market>, Problem> {
     let as_of = question.time().map(DbTime::from);
-    let asked = (app.version().await?, as_of, app.now().into());
-    let market = app.markets.get(&app.store, &app.jobs.estimator, asked);
+    let asked = (
+        views.answers.version().await?,
+        as_of,
+        views.answers.now().into(),
+    );
+    let market = views
+        .compute
+        .markets
+        .get(&views.answers.store, &views.compute.estimator, asked);
     Ok(market.await?)
 }
 

@@ -1,6 +1,7 @@
 //! `/ui/catalogs`: for operators, the imports of every catalog, what they refused, and where catalogs disagree.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -11,7 +12,7 @@ use uuid::Uuid;
 
 use super::answer;
 use super::layout::{Page, Tab};
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::problem::Problem;
 use crate::pages::names::offer_address;
 use crate::pages::words::count;
@@ -28,15 +29,21 @@ const DISAGREEMENTS: u32 = 50;
 /// Hours after which the last good import of a catalog is called old.
 const OLD_HOURS: i64 = 36;
 
-/// Shows the page of catalogs.
-pub(super) async fn show(State(app): State<App>, headers: HeaderMap) -> Response<Body> {
+/// The page.
+pub(super) async fn show(
+    State(answers): State<Arc<Answers>>,
+    headers: HeaderMap,
+) -> Response<Body> {
     // The age of an import is shown in hours.
-    let hour = app.now().as_second() / 3600;
-    answer::page(&app, &format!("catalogs {hour}"), &headers, || page(&app)).await
+    let hour = answers.now().as_second() / 3600;
+    answer::page(&answers, &format!("catalogs {hour}"), &headers, || {
+        page(&answers)
+    })
+    .await
 }
 
-async fn page(app: &App) -> Result<Page, Problem> {
-    let store = &app.store;
+async fn page(answers: &Answers) -> Result<Page, Problem> {
+    let store = &answers.store;
     let imports = store
         .imports(
             &ImportSelection::default(),
@@ -60,7 +67,7 @@ async fn page(app: &App) -> Result<Page, Problem> {
     let refusals: HashMap<Uuid, Vec<Refusal>> = refusals
         .map(|row| (row.id, Refusal::read(&row.refusals)))
         .collect();
-    let now = app.now();
+    let now = answers.now();
     let content = html! {
         h1 { (finding(&last, now)) }
         p.note { "The last import of every source, what it refused and why, and the prices on which catalogs disagree. " a href="/imports" { "JSON" } }

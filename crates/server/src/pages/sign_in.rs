@@ -1,5 +1,7 @@
 //! The page `/ui/sign-in`: makes a session of a key, which the browser keeps as a cookie.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -13,7 +15,9 @@ use super::answer::{html, of};
 use super::layout::Page;
 use unroof_store::access::{Actor, Identity};
 use crate::service::access::{SESSION, Sender, session};
-use crate::app::App;
+use crate::answers::Answers;
+use crate::clients::Clients;
+use crate::compute::Views;
 use crate::service::extract::{FormBody, Query};
 use unroof_edge::listen::hosts::is_from_own_page;
 use crate::api::operations::keys::random_key;
@@ -31,32 +35,33 @@ pub(super) struct Next {
 
 /// Shows the page to sign in.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(clients): State<Arc<Clients>>,
     Query(Next { next }): Query<Next>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let is_signed_in = match session(&headers) {
-        Some(key) => app.key(key).await.is_ok(),
+        Some(key) => clients.key(key).await.is_ok(),
         None => false,
     };
     let next = local(next.as_deref());
-    let page = document(&app, &next, is_signed_in, None);
-    html(StatusCode::OK, page.document(app.now()))
+    let page = document(&clients, &next, is_signed_in, None);
+    html(StatusCode::OK, page.document(clients.clock.now()))
 }
 
 /// Signs in with a key.
 pub(super) async fn enter(
-    State(app): State<App>,
+    State(views): State<Views>,
+    State(clients): State<Arc<Clients>>,
     sender: Sender,
     request: Request,
 ) -> Response<Body> {
     let (is_own, is_encrypted) = (
         is_from_own_page(request.headers()),
-        app.is_encrypted(&request),
+        clients.is_encrypted(&request),
     );
-    let body = match FormBody::from_request(request, &app).await {
+    let body = match FormBody::from_request(request, &views).await {
         Ok(FormBody(body)) => body,
-        Err(problem) => return of(&app, &problem),
+        Err(problem) => return of(&views.answers, &problem),
     };
     let field = |name: &str| {
         let mut fields = form_urlencoded::parse(&body);
@@ -66,41 +71,49 @@ pub(super) async fn enter(
     let next = local(field("next").as_deref());
     if !is_own {
         let problem = Problem::new(FORBIDDEN, "the form is of another site");
-        return of(&app, &problem.hint("send it from the page of this service"));
+        return of(
+            &views.answers,
+            &problem.hint("send it from the page of this service"),
+        );
     }
-    match begin(&app, &field("key").unwrap_or_default(), sender.actor).await {
+    match begin(&clients, &field("key").unwrap_or_default(), sender.actor).await {
         Ok(key) => with_cookie(&next, &cookie(&key, SESSION_TIME, is_encrypted)),
         Err(problem) if problem.is_of(UNAUTHORIZED) => {
-            let page = document(&app, &next, false, Some(&problem));
-            html(StatusCode::UNAUTHORIZED, page.document(app.now()))
+            let page = document(&clients, &next, false, Some(&problem));
+            html(StatusCode::UNAUTHORIZED, page.document(clients.clock.now()))
         }
-        Err(problem) => of(&app, &problem),
+        Err(problem) => of(&views.answers, &problem),
     }
 }
 
 /// Signs out and forgets the key.
 pub(super) async fn leave(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
+    State(clients): State<Arc<Clients>>,
     headers: HeaderMap,
     sender: Sender,
     request: Request,
 ) -> Response<Body> {
     if is_from_own_page(&headers)
         && let Some(key) = session(&headers)
-        && let Ok(key) = app.key(key).await
+        && let Ok(key) = clients.key(key).await
     {
-        if let Err(error) = app.store.end_session(&key, app.now(), &sender.actor).await {
-            return of(&app, &error.into());
+        if let Err(error) = clients
+            .store
+            .end_session(&key, clients.clock.now(), &sender.actor)
+            .await
+        {
+            return of(&answers, &error.into());
         }
-        app.keys.forget();
+        clients.keys.forget();
     }
-    let ended = cookie("", SignedDuration::ZERO, app.is_encrypted(&request));
+    let ended = cookie("", SignedDuration::ZERO, clients.is_encrypted(&request));
     with_cookie("/ui/sign-in", &ended)
 }
 
 /// A new session of a key: its text.
-async fn begin(app: &App, key: &str, actor: Actor) -> Result<String, Problem> {
-    let key = app.key(key).await?;
+async fn begin(clients: &Clients, key: &str, actor: Actor) -> Result<String, Problem> {
+    let key = clients.key(key).await?;
     let session = random_key()?;
     let actor = Actor {
         identity: Identity::Key {
@@ -109,9 +122,9 @@ async fn begin(app: &App, key: &str, actor: Actor) -> Result<String, Problem> {
         },
         ..actor
     };
-    let now = app.now();
+    let now = clients.clock.now();
     let end = now + SESSION_TIME;
-    if !app
+    if !clients
         .store
         .add_session(&key, session.hash, now, end, &actor)
         .await?
@@ -121,7 +134,7 @@ async fn begin(app: &App, key: &str, actor: Actor) -> Result<String, Problem> {
             "the key was revoked, or is a session itself",
         ));
     }
-    app.keys.forget();
+    clients.keys.forget();
     Ok(session.text)
 }
 
@@ -148,13 +161,13 @@ fn with_cookie(next: &str, cookie: &str) -> Response<Body> {
     response
 }
 
-fn document(app: &App, next: &str, is_signed_in: bool, problem: Option<&Problem>) -> Page {
+fn document(clients: &Clients, next: &str, is_signed_in: bool, problem: Option<&Problem>) -> Page {
     Page {
         title: "Sign in".to_owned(),
         tab: None,
         content: html! {
             h1 { "Sign in" }
-            @if !app.access.requires_keys {
+            @if !clients.access.requires_keys {
                 p { "No key is needed here: this service can be reached from this machine alone." }
             } @else if is_signed_in {
                 p { "You are signed in." }

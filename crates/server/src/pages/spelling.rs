@@ -1,6 +1,6 @@
 //! Names of models as people write them.
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_store::ModelSelection;
 use unroof_price_sheet::catalog::model_key;
 
@@ -9,7 +9,7 @@ const MOST_MODELS: u32 = 1_000;
 
 /// The canonical name that has other signs between the same words: `anthropic/claude-opus-4.6` is
 /// `anthropic/claude-opus-4-6`. None where there is no other, or the store cannot be asked.
-pub(super) async fn canonical(app: &App, name: &str) -> Option<String> {
+pub(super) async fn canonical(answers: &Answers, name: &str) -> Option<String> {
     let (author, model) = name.split_once('/')?;
     if name.contains('\0') {
         return None;
@@ -18,7 +18,11 @@ pub(super) async fn canonical(app: &App, name: &str) -> Option<String> {
         author: vec![author.to_owned()],
         ..ModelSelection::default()
     };
-    let known = app.store.models(&selection, None, MOST_MODELS).await.ok()?;
+    let known = answers
+        .store
+        .models(&selection, None, MOST_MODELS)
+        .await
+        .ok()?;
     let key = model_key(model);
     let mut names = known.into_iter().map(|row| row.canonical_model);
     names.find(|other| {

@@ -1,5 +1,7 @@
 //! `/ui/truth`: how often estimates are right, and what no record says.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -9,7 +11,7 @@ use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
 use super::words::{percent, sheets_of};
-use crate::app::App;
+use crate::answers::Answers;
 use crate::charts::Question;
 use crate::charts::record::{asked, calibration_of, setting_name, truth_of};
 use unroof_edge::answer::problem::Problem;
@@ -20,17 +22,17 @@ use unroof_base::units::compact;
 
 /// Shows the page of estimates against true values.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     question: Result<Question, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let question = match question {
         Ok(question) => question,
-        Err(problem) => return answer::of(&app, &problem),
+        Err(problem) => return answer::of(&answers, &problem),
     };
     let key = format!("truth {question:?}");
     let page = async || asked(&question).map(page);
-    answer::page(&app, &key, &headers, page).await
+    answer::page(&answers, &key, &headers, page).await
 }
 
 fn page(tracked: &'static TrackedQuantity) -> Page {

@@ -18,6 +18,7 @@ use tokio::time::{Instant, Interval, interval_at};
 use crate::App;
 use unroof_edge::limit::client_limit;
 use unroof_edge::limit::client_limit::Account;
+use crate::clients::Clients;
 use unroof_edge::listen::hosts::is_from_own_page;
 use super::middleware::RequestId;
 use unroof_edge::listen::peer::Peer;
@@ -95,13 +96,13 @@ fn refused_key(refused: RefusedKey) -> Problem {
 }
 
 /// Finds the caller of a request.
-pub(crate) async fn identify(app: &App, request: Request) -> Request {
+pub(crate) async fn identify(clients: &Clients, request: Request) -> Request {
     let (mut head, body) = request.into_parts();
-    let identified = app.caller(&head).await;
-    if let Some(quotas) = &app.quotas {
+    let identified = clients.caller(&head).await;
+    if let Some(quotas) = &clients.quotas {
         let account = Account {
             quotas: Arc::clone(quotas),
-            client: app.client(&head, identified.as_ref().ok()),
+            client: clients.client(&head, identified.as_ref().ok()),
         };
         head.extensions.insert(account);
     }
@@ -140,7 +141,7 @@ pub(crate) fn session(headers: &HeaderMap) -> Option<&str> {
     named.find_map(|(name, value)| (name == SESSION).then_some(value))
 }
 
-impl App {
+impl Clients {
     async fn caller(&self, request: &Parts) -> Result<Caller, Problem> {
         let access = &*self.access;
         if !access.requires_keys {
@@ -204,13 +205,13 @@ impl App {
     }
 
     /// The key by which a caller was let in; none if it was let in without one.
-    pub(crate) async fn held_key(&self, headers: &HeaderMap) -> Option<HeldKey> {
+    pub(crate) async fn held_key(self: &Arc<Self>, headers: &HeaderMap) -> Option<HeldKey> {
         let (Sent::Bearer(text) | Sent::Cookie(text)) = sent(headers)? else {
             return None;
         };
         let is_held = self.access.requires_keys && self.key(text).await.is_ok();
         is_held.then(|| HeldKey {
-            app: self.clone(),
+            clients: Arc::clone(self),
             text: text.to_owned(),
             checks: interval_at(Instant::now() + BETWEEN_CHECKS, BETWEEN_CHECKS),
         })
@@ -221,8 +222,8 @@ impl App {
     /// # Errors
     /// There is none, it has expired, or the database was never reached.
     pub(crate) async fn key(&self, text: &str) -> Result<Key, Problem> {
-        let ring = self.keys.ring(&self.store, self.now()).await?;
-        let found = ring.find(text, self.now()).cloned();
+        let ring = self.keys.ring(&self.store, self.clock.now()).await?;
+        let found = ring.find(text, self.clock.now()).cloned();
         found.map_err(refused_key)
     }
 }
@@ -230,7 +231,7 @@ impl App {
 /// The key of a caller that is sent an answer for a long time.
 #[derive(Debug)]
 pub(crate) struct HeldKey {
-    app: App,
+    clients: Arc<Clients>,
     text: String,
     checks: Interval,
 }
@@ -242,7 +243,7 @@ pub(crate) async fn refusal_of(key: &mut Option<HeldKey>) {
     };
     loop {
         key.checks.tick().await;
-        let found = key.app.key(&key.text).await;
+        let found = key.clients.key(&key.text).await;
         // Without the database no key is revoked.
         if found.is_err_and(|problem| problem.is_of(UNAUTHORIZED)) {
             return;

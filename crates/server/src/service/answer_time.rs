@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
 
+use unroof_edge::limit::limits::Limits;
 use super::access::identify;
 use crate::app::App;
 use unroof_edge::answer::problem::Problem;
@@ -17,7 +18,7 @@ use unroof_edge::answer::problem::Problem;
 /// timeout.
 pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.body().is_end_stream() {
-        return in_time(&app, answer(&app, request, next)).await;
+        return in_time(&app.limits, answer(&app, request, next)).await;
     }
     let (reading, read) = oneshot::channel::<()>();
     // Dropped with the body, when it is read to its end or discarded.
@@ -33,15 +34,15 @@ pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) 
         response = &mut answer => return response,
         _ = read => {}
     }
-    in_time(&app, answer).await
+    in_time(&app.limits, answer).await
 }
 
 async fn answer(app: &App, request: Request, next: Next) -> Response {
-    next.run(identify(app, request).await).await
+    next.run(identify(&app.clients, request).await).await
 }
 
-async fn in_time(app: &App, answer: impl Future<Output = Response>) -> Response {
-    let answer_time = app.limits.answer_time;
+async fn in_time(limits: &Limits, answer: impl Future<Output = Response>) -> Response {
+    let answer_time = limits.answer_time;
     match tokio::time::timeout(answer_time, answer).await {
         Ok(response) => response,
         Err(_) => Problem::busy(&format!(

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::limit::budget::Counted;
 use unroof_edge::answer::coding::{Coding, SizeOfBody};
 use unroof_edge::answer::problem::Problem;
@@ -39,7 +39,7 @@ fn size(response: &Response<Body>) -> Option<u64> {
     response.body().size_hint().exact()
 }
 
-impl App {
+impl Answers {
     /// The response in a coding, if its body is a text of known size that is not small. A body that finds no place in the
     /// queue or in the memory budget is sent as it is.
     pub(crate) async fn compress(

@@ -4,15 +4,17 @@
     reason = "these wrap axum's extractors, whose rejections are plain text"
 )]
 
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
-use crate::App;
+use crate::compute::Views;
 use unroof_edge::answer::stated_length;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
 use unroof_base::input::cursor::nearest_names;
@@ -78,11 +80,14 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 #[derive(Debug)]
 pub struct JsonBody(pub Bytes);
 
-impl FromRequest<App> for JsonBody {
+impl<S: Send + Sync> FromRequest<S> for JsonBody
+where
+    Views: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        read_json(request, app).await.map(Self)
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        read_json(request, &Views::from_ref(state)).await.map(Self)
     }
 }
 
@@ -90,12 +95,16 @@ impl FromRequest<App> for JsonBody {
 #[derive(Debug)]
 pub struct Question(pub Bytes);
 
-impl FromRequest<App> for Question {
+impl<S: Send + Sync> FromRequest<S> for Question
+where
+    Views: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room()?;
-        read_json(request, app).await.map(Self)
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let views = Views::from_ref(state);
+        views.compute.workers.has_room()?;
+        read_json(request, &views).await.map(Self)
     }
 }
 
@@ -103,35 +112,40 @@ impl FromRequest<App> for Question {
 #[derive(Debug)]
 pub struct FormBody(pub Bytes);
 
-impl FromRequest<App> for FormBody {
+impl<S: Send + Sync> FromRequest<S> for FormBody
+where
+    Views: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        app.computing.has_room()?;
-        read_body(request, app, check_form_type).await.map(Self)
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let views = Views::from_ref(state);
+        views.compute.workers.has_room()?;
+        read_body(request, &views, check_form_type).await.map(Self)
     }
 }
 
 /// Reads a whole JSON body.
-async fn read_json(request: Request, app: &App) -> Result<Bytes, Problem> {
-    read_body(request, app, check_media_type).await
+async fn read_json(request: Request, views: &Views) -> Result<Bytes, Problem> {
+    read_body(request, views, check_media_type).await
 }
 
 /// Reads a whole body of a media type. The bytes received so far count towards the memory budget.
 async fn read_body(
     request: Request,
-    app: &App,
+    views: &Views,
     check_type: impl Fn(&HeaderMap) -> Result<(), Problem>,
 ) -> Result<Bytes, Problem> {
     let most = MostBytes {
-        bytes: app.limits.body_bytes,
+        bytes: views.limits.body_bytes,
         hint: "send one price sheet at a time, or a whole catalog to /catalogs",
     };
     let headers = request.headers();
     check_type(headers)?;
     most.check_length(headers)?;
-    let mut held = app.budget.take(0)?;
-    let text = most.read(request, app, |bytes| held.resize(bytes)).await?;
+    let mut held = views.answers.budget.take(0)?;
+    let read = most.read(request, views.limits.body_time, |bytes| held.resize(bytes));
+    let text = read.await?;
     Ok(held.keep(text))
 }
 
@@ -170,11 +184,10 @@ impl MostBytes {
     pub async fn read(
         &self,
         request: Request,
-        app: &App,
+        body_time: Duration,
         mut take: impl FnMut(usize) -> Result<(), Problem>,
     ) -> Result<Vec<u8>, Problem> {
         let stated = stated_length(request.headers()).unwrap_or_default();
-        let body_time = app.limits.body_time;
         let mut body = request.into_body();
         let read = async {
             // Allocated memory is not resident before it is written to.

@@ -14,7 +14,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::app::App;
+use crate::app::{App, Parts};
 use unroof_edge::listen::hosts::require_known_host;
 use super::metrics::register;
 use super::middleware;
@@ -100,33 +100,44 @@ impl App {
     /// Registry with the current metrics.
     pub(crate) async fn registry(&self) -> Registry {
         let mut registry = Registry::default();
+        let Parts {
+            limits,
+            answers,
+            compute,
+            service,
+            work,
+            ..
+        } = &**self;
         // Before one is taken for this.
-        let database = self.store.connections();
-        self.metrics.register(&mut registry);
-        let is_up = self.version().await.is_ok();
-        self.meters.register(&self.jobs, is_up, &mut registry).await;
-        let takes_writes = self.store.require_writable().is_ok();
-        let connections = self.limits.connections;
-        let open = connections.saturating_sub(self.connections.available_permits());
-        let (bytes, most_bytes) = self.budget.used();
-        let reads = self.store.standby_reads().unwrap_or_default();
+        let database = answers.store.connections();
+        service.metrics.register(&mut registry);
+        let is_up = answers.version().await.is_ok();
+        service
+            .meters
+            .register(&work.jobs, is_up, &mut registry)
+            .await;
+        let takes_writes = answers.store.require_writable().is_ok();
+        let connections = limits.connections;
+        let open = connections.saturating_sub(service.connections.available_permits());
+        let (bytes, most_bytes) = answers.budget.used();
+        let reads = answers.store.standby_reads().unwrap_or_default();
         register! { registry,
             "unroof_connections_open", "Connections of clients" => ConstGauge::new(open);
             "unroof_connections_limit", "Limit of connections of clients" => ConstGauge::new(connections);
-            "unroof_computations_running", "Running computations" => ConstGauge::new(self.computing.running());
-            "unroof_computations_waiting", "Requests in the request queue" => ConstGauge::new(self.computing.queued());
+            "unroof_computations_running", "Running computations" => ConstGauge::new(compute.workers.running());
+            "unroof_computations_waiting", "Requests in the request queue" => ConstGauge::new(compute.workers.queued());
             "unroof_bytes_in_flight", "Bytes of bodies and responses in memory, with the response cache" => ConstGauge::new(bytes);
             "unroof_bytes_in_flight_limit", "Limit of bytes of bodies and responses in memory" => ConstGauge::new(most_bytes);
             "unroof_database_up", "Whether the database answers" => ConstGauge::new(u32::from(is_up));
-            "unroof_store_version", "Transactions that have written to the store" => ConstGauge::new(self.store.newest());
+            "unroof_store_version", "Transactions that have written to the store" => ConstGauge::new(answers.store.newest());
             "unroof_database_writable", "Whether the database is not known to refuse writes" => ConstGauge::new(u32::from(takes_writes));
             "unroof_database_connections_used", "Connections to the database in use" => ConstGauge::new(database.used);
             "unroof_database_connections_idle", "Idle connections to the database" => ConstGauge::new(database.idle);
             "unroof_database_connections_limit", "Limit of connections to the database" => ConstGauge::new(database.limit);
-            "process_start_time_seconds", "Start time of the process" => ConstGauge::new(self.started_at.as_duration().as_secs_f64());
+            "process_start_time_seconds", "Start time of the process" => ConstGauge::new(service.started_at.as_duration().as_secs_f64());
             "unroof_standby_reads", "Lists that were read from the standby" => ConstCounter::new(reads.standby);
             "unroof_standby_misses", "Lists that were read from the primary because the standby was behind or away" => ConstCounter::new(reads.primary);
-            "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(self.bodies.entries());
+            "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(answers.bodies.entries());
         }
         registry
     }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
 use uuid::Uuid;
 
+use crate::answers::Answers;
 use crate::app::App;
 use unroof_edge::answer::coding::Coding;
 use unroof_edge::listen::hosts::check_host;
@@ -53,7 +54,7 @@ pub(crate) async fn request_scope(
     let policy = policy_of(route);
     let is_probe = route == "/readyz";
     let method = method_name(request.method());
-    let mut counted = Counted::new(Arc::clone(&app.metrics), method, route);
+    let mut counted = Counted::new(Arc::clone(&app.service.metrics), method, route);
     let path = request.uri().path();
     let trace = RequestTrace::begin(request.headers(), method, route, path, &request_id);
     let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
@@ -66,25 +67,26 @@ pub(crate) async fn request_scope(
             Err(refusal) => refusal,
         };
         if policy == PAGES {
-            answer = as_page(&app, answer);
+            answer = as_page(&app.answers, answer);
         }
         let is_refusal = answer.status() == BUSY && !is_probe;
         let is_prompt = match answer.status() {
-            LIMITED => app.limited.count(),
-            _ if is_refusal => app.refusals.count(),
+            LIMITED => app.clients.limited.count(),
+            _ if is_refusal => app.service.refusals.count(),
             _ => true,
         };
         if !is_prompt {
-            app.pause().await;
+            app.answers.pause().await;
         }
         let answer = app
+            .answers
             .budget
             .hold(with_problem(answer, &request_id, trace_id))
             .await;
         let no_room =
             |problem: Problem| with_problem(problem.into_response(), &request_id, trace_id);
         let response = answer.unwrap_or_else(no_room);
-        let mut response = app.compress(response, coding).await;
+        let mut response = app.answers.compress(response, coding).await;
         restrict_browsers(response.headers_mut(), policy);
         let took = counted.answered(response.status());
         let status = response.status().as_u16();
@@ -242,12 +244,12 @@ const BUSY: StatusCode = StatusCode::SERVICE_UNAVAILABLE;
 /// Status of a request refused since its client sends too much.
 const LIMITED: StatusCode = StatusCode::TOO_MANY_REQUESTS;
 
-impl App {
+impl Answers {
     /// Waits for the `Retry-After` time; returns at once during shutdown.
     async fn pause(&self) {
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
-            () = self.jobs.stopping.cancelled() => {}
+            () = self.stopping.cancelled() => {}
         }
     }
 }

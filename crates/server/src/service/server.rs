@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::to_bytes;
+use axum::extract::FromRef;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -14,6 +15,7 @@ use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
+use crate::compute::Views;
 use unroof_edge::listen::listener::{Server, Stream, try_answer};
 use super::metrics_page::metrics_service;
 use unroof_edge::listen::peer::{FromPeer, Peer};
@@ -88,16 +90,16 @@ pub async fn serve(
     refreshes: &[Refresh],
     mut stop: StopSignals,
 ) -> std::io::Result<()> {
-    let store = app.store.clone();
+    let store = app.answers.store.clone();
     let limits = Arc::clone(&app.limits);
     let connections = Connections::of_api(app.clone()).await;
     // End with this function.
-    let jobs = app.jobs.start(refreshes);
+    let jobs = app.jobs().start(refreshes);
     let cause = tokio::select! {
         never = connections.accept(&server) => never,
         cause = stop.next() => cause,
     };
-    app.jobs.stopping.cancel();
+    app.jobs().stopping.cancel();
     tracing::info!("stopping: finishing open requests");
     if cause == StopCause::Terminate {
         tokio::select! {
@@ -117,7 +119,7 @@ pub async fn serve(
     }
     drop(jobs);
     let left = drained_by.saturating_duration_since(Instant::now());
-    app.report_end(left).await;
+    app.service.report_end(left).await;
     store.close().await;
     Ok(())
 }
@@ -159,13 +161,13 @@ impl Connections {
     async fn of_api(app: App) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
-            places: Arc::clone(&app.connections),
+            places: Arc::clone(&app.service.connections),
             per_address: PerAddress::new(
                 app.limits.connections_per_address,
-                Arc::clone(&app.access),
+                Arc::clone(&app.clients.access),
             ),
-            refused: app.metrics.refused_connections.clone(),
-            refusals: Arc::clone(&app.refusals),
+            refused: app.service.metrics.refused_connections.clone(),
+            refusals: Arc::clone(&app.service.refusals),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
             router: service(app),
@@ -176,7 +178,7 @@ impl Connections {
         Self {
             limits: Arc::clone(&app.limits),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
-            per_address: PerAddress::new(None, Arc::clone(&app.access)),
+            per_address: PerAddress::new(None, Arc::clone(&app.clients.access)),
             refused: Counter::default(),
             refusals: Arc::new(Refusals::counting("busy: refusing scrapes")),
             graceful: GracefulShutdown::new(),
@@ -312,16 +314,18 @@ impl App {
     /// # Errors
     /// The first sheet that cannot be stored, with the reason.
     pub async fn load(&self, sheets: &[&'static str]) -> Result<usize, String> {
+        let views = Views::from_ref(self);
         let mut new = 0;
         for sheet in sheets {
             let body = axum::body::Bytes::from_static(sheet.as_bytes());
-            let answered = self
+            let answered = views
+                .compute
                 .answer(body, Format::Canonical)
                 .await
                 .map_err(|problem| problem.detail)?;
             let sighted_by = (!answered.has_assumptions()).then(|| SightedBy::post(true));
-            let (saved, _) = self
-                .save(&answered, None, sighted_by)
+            let (saved, _) = answered
+                .save(&views, None, sighted_by)
                 .await
                 .map_err(|problem| problem.detail)?;
             new += usize::from(saved.is_new);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::app::App;
+use crate::service::Service;
 
 /// Most and least time that the last traces have to be sent, whatever is left of the time to stop.
 const LAST_TIME: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3));
 
-impl App {
+impl Service {
     /// Sends the traces that have not been sent, in the time that is left.
     pub(crate) async fn report_end(&self, left: Duration) {
         let Some(telemetry) = self.telemetry.clone() else {

@@ -1,18 +1,19 @@
 //! `/models/{author}/{model}/badge.svg`: one quantity of a model as a small picture, for other pages.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use crate::service::extract::{Path, Query};
 use super::models::{ModelPath, no_model};
 use unroof_edge::answer::names::FilterText;
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use super::track_record::require_quantity;
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -32,14 +33,13 @@ const LETTER: usize = 7;
 /// Room next to a text.
 const MARGIN: usize = 6;
 
-/// The quantity to show.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct BadgeQuery {
-    /// Name of the quantity; `active_parameters` if left out.
-    #[param(nullable = false, inline, example = "active_parameters")]
-    quantity: Option<FilterText>,
+query! {
+    /// The quantity to show.
+    BadgeQuery {
+        /// Name of the quantity; `active_parameters` if left out.
+        #[param(nullable = false, inline, example = "active_parameters")]
+        quantity: Option<FilterText>,
+    }
 }
 
 /// Show a quantity of a model as a picture
@@ -61,7 +61,7 @@ pub(crate) struct BadgeQuery {
     )
 )]
 pub(crate) async fn show_badge(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(path): Path<ModelPath>,
     Query(query): Query<BadgeQuery>,
     headers: HeaderMap,
@@ -72,12 +72,12 @@ pub(crate) async fn show_badge(
     };
     let name = path.name();
     let body = async || {
-        let badge = read_badge(&app, &name, quantity).await?;
+        let badge = read_badge(&answers, &name, quantity).await?;
         let picture = badge.picture().into_string();
         Ok(CachedBody::new(picture, "image/svg+xml", None))
     };
     let question = format!("badge {} {name}", quantity.name());
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 /// The texts of a badge.
@@ -96,14 +96,14 @@ pub(crate) struct Badge {
 /// # Errors
 /// There is no estimate of the model, or the database is unreachable.
 pub(crate) async fn read_badge(
-    app: &App,
+    answers: &Answers,
     name: &str,
     quantity: JointQuantity,
 ) -> Result<Badge, Problem> {
     let row = if name.contains('\0') {
         None
     } else {
-        app.store.model(name, None).await?
+        answers.store.model(name, None).await?
     };
     let row = row.ok_or_else(|| no_model(name, None))?;
     Ok(Badge {

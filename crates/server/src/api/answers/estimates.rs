@@ -1,20 +1,23 @@
 //! `/estimates`: stored estimates, for dashboards and scripts.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Response};
 use serde::{Deserialize, Serialize, Serializer};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::{Path, Query};
+use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::list::list_text::stored_in_order;
-use unroof_edge::answer::names::Names;
-use crate::list::page::{AsOfQuery, Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, fields, list_in_order};
+use crate::list::page::{AsOfQuery, Direction, ListItem, Moment, fields};
 use unroof_edge::answer::problem::Problem;
-use unroof_store::{AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey};
+use unroof_store::{AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
 
@@ -101,86 +104,78 @@ impl From<EstimateRow> for EstimateItem {
     }
 }
 
-/// List estimates as flat rows, newest first
-///
-/// Per quantity the median, the 90 % interval and whether it is identified; one number per scalar reading, null if it is
-/// undefined. `Accept: text/csv` gives CSV. The ETag changes only with the body; polling costs no query while nothing is
-/// stored.
-#[utoipa::path(
-    get,
-    path = "/estimates",
-    tag = "estimates",
-    params(ListQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(crate) async fn list_estimates(
-    State(app): State<App>,
-    Query(query): Query<ListQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "estimates";
-    let (selection, times, order) = (query.selection()?, query.times(), query.order());
-    let list = list_in_order(LIST, order, Order::NEWEST);
-    let after = query.place(&list, order)?;
-    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let (store, selection, times) = (&app.store, &selection, &times);
-    let rows = |after: Option<Place>, limit| async move {
-        let after = after.as_ref();
-        store.estimates(selection, times, order, after, limit).await
-    };
-    let key = |row: &EstimateRow| row.place(order);
-    let body = || page.write::<_, EstimateItem, _, _>(after, key, rows);
-    app.polled(format!("{LIST} {query:?}"), &headers, body)
-        .await
+/// Sort key of estimates.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EstimateSort {
+    /// Order of storing.
+    ObservedAt,
+    /// Provider, then order of storing.
+    Provider,
+    /// Model, then order of storing.
+    Model,
 }
 
-/// Filter of the latest estimates.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct LatestQuery {
-    /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline)]
-    provider: Option<Names>,
-    /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline)]
-    model: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    canonical_model: Option<Names>,
-    /// Region in which the model is served; several separated by commas.
-    #[param(nullable = false, inline)]
-    region: Option<Names>,
-    /// Currency as an ISO 4217 code; several separated by commas.
-    #[param(nullable = false, inline)]
-    currency: Option<Names>,
-    /// Beginning of the provider, the model or the canonical name, with or without what is before the last `/`, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    q: Option<String>,
-    /// Time at which the price is in force, now if left out: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Sort key; `provider` if left out.
-    #[param(nullable = false, inline)]
-    sort: Option<LatestSort>,
-    /// Direction of the sort; `asc` if left out.
-    #[param(nullable = false, inline)]
-    order: Option<Direction>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+impl From<EstimateSort> for SortKey {
+    fn from(sort: EstimateSort) -> Self {
+        match sort {
+            EstimateSort::ObservedAt => Self::Stored,
+            EstimateSort::Provider => Self::Provider,
+            EstimateSort::Model => Self::Model,
+        }
+    }
+}
+
+list! {
+    /// List estimates as flat rows, newest first
+    ///
+    /// Per quantity the median, the 90 % interval and whether it is identified; one number per scalar reading, null if it is
+    /// undefined. `Accept: text/csv` gives CSV. The ETag changes only with the body; polling costs no query while nothing is
+    /// stored.
+    list_estimates: "/estimates" in "estimates",
+    "A page of estimates" of EstimateItem,
+    /// Filter and page of the estimates.
+    EstimatesQuery {
+        offers,
+        times,
+        /// Sort key; `observed_at` if left out.
+        sort: EstimateSort,
+        /// Direction of the sort: `desc` by default for `observed_at`, else `asc`.
+        order: Direction,
+    }
+}
+
+impl EstimatesQuery {
+    /// The order of the rows: by time, the newest first, where none is asked for.
+    fn sorted(&self) -> Order {
+        Direction::of(self.order, self.sort.map_or(SortKey::Stored, Into::into))
+    }
+}
+
+impl List for EstimatesQuery {
+    const NAME: &'static str = "estimates";
+    type Row = EstimateRow;
+    type Item = EstimateItem;
+    type Key = Place;
+
+    fn name(&self) -> Cow<'static, str> {
+        name_in_order(Self::NAME, &self.sorted(), &Order::NEWEST)
+    }
+
+    fn has(&self, place: &Place) -> bool {
+        place.is_in(self.sorted())
+    }
+
+    fn key(&self, row: &EstimateRow) -> Place {
+        row.place(self.sorted())
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<Place>) -> Rows<EstimateRow> {
+        let (selection, times) = (self.selection()?, self.times());
+        let (order, after) = (self.sorted(), piece.after.as_ref());
+        let rows = store.estimates(&selection, &times, order, after, piece.limit);
+        Ok(rows.await?)
+    }
 }
 
 /// Sort key of the latest estimates.
@@ -193,88 +188,67 @@ pub(crate) enum LatestSort {
     Model,
 }
 
-/// List the latest estimate of every offer
-///
-/// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions; and one row
-/// per canonical model, of the provider `model`: the estimate from all its sheets. `of` says which of the two a row is.
-#[utoipa::path(
-    get,
-    path = "/estimates/latest",
-    tag = "estimates",
-    params(LatestQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of estimates", content((Page<EstimateItem> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(crate) async fn list_latest_estimates(
-    State(app): State<App>,
-    Query(query): Query<LatestQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "estimates/latest";
-    let sort = query.sort;
-    let query = ListQuery {
-        provider: query.provider,
-        model: query.model,
-        canonical_model: query.canonical_model,
-        region: query.region,
-        currency: query.currency,
-        q: query.q,
-        as_of: query.as_of,
-        order: query.order,
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let by = match sort {
-        None | Some(LatestSort::Provider) => SortKey::Provider,
-        Some(LatestSort::Model) => SortKey::Model,
-    };
-    let order = Direction::of(query.order, by);
-    let by_provider = Direction::of(None, SortKey::Provider);
-    let list = list_in_order(LIST, order, by_provider);
-    let as_of = match query.as_of {
-        Some(moment) => AsOf::Time(moment.0.into()),
-        None => AsOf::Now(app.now().into()),
-    };
-    let after = query.after::<(String, String, String)>(&list)?;
-    // A forged cursor may contain NUL, which PostgreSQL rejects.
-    if let Some((provider, model, region)) = &after
-        && [provider, model, region]
-            .iter()
-            .any(|name| name.contains('\0'))
-    {
-        return Err(bad_cursor());
+list! {
+    /// List the latest estimate of every offer
+    ///
+    /// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions; and one row
+    /// per canonical model, of the provider `model`: the estimate from all its sheets. `of` says which of the two a row is.
+    list_latest_estimates: "/estimates/latest" in "estimates",
+    "A page of estimates" of EstimateItem,
+    /// Filter of the latest estimates.
+    LatestQuery {
+        offers,
+        /// Time at which the price is in force, now if left out: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+        /// Sort key; `provider` if left out.
+        sort: LatestSort,
+        /// Direction of the sort; `asc` if left out.
+        order: Direction,
     }
-    let selection = query.selection()?;
-    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let key = |row: &EstimateRow| (row.provider.clone(), row.model.clone(), row.region.clone());
-    let store = &app.store;
-    let latest = Latest {
-        selection: &selection,
-        as_of,
-        order,
-    };
-    let rows = |after: Option<(String, String, String)>, limit| async move {
-        let after = after.map(|(provider, model, region)| LatestKey {
+}
+
+impl LatestQuery {
+    /// The order of the rows: by provider where none is asked for.
+    fn sorted(&self) -> Order {
+        let by = match self.sort {
+            None | Some(LatestSort::Provider) => SortKey::Provider,
+            Some(LatestSort::Model) => SortKey::Model,
+        };
+        Direction::of(self.order, by)
+    }
+}
+
+impl List for LatestQuery {
+    const NAME: &'static str = "estimates/latest";
+    type Row = EstimateRow;
+    type Item = EstimateItem;
+    /// Provider, model and region.
+    type Key = (String, String, String);
+
+    fn name(&self) -> Cow<'static, str> {
+        let by_provider = Direction::of(None, SortKey::Provider);
+        name_in_order(Self::NAME, &self.sorted(), &by_provider)
+    }
+
+    fn key(&self, row: &EstimateRow) -> Self::Key {
+        (row.provider.clone(), row.model.clone(), row.region.clone())
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<Self::Key>) -> Rows<EstimateRow> {
+        let now = || AsOf::Now(piece.now);
+        let latest = Latest {
+            selection: &self.selection()?,
+            as_of: Moment::time(self.as_of).map_or_else(now, AsOf::Time),
+            order: self.sorted(),
+        };
+        let after = piece.after.map(|(provider, model, region)| LatestKey {
             provider,
             model,
             region,
         });
-        store.latest_estimates(latest, after.as_ref(), limit).await
-    };
-    let body = || page.write::<_, EstimateItem, _, _>(after, key, rows);
-    let question = match uri.query() {
-        // What clients poll most is found without a description of every filter.
-        None => LIST.to_owned(),
-        Some(_) => format!("{LIST} {by:?} {query:?}"),
-    };
-    app.polled(question, &headers, body).await
+        let rows = store.latest_estimates(latest, after.as_ref(), piece.limit);
+        Ok(rows.await?)
+    }
 }
 
 /// A stored estimate: the answer to a request, or the estimate of a model.
@@ -306,13 +280,14 @@ enum StoredEstimate {
     )
 )]
 pub(crate) async fn show_estimate(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let document = || app.store.estimate_document(id, as_of);
-    app.polled_document("estimate", id, as_of, &headers, document)
+    let document = || answers.store.estimate_document(id, as_of);
+    answers
+        .polled_document("estimate", id, as_of, &headers, document)
         .await
 }

@@ -12,8 +12,8 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::service::access::{Sender, missing_scope};
-use crate::app::App;
 use unroof_edge::limit::budget::Counted;
+use crate::compute::Views;
 use unroof_edge::answer::described::BodyRefusals;
 use crate::service::extract::{Query, Question};
 use super::known_answers::question;
@@ -149,7 +149,7 @@ pub(crate) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
     )
 )]
 pub(crate) async fn infer_price_sheet(
-    State(app): State<App>,
+    State(views): State<Views>,
     Query(query): Query<InferQuery>,
     sender: Sender,
     uri: Uri,
@@ -161,22 +161,22 @@ pub(crate) async fn infer_price_sheet(
     }
     let seen_at = query
         .observed_at
-        .map(|moment| moment.not_after(app.now()))
+        .map(|moment| moment.not_after(views.answers.now()))
         .transpose()?;
     let question = question(&uri, &body, may_observe);
-    if let Some(known) = app.known_answer(&question).await? {
+    if let Some(known) = views.answers.known_answer(&question).await? {
         tracing::info!(estimate.id = %known.id, is_new = false, "answered");
         return Ok(known.as_ref().into_response());
     }
     let members = query.fields.as_deref().map(members).transpose()?;
-    let format = query.format(|| seen_at.unwrap_or_else(|| app.now()))?;
+    let format = query.format(|| seen_at.unwrap_or_else(|| views.answers.now()))?;
     let sighted_by = sighted_by(&format, seen_at.is_none());
     let is_stored = query.store.unwrap_or(true);
     if is_stored {
-        // Fail before computing if the result cannot be stored.
-        app.version().await?;
+        // While the database is unreachable, nothing is computed in vain.
+        views.answers.version().await?;
     }
-    let answered = app.answer(body, format).await?;
+    let answered = views.compute.answer(body, format).await?;
     let is_stated = answered.has_assumptions();
     if is_stated && query.observe == Some(true) {
         return Err(Problem::new(
@@ -203,9 +203,9 @@ pub(crate) async fn infer_price_sheet(
     let mut model = None;
     let mut unchanged_since = None;
     if is_stored {
-        let version = app.store.newest();
+        let version = views.answers.store.newest();
         let sighted_by = is_observed.then(|| sighted_by.sent_by(sender.actor));
-        let (saved, seen_at) = app.save(&answered, seen_at, sighted_by).await?;
+        let (saved, seen_at) = answered.save(&views, seen_at, sighted_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
         }
@@ -218,7 +218,7 @@ pub(crate) async fn infer_price_sheet(
         let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         let quantities = &answered.answer.joint.quantities;
-        model = ModelLink::of(&app.store, answered.sheets(), quantities, seen_at).await;
+        model = ModelLink::of(&views.answers.store, answered.sheets(), quantities, seen_at).await;
         let link = model.as_ref().map(ModelLink::header);
         let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));
@@ -228,11 +228,14 @@ pub(crate) async fn infer_price_sheet(
     let mut document = answered.into_document(observation.as_ref(), model.as_ref())?;
     if let Some(members) = members {
         let part = only(&document, &members)?;
-        document = app.budget.take(part.len())?.keep(part);
+        document = views.answers.budget.take(part.len())?.keep(part);
     }
     if let Some(version) = unchanged_since {
         let answer = (&headers, &document);
-        app.keep_answer(question, version, id, answer).await;
+        views
+            .answers
+            .keep_answer(question, version, id, answer)
+            .await;
     }
     Ok((status, headers, Extension(Counted), document).into_response())
 }

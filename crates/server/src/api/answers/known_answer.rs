@@ -6,11 +6,11 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::answers::Answers;
 use super::known_answers::{KNOWN_FOR, KnownAnswer, Question};
 use unroof_store::StoreError;
 
-impl App {
+impl Answers {
     /// The answer to a request that was answered before, if it still holds. The database is asked for its version by a query that
     /// begins after the request came, so that what was stored by any replica before is seen.
     ///

@@ -1,19 +1,23 @@
 //! `/models` and `/vendors`: one estimate per model, and a vendor's models together.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Response};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::limit::budget::Text;
+use crate::compute::Views;
 use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use crate::service::extract::{Path, Query};
+use crate::list::{List, Piece, Rows, list};
 use crate::list::list_text::stored_in_order;
 use unroof_edge::answer::names::Names;
-use crate::list::page::{AsOfQuery, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, fields, prefix};
+use crate::list::page::{AsOfQuery, ListItem, Moment, fields, prefix};
 use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_store::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
@@ -96,80 +100,44 @@ impl From<ModelRow> for ModelItem {
     }
 }
 
-/// Filter of the estimates of models.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ModelsQuery {
-    /// Author of the model; several separated by commas.
-    #[param(nullable = false, inline)]
-    author: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    canonical_model: Option<Names>,
-    /// Beginning of the canonical name, with or without what is before the last `/`, in any case.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    q: Option<String>,
-    /// Only from sheets that were seen up to this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+list! {
+    /// List the estimate of every model
+    ///
+    /// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
+    list_models: "/models" in "estimates",
+    "A page of models" of ModelItem,
+    /// Filter of the estimates of models.
+    ModelsQuery {
+        /// Author of the model; several separated by commas.
+        author: Names,
+        canonical_model,
+        /// Beginning of the canonical name, with or without what is before the last `/`, in any case.
+        text q,
+        /// Only from sheets that were seen up to this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+    }
 }
 
-/// List the estimate of every model
-///
-/// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
-#[utoipa::path(
-    get,
-    path = "/models",
-    tag = "estimates",
-    params(ModelsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of models", content((Page<ModelItem> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(crate) async fn list_models(
-    State(app): State<App>,
-    Query(query): Query<ModelsQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "models";
-    let question = format!("{LIST} {query:?}");
-    let selection = ModelSelection {
-        author: Names::list(query.author),
-        canonical_model: Names::list(query.canonical_model),
-        prefix: prefix(query.q.as_deref())?,
-        as_of: query.as_of.map(|moment| moment.0.into()),
-    };
-    let of_list = ListQuery {
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = of_list.after::<String>(LIST)?;
-    // A forged cursor may contain NUL, which PostgreSQL rejects.
-    if after.as_ref().is_some_and(|name| name.contains('\0')) {
-        return Err(bad_cursor());
+impl List for ModelsQuery {
+    const NAME: &'static str = "models";
+    type Row = ModelRow;
+    type Item = ModelItem;
+    type Key = String;
+
+    fn key(&self, row: &ModelRow) -> String {
+        row.canonical_model.clone()
     }
-    let page = PageRequest::new(&app, LIST, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let (store, selection) = (&app.store, &selection);
-    let rows = |after: Option<String>, limit| async move {
-        store.models(selection, after.as_deref(), limit).await
-    };
-    let key = |row: &ModelRow| row.canonical_model.clone();
-    let body = || page.write::<_, ModelItem, _, _>(after, key, rows);
-    app.polled(question, &headers, body).await
+
+    async fn rows(&self, store: &Store, piece: Piece<String>) -> Rows<ModelRow> {
+        let selection = ModelSelection {
+            author: Names::list(self.author.clone()),
+            canonical_model: Names::list(self.canonical_model.clone()),
+            prefix: prefix(self.q.as_deref())?,
+            as_of: Moment::time(self.as_of),
+        };
+        let rows = store.models(&selection, piece.after.as_deref(), piece.limit);
+        Ok(rows.await?)
+    }
 }
 
 /// The estimate of a model with the offers in force.
@@ -231,30 +199,35 @@ impl ModelOffer {
     )
 )]
 pub(crate) async fn show_model(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let name = path.name();
     let as_of = query.as_of();
-    let body = || write_model(&app, &name, as_of);
-    app.polled(format!("model {name} {as_of:?}"), &headers, body)
+    let body = || write_model(&answers, &name, as_of);
+    answers
+        .polled(format!("model {name} {as_of:?}"), &headers, body)
         .await
 }
 
-async fn write_model(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
-    let _place = app.turn_to_write().await?;
-    let shown = ModelShown::read(&app.store, name, as_of, app.now().into()).await?;
+async fn write_model(
+    answers: &Answers,
+    name: &str,
+    as_of: Option<DbTime>,
+) -> Result<CachedBody, Problem> {
+    let _place = answers.turn_to_write().await?;
+    let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
     let shown = shown.ok_or_else(|| no_model(name, as_of))?;
-    let budget = app.budget.clone();
+    let budget = answers.budget.clone();
     let write = move || {
         let mut text = Text::new(&budget)?;
         text.write_with(|text| std::io::Write::write_all(text, shown.document.as_bytes()))?;
         text.add_member("offers", &shown.offers)?;
         Ok(CachedBody::new(text.finish()?, "application/json", None))
     };
-    app.writing.run(write).await?
+    answers.writing.run(write).await?
 }
 
 /// A model in a path.
@@ -369,21 +342,27 @@ pub(crate) struct VendorDocument {
     )
 )]
 pub(crate) async fn show_vendor(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path(name): Path<String>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let as_of = query.as_of();
-    let body = || write_vendor(&app, &name, as_of);
-    app.polled(format!("vendor {name} {as_of:?}"), &headers, body)
+    let body = || write_vendor(&views, &name, as_of);
+    views
+        .answers
+        .polled(format!("vendor {name} {as_of:?}"), &headers, body)
         .await
 }
 
 /// Models of a vendor that are looked at.
 const MOST_LISTED: u32 = 500;
 
-async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<CachedBody, Problem> {
+async fn write_vendor(
+    views: &Views,
+    name: &str,
+    as_of: Option<DbTime>,
+) -> Result<CachedBody, Problem> {
     let models = if name.contains('\0') {
         Vec::new()
     } else {
@@ -392,7 +371,11 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
             as_of,
             ..ModelSelection::default()
         };
-        app.store.models(&selection, None, MOST_LISTED).await?
+        views
+            .answers
+            .store
+            .models(&selection, None, MOST_LISTED)
+            .await?
     };
     if models.is_empty() {
         let problem = Problem::new(
@@ -401,12 +384,12 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         );
         return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
     }
-    let at = as_of.map_or_else(|| AsOf::Now(app.now().into()), AsOf::Time);
+    let at = as_of.map_or_else(|| AsOf::Now(views.answers.now().into()), AsOf::Time);
     let (mut sold, mut left_out) = (Vec::new(), Vec::new());
     for model in models {
         let model = model.canonical_model;
         let sheets = if sold.len() < MOST_MODELS {
-            own_sheets(app, &model, name, at).await?
+            own_sheets(&views.answers, &model, name, at).await?
         } else {
             Vec::new()
         };
@@ -416,9 +399,9 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
             sold.push((model, sheets));
         }
     }
-    let estimator = app.jobs.estimator.clone();
+    let estimator = views.compute.estimator.clone();
     let seller = name.to_owned();
-    let document = app.compute(move |wanted| {
+    let document = views.compute.run(move |wanted| {
         let models = sold
             .into_iter()
             .map(|(canonical_model, sheets)| VendorModel {
@@ -437,7 +420,7 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
         serde_json::to_vec(&document).map_err(Problem::not_serialised)
     });
     let document = document.await?;
-    let held = app.budget.take(document.len())?;
+    let held = views.answers.budget.take(document.len())?;
     Ok(CachedBody::new(
         held.keep(document),
         "application/json",
@@ -447,19 +430,19 @@ async fn write_vendor(app: &App, name: &str, as_of: Option<DbTime>) -> Result<Ca
 
 /// The sheets in force by which a vendor sells a model itself.
 pub(crate) async fn own_sheets(
-    app: &App,
+    answers: &Answers,
     model: &str,
     seller: &str,
     at: AsOf,
 ) -> Result<Vec<PriceSheet>, Problem> {
-    let offers = app.store.offers_of_model(model, at).await?;
+    let offers = answers.store.offers_of_model(model, at).await?;
     let own = offers
         .into_iter()
         .filter(|offer| vendor(&offer.provider) == vendor(seller));
     let mut sheets = Vec::new();
     for offer in own {
         let id = offer.price_sheet_id;
-        let document = app.store.price_sheet(id, None).await?;
+        let document = answers.store.price_sheet(id, None).await?;
         let tree = document.and_then(|document| json::parse(document.as_bytes()).ok());
         let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
         sheets.push(sheet.ok_or(StoreError::Damaged(id))?);

@@ -5,15 +5,16 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use unroof_edge::answer::described::{QueryRefusals, Unchanged};
 use crate::service::extract::{NoQuery, Query};
-use crate::list::list_text::{FieldName, FieldNames, chosen, no_field};
+use crate::list::list_text::{FieldName, chosen, no_field};
 use crate::list::page::{Direction, FilterText};
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -42,24 +43,19 @@ impl<Row: Serialize> Table<Row> {
     }
 }
 
-/// Filter, order and fields of a reference table.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct TableQuery {
-    /// Beginning of the name, or of one of its words, in any case.
-    #[param(nullable = false, inline)]
-    q: Option<FilterText>,
-    /// Field with one text or number by which the rows are sorted; the order of the table if left out. Rows without a value
-    /// come last.
-    #[param(nullable = false, inline, value_type = Option<FieldName>)]
-    sort: Option<String>,
-    /// Direction of the sort; `asc` if left out.
-    #[param(nullable = false, inline)]
-    order: Option<Direction>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
+query! {
+    /// Filter, order and fields of a reference table.
+    TableQuery {
+        /// Beginning of the name, or of one of its words, in any case.
+        q: FilterText,
+        /// Field with one text or number by which the rows are sorted; the order of the table if left out. Rows without a value
+        /// come last.
+        #[param(nullable = false, inline, value_type = Option<FieldName>)]
+        sort: Option<String>,
+        /// Direction of the sort; `asc` if left out.
+        order: Direction,
+        fields,
+    }
 }
 
 impl TableQuery {

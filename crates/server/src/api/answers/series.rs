@@ -1,5 +1,7 @@
 //! `/models/{author}/{model}/series`: the prices and the estimate of a model over time, as steps.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -8,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use crate::service::extract::{Path, Query};
 use crate::api::prices::history::{PriceEnd, PriceStart};
@@ -127,18 +129,18 @@ pub(crate) struct QuantityStep {
     )
 )]
 pub(crate) async fn show_series(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let (name, as_of) = (path.name(), query.as_of());
     let body = async || {
-        let series = read_series(&app, &name, as_of).await?;
-        CachedBody::json(&app.budget, &series)
+        let series = read_series(&answers, &name, as_of).await?;
+        CachedBody::json(&answers.budget, &series)
     };
     let question = format!("series {name} {as_of:?}");
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 /// The prices and the estimates of a model over time, up to a time where one is given.
@@ -146,15 +148,18 @@ pub(crate) async fn show_series(
 /// # Errors
 /// There is neither a price nor an estimate of the model, or the database is unreachable.
 pub(crate) async fn read_series(
-    app: &App,
+    answers: &Answers,
     canonical_model: &str,
     as_of: Option<DbTime>,
 ) -> Result<Series, Problem> {
     if canonical_model.contains('\0') {
         return Err(no_model(canonical_model, as_of));
     }
-    let prices = app.store.price_steps(canonical_model, as_of).await?;
-    let estimates = app.store.estimates_of_model(canonical_model, as_of).await?;
+    let prices = answers.store.price_steps(canonical_model, as_of).await?;
+    let estimates = answers
+        .store
+        .estimates_of_model(canonical_model, as_of)
+        .await?;
     if prices.is_empty() && estimates.is_empty() {
         return Err(no_model(canonical_model, as_of));
     }

@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use unroof_edge::answer::described::{QueryRefusals, Unchanged};
 use crate::service::extract::Query;
 use unroof_edge::answer::names::FilterText;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::clue;
 use unroof_infer::posterior::Interval;
@@ -115,17 +116,15 @@ pub(crate) struct TrackedReading {
     pub(crate) verdict: Verdict,
 }
 
-/// The part of the record to return.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct TrackRecordQuery {
-    /// Name of a quantity; all if left out.
-    #[param(nullable = false, inline, example = "active_parameters")]
-    quantity: Option<FilterText>,
-    /// The sheets that the estimates are from; all settings if left out.
-    #[param(nullable = false, inline)]
-    setting: Option<RecordSetting>,
+query! {
+    /// The part of the record to return.
+    TrackRecordQuery {
+        /// Name of a quantity; all if left out.
+        #[param(nullable = false, inline, example = "active_parameters")]
+        quantity: Option<FilterText>,
+        /// The sheets that the estimates are from; all settings if left out.
+        setting: RecordSetting,
+    }
 }
 
 /// Show how often the estimates are right

@@ -1,14 +1,16 @@
 //! `POST /simulate`, `/layout` and `/training`: the calculators, each with its answer as JSON or its series as CSV.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::app::App;
 use unroof_edge::limit::budget::{Counted, Text};
+use crate::compute::{Compute, Views};
 use unroof_edge::answer::csv::write_csv_of_rows;
 use unroof_edge::answer::described::BodyRefusals;
 use crate::service::extract::{NoQuery, Question};
@@ -23,23 +25,30 @@ use unroof_roofline::calculator::training::{TrainingAnswer, training};
 
 /// A question to a calculator.
 pub(crate) struct Asked {
-    app: App,
+    compute: Arc<Compute>,
     body: Bytes,
     /// Whether the client wants the series alone, as CSV.
     is_csv: bool,
 }
 
-impl FromRequest<App> for Asked {
+impl<S: Send + Sync> FromRequest<S> for Asked
+where
+    Views: FromRef<S>,
+{
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        let NoQuery {} = NoQuery::from_request_parts(&mut parts, app).await?;
+        let NoQuery {} = NoQuery::from_request_parts(&mut parts, state).await?;
         let is_csv = prefers_csv(&parts.headers);
         let request = Request::from_parts(parts, body);
-        let Question(body) = Question::from_request(request, app).await?;
-        let app = app.clone();
-        Ok(Self { app, body, is_csv })
+        let Views { compute, .. } = Views::from_ref(state);
+        let Question(body) = Question::from_request(request, state).await?;
+        Ok(Self {
+            compute,
+            body,
+            is_csv,
+        })
     }
 }
 
@@ -51,10 +60,14 @@ impl Asked {
         answer: impl FnOnce(&[u8], &mut Text) -> Result<Answer, Problem> + Send + 'static,
         series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
     ) -> Result<Response, Problem> {
-        let Self { app, body, is_csv } = self;
-        let budget = app.budget.clone();
-        let text = app
-            .compute(move |_| {
+        let Self {
+            compute,
+            body,
+            is_csv,
+        } = self;
+        let budget = compute.budget.clone();
+        let text = compute
+            .run(move |_| {
                 let mut text = Text::new(&budget)?;
                 let answer = answer(&body, &mut text)?;
                 if is_csv {

@@ -1,15 +1,18 @@
 //! Liveness and readiness of the service.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::QueryRefusals;
 use crate::service::extract::NoQuery;
 use unroof_edge::answer::problem::Problem;
+use crate::service::Service;
 use unroof_store::INSTANCE_HEADER;
 
 /// State of a service that works.
@@ -46,8 +49,11 @@ fn ok() -> impl IntoResponse {
         headers(("unroof-instance" = uuid::Uuid, description = "Random id of the process that answers"))),
     QueryRefusals,
 ))]
-pub(crate) async fn check_liveness(State(app): State<App>, _: NoQuery) -> impl IntoResponse {
-    ([(INSTANCE_HEADER, app.instance().to_string())], ok())
+pub(crate) async fn check_liveness(
+    State(service): State<Arc<Service>>,
+    _: NoQuery,
+) -> impl IntoResponse {
+    ([(INSTANCE_HEADER, service.instance.to_string())], ok())
 }
 
 /// Check readiness
@@ -59,9 +65,9 @@ pub(crate) async fn check_liveness(State(app): State<App>, _: NoQuery) -> impl I
     (status = 503, description = "Not ready", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(crate) async fn check_readiness(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     _: NoQuery,
 ) -> Result<impl IntoResponse, Problem> {
-    app.is_ready().await?;
+    answers.is_ready().await?;
     Ok(ok())
 }

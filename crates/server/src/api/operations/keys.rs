@@ -1,19 +1,22 @@
 //! `/keys`: the keys of clients.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::service::access::Sender;
-use crate::app::App;
+use crate::answers::Answers;
+use crate::clients::Clients;
 use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
-use crate::list::page::{FieldNames, Limit, ListItem, Page, PageRequest};
+use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
 use unroof_edge::answer::problem::{CONFLICT, Problem};
 use unroof_store::access::{NewKey, Scope};
 use unroof_store::{DbTime, KeyRow, NewKeyRow};
@@ -117,12 +120,12 @@ impl ListItem for KeyRow {}
     )
 )]
 pub(crate) async fn create_key(
-    State(app): State<App>,
+    State(clients): State<Arc<Clients>>,
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
-    let created_at = app.now();
+    let created_at = clients.clock.now();
     let asked = read(&body, |root| KeyRequest::read(root, created_at))?;
     let key = random_key()?;
     let new = NewKeyRow {
@@ -133,7 +136,7 @@ pub(crate) async fn create_key(
         created_at,
         expires_at: asked.expires_at,
     };
-    if !app
+    if !clients
         .store
         .add_key(new, MOST_KEYS.into(), &sender.actor)
         .await?
@@ -146,7 +149,7 @@ pub(crate) async fn create_key(
             Problem::new(CONFLICT, detail).hint("choose another name, or revoke a key first")
         );
     }
-    app.keys.forget();
+    clients.keys.forget();
     let item = NewKeyItem {
         id: new.id,
         created_at: created_at.into(),
@@ -163,16 +166,6 @@ pub(crate) async fn create_key(
     Ok((StatusCode::CREATED, headers, text).into_response())
 }
 
-/// Fields of the keys.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct KeysQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-}
-
 /// List keys
 ///
 /// In the order of creation, without their texts; also those that were revoked or have expired.
@@ -180,7 +173,7 @@ pub(crate) struct KeysQuery {
     get,
     path = "/keys",
     tag = "access",
-    params(KeysQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "All keys", content((Page<KeyRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -188,15 +181,14 @@ pub(crate) struct KeysQuery {
     )
 )]
 pub(crate) async fn list_keys(
-    State(app): State<App>,
-    Query(query): Query<KeysQuery>,
+    State(answers): State<Arc<Answers>>,
+    Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&app, "keys", Limit(MOST_KEYS), &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let rows = |_: Option<()>, _| app.store.keys();
-    let body = page.write::<_, KeyRow, _, _>(None, |_| (), rows);
+    let page = PageRequest::new(&answers, "keys", query.all(MOST_KEYS), &uri, &headers);
+    let rows = |_: Option<()>, _| answers.store.keys();
+    let body = page.write::<_, KeyRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 
@@ -216,15 +208,18 @@ pub(crate) async fn list_keys(
     )
 )]
 pub(crate) async fn revoke_key(
-    State(app): State<App>,
+    State(clients): State<Arc<Clients>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let keys = app.store.keys().await?;
+    let keys = clients.store.keys().await?;
     let key = keys.iter().find(|key| key.id == id);
     let key = key.ok_or_else(|| Problem::not_found("key"))?;
-    app.store.revoke_key(key, app.now(), &sender.actor).await?;
-    app.keys.forget();
+    clients
+        .store
+        .revoke_key(key, clients.clock.now(), &sender.actor)
+        .await?;
+    clients.keys.forget();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,5 +1,6 @@
 //! `/webhooks`: subscriptions to changes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,23 +9,26 @@ use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use url::Url;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::service::access::Sender;
-use crate::app::App;
+use crate::answers::Answers;
+use crate::app::Work;
 use crate::api::prices::change_query::LARGEST_FACTOR;
+use crate::compute::Views;
 use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
+use crate::list::{List, Piece, Rows, list};
 use unroof_edge::answer::names::MOST_NAMES;
-use crate::list::page::{FieldNames, Limit, ListItem, ListQuery, Page, PageRequest};
+use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
 use unroof_edge::answer::problem::{FULL, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_jobs::SECRET_PREFIX;
 use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
-use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, WebhookRow};
+use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, Store, WebhookRow};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};
 
@@ -186,20 +190,23 @@ impl ListItem for DeliveryRow {}
     )
 )]
 pub(crate) async fn add_webhook(
-    State(app): State<App>,
+    State(views): State<Views>,
+    State(work): State<Arc<Work>>,
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<AnyResponse, Problem> {
     let asked = read(&body, WebhookBody::read)?;
     // Before the DNS lookup.
-    if app.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
+    if views.answers.store.webhooks(None).await?.len() >= MOST_WEBHOOKS as usize {
         return Err(full());
     }
-    app.refuse_private(&asked.url).await?;
+    if !views.limits.webhook_allow_private {
+        work.refuse_private(&asked.url).await?;
+    }
     let made = asked.secret.is_none().then(new_secret);
     let secret = asked.secret.as_ref().or(made.as_ref());
-    let (id, created_at) = (Uuid::new_v4(), app.now());
+    let (id, created_at) = (Uuid::new_v4(), views.answers.now());
     let new = NewWebhook {
         id,
         url: asked.url.as_str(),
@@ -207,7 +214,8 @@ pub(crate) async fn add_webhook(
         filter: &asked.filter,
         created_at,
     };
-    let added = app
+    let added = views
+        .answers
         .store
         .add_webhook(new, MOST_WEBHOOKS.into(), &sender.actor);
     if !added.await? {
@@ -243,13 +251,10 @@ fn new_secret() -> String {
     format!("{SECRET_PREFIX}{}", STANDARD.encode(key.concat()))
 }
 
-impl App {
+impl Work {
     /// Refuses private addresses. The name is resolved again at every delivery, so a name that does not exist now is
     /// accepted.
     async fn refuse_private(&self, url: &Url) -> Result<(), Problem> {
-        if self.limits.webhook_allow_private {
-            return Ok(());
-        }
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return Ok(());
         };
@@ -276,11 +281,15 @@ impl App {
         };
         Err(RequestError::Wrong(vec![fault]).into())
     }
+}
 
-    async fn webhook(&self, id: Uuid) -> Result<WebhookRow, Problem> {
-        let row = self.store.webhooks(Some(id)).await?.pop();
-        row.ok_or_else(|| Problem::not_found("webhook"))
-    }
+/// The webhook with an id.
+///
+/// # Errors
+/// There is none, or the query fails.
+async fn webhook(store: &Store, id: Uuid) -> Result<WebhookRow, Problem> {
+    let row = store.webhooks(Some(id)).await?.pop();
+    row.ok_or_else(|| Problem::not_found("webhook"))
 }
 
 /// List webhooks
@@ -290,7 +299,7 @@ impl App {
     get,
     path = "/webhooks",
     tag = "changes",
-    params(WebhooksQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -298,15 +307,15 @@ impl App {
     )
 )]
 pub(crate) async fn list_webhooks(
-    State(app): State<App>,
-    Query(query): Query<WebhooksQuery>,
+    State(answers): State<Arc<Answers>>,
+    Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&app, "webhooks", Limit(MOST_WEBHOOKS), &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let rows = |_: Option<()>, _| app.store.webhooks(None);
-    let body = page.write::<_, WebhookRow, _, _>(None, |_| (), rows);
+    let part = query.all(MOST_WEBHOOKS);
+    let page = PageRequest::new(&answers, "webhooks", part, &uri, &headers);
+    let rows = |_: Option<()>, _| answers.store.webhooks(None);
+    let body = page.write::<_, WebhookRow, _, _, _>(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 
@@ -325,12 +334,12 @@ pub(crate) async fn list_webhooks(
     )
 )]
 pub(crate) async fn show_webhook(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
-    let webhook = app.webhook(id).await?;
+    let webhook = webhook(&answers.store, id).await?;
     let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
     Ok(CachedBody::new(text, "application/json", None).respond(&headers))
 }
@@ -350,14 +359,14 @@ pub(crate) async fn show_webhook(
     )
 )]
 pub(crate) async fn remove_webhook(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let webhook = app.webhook(id).await?;
-    let now = app.now();
-    if app
+    let webhook = webhook(&answers.store, id).await?;
+    let now = answers.now();
+    if answers
         .store
         .remove_webhook(&webhook, now, &sender.actor)
         .await?
@@ -368,66 +377,34 @@ pub(crate) async fn remove_webhook(
     }
 }
 
-/// Fields of the webhooks.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct WebhooksQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
+list! {
+    /// List the deliveries of a webhook, newest first
+    ///
+    /// With their outcomes. Deliveries older than 30 days are deleted.
+    list_deliveries: "/webhooks/{id}/deliveries" in "changes",
+    of Deliveries("id": Uuid, "Id of the webhook", or "No such webhook"),
+    "A page of deliveries" of DeliveryRow,
+    /// Fields and page of the deliveries.
+    DeliveriesQuery {}
 }
 
-/// Fields and page of the deliveries.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct DeliveriesQuery {
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
-}
+/// The deliveries of the webhook with an id, newest first.
+struct Deliveries(Uuid);
 
-/// List the deliveries of a webhook, newest first
-///
-/// With their outcomes. Deliveries older than 30 days are deleted.
-#[utoipa::path(
-    get,
-    path = "/webhooks/{id}/deliveries",
-    tag = "changes",
-    params(("id" = Uuid, Path, description = "Id of the webhook"), DeliveriesQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
-    responses(
-        (status = 200, description = "A page of deliveries", content((Page<DeliveryRow> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-        (status = 404, description = "No such webhook", body = Problem, content_type = "application/problem+json"),
-    )
-)]
-pub(crate) async fn list_deliveries(
-    State(app): State<App>,
-    Path(id): Path<Uuid>,
-    Query(query): Query<DeliveriesQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "deliveries";
-    let (limit, fields) = (query.limit, query.fields);
-    let query = ListQuery {
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let below = query.after::<i64>(LIST)?;
-    app.webhook(id).await?;
-    let page = PageRequest::new(&app, LIST, limit, &uri, &headers);
-    let page = page.of_fields(fields.as_deref());
-    let rows = |below, limit| app.store.webhook_deliveries(id, below, limit);
-    let body = page.write::<_, DeliveryRow, _, _>(below, |row| row.since, rows);
-    Ok(body.await?.respond(&headers))
+impl List for Deliveries {
+    const NAME: &'static str = "deliveries";
+    const IS_KEPT: bool = false;
+    type Row = DeliveryRow;
+    type Item = DeliveryRow;
+    type Key = i64;
+
+    fn key(&self, row: &DeliveryRow) -> i64 {
+        row.since
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<i64>) -> Rows<DeliveryRow> {
+        webhook(store, self.0).await?;
+        let rows = store.webhook_deliveries(self.0, piece.after, piece.limit);
+        Ok(rows.await?)
+    }
 }

@@ -1,6 +1,7 @@
 //! `/changes.atom`: the feed of changes for feed readers (RFC 4287).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use atom_syndication::{Category, Content, Entry, Feed, FixedDateTime, Generator, Link, Person};
 use axum::body::Body;
@@ -9,18 +10,18 @@ use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
 use unroof_price_sheet::sheet::SheetId;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::limit::budget::Text;
-use super::change_query::filtered_query;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Query;
 use crate::list::page::{Limit, link_with};
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_edge::answer::since::Since;
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
-filtered_query! {
+query! {
     /// Filter and page of the Atom feed.
     AtomQuery {
         /// Entries before this sequence number; the newest if left out.
@@ -29,6 +30,7 @@ filtered_query! {
         /// Most entries of a page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
         limit: Limit,
+        changes,
     }
 }
 
@@ -48,7 +50,7 @@ filtered_query! {
     )
 )]
 pub(crate) async fn show_atom_feed(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(mut query): Query<AtomQuery>,
     headers: HeaderMap,
     uri: Uri,
@@ -59,15 +61,15 @@ pub(crate) async fn show_atom_feed(
     // The links of the feed are those of the address that was asked for.
     let question = format!("changes.atom {uri}");
     let body = async || {
-        let _place = app.turn_to_write().await?;
+        let _place = answers.turn_to_write().await?;
         // One extra row shows whether another page follows.
         let from = ChangesFrom::Before(before);
-        let mut rows = app.store.changes_from(&filter, from, limit + 1).await?;
+        let mut rows = answers.store.changes_from(&filter, from, limit + 1).await?;
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let last = rows.last().filter(|_| has_more);
         let next = last.map(|last| link_with(&uri, "before", &last.sequence.to_string()));
-        let mut text = Text::new(&app.budget)?;
+        let mut text = Text::new(&answers.budget)?;
         let write = move || {
             let link = next.as_ref().map(|next| format!("<{next}>; rel=\"next\""));
             let feed = feed(&rows, &filter, &uri, next);
@@ -79,9 +81,9 @@ pub(crate) async fn show_atom_feed(
                 link,
             ))
         };
-        app.writing.run(write).await?
+        answers.writing.run(write).await?
     };
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 fn feed(rows: &[ChangeRow], filter: &ChangeFilter, uri: &Uri, next: Option<String>) -> Feed {

@@ -1,52 +1,52 @@
 //! `POST /catalogs`, which imports whole catalogs with one line per entry, and `GET /imports`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Response, Uri, header};
+use axum::http::{Response, header};
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::service::access::Sender;
-use crate::app::App;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
+use crate::app::Work;
+use crate::compute::Views;
+use unroof_edge::answer::described::BodyRefusals;
 use crate::service::extract::{MostBytes, Query};
+use crate::list::{List, Piece, Rows, list, name_in_order};
 use unroof_edge::answer::names::{Names, some_of};
-use crate::list::page::{Direction, FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, bad_cursor, list_in_order};
+use crate::list::page::{Direction, FilterText, ListItem, Moment};
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
 use unroof_store::import::lines;
-use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection};
+use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 use unroof_infer::estimate::CancelToken;
 use unroof_base::input::schema::one_of_texts;
 
-/// Options of an import.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct CatalogQuery {
-    /// Format of the body; recognised if left out.
-    #[param(nullable = false, inline)]
-    format: Option<FormatName>,
-    /// Only offers of this provider.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    provider: Option<FilterText>,
-    /// `true` omits unchanged entries.
-    #[param(nullable = false, default = false)]
-    only_changed: Option<bool>,
-    /// `true` reports the outcome of each entry without storing anything.
-    #[param(nullable = false, default = false)]
-    dry_run: Option<bool>,
-    /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    observed_at: Option<Moment>,
+query! {
+    /// Options of an import.
+    CatalogQuery {
+        /// Format of the body; recognised if left out.
+        format: FormatName,
+        /// Only offers of this provider.
+        provider: FilterText,
+        /// `true` omits unchanged entries.
+        #[param(nullable = false, default = false)]
+        only_changed: Option<bool>,
+        /// `true` reports the outcome of each entry without storing anything.
+        #[param(nullable = false, default = false)]
+        dry_run: Option<bool>,
+        /// Time of observation of the catalog; now if left out. RFC 3339, milliseconds since 1970, or `now`.
+        observed_at: Moment,
+    }
 }
 
 /// A format, by its name.
@@ -87,13 +87,13 @@ impl PartialSchema for CatalogDocument {
 impl ToSchema for CatalogDocument {}
 
 impl CatalogQuery {
-    fn options(&self, app: &App) -> Result<Options, Problem> {
-        let now = app.now();
+    fn options(&self, views: &Views) -> Result<Options, Problem> {
+        let now = views.answers.now();
         let seen_at = self
             .observed_at
             .map(|moment| moment.not_after(now))
             .transpose()?;
-        let observed_at = app.store.not_ahead(seen_at.unwrap_or(now));
+        let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self
@@ -105,13 +105,13 @@ impl CatalogQuery {
             observed_at,
             seen_now: seen_at.is_none(),
             recorded_at: now,
-            estimator: app.jobs.estimator.clone(),
-            threads: app.limits.computing,
+            estimator: views.compute.estimator.clone(),
+            threads: views.limits.computing,
         })
     }
 }
 
-impl App {
+impl Work {
     /// A permit to read the lines of an import.
     fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
@@ -150,32 +150,34 @@ impl App {
     )
 )]
 pub(crate) async fn import_catalog(
-    State(app): State<App>,
+    State(views): State<Views>,
+    State(work): State<Arc<Work>>,
     Query(query): Query<CatalogQuery>,
     Sender { actor, .. }: Sender,
     request: Request,
 ) -> Result<Response<Body>, Problem> {
-    let options = query.options(&app)?;
+    let options = query.options(&views)?;
     let most = MostBytes {
-        bytes: app.limits.catalog_bytes,
+        bytes: views.limits.catalog_bytes,
         hint: "send a part of the catalog at a time, such as one provider",
     };
     most.check(request.headers())?;
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = CancelToken::while_waiting();
-    let line_reader = app.line_reader_place()?;
-    let place = app.jobs.importer.try_place().ok_or_else(|| {
+    let line_reader = work.line_reader_place()?;
+    let place = work.jobs.importer.try_place().ok_or_else(|| {
         Problem::busy("another catalog is being imported")
             .hint("send it again when that one is done; GET /imports shows it")
     })?;
     let turn = Turn::new(place, wanted);
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
-    let text = most.read(request, &app, |_| Ok(())).await?;
-    let importer = app.jobs.importer.clone();
+    let read = most.read(request, views.limits.body_time, |_| Ok(()));
+    let text = read.await?;
+    let importer = work.jobs.importer.clone();
     let import = importer.read(text, options, turn, Priority::Batch).await?;
     let begun = importer.begin("request", import, &actor).await?;
-    let (sender, receiver) = lines(app.limits.write_time);
+    let (sender, receiver) = lines(views.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
     let mut response = Response::new(body_of(receiver, reader));
     let headers = response.headers_mut();
@@ -228,60 +230,6 @@ impl PartialSchema for Outcomes {
 
 impl ToSchema for Outcomes {}
 
-/// Filter, order and page of the runs.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct ImportsQuery {
-    /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
-    #[param(nullable = false, inline)]
-    source: Option<Names>,
-    /// Format of the catalog; several separated by commas.
-    #[param(nullable = false, inline)]
-    catalog: Option<Names>,
-    /// Outcome of the run; several separated by commas.
-    #[param(nullable = false, inline)]
-    outcome: Option<Outcomes>,
-    /// Sort key; `started_at` if left out.
-    #[param(nullable = false, inline)]
-    sort: Option<ImportSort>,
-    /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
-    #[param(nullable = false, inline)]
-    order: Option<Direction>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
-}
-
-impl ImportsQuery {
-    fn order(&self) -> ImportOrder {
-        let is_by_source = self.sort == Some(ImportSort::Source);
-        let is_descending = match self.order {
-            Some(direction) => direction == Direction::Desc,
-            None => !is_by_source,
-        };
-        ImportOrder {
-            is_by_source,
-            is_descending,
-        }
-    }
-
-    /// The names that it filters by.
-    fn take_selection(&mut self) -> ImportSelection {
-        ImportSelection {
-            source: Names::list(self.source.take()),
-            catalog: Names::list(self.catalog.take()),
-            outcome: self.outcome.take().unwrap_or_default().0,
-        }
-    }
-}
-
 /// The lines as a body; `holds` is dropped when the client has read it or has left.
 fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
     let lines = stream::unfold((lines, holds), async |(mut lines, holds)| {
@@ -293,48 +241,68 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
 
 impl ListItem for ImportRow {}
 
-/// List imports, newest first
-///
-/// One row per import: by a request, the command line or a scheduled refresh.
-#[utoipa::path(
-    get,
-    path = "/imports",
-    tag = "catalogs",
-    params(ImportsQuery),
-    responses(
-        (status = 200, description = "A page of runs", content((Page<ImportRow> = "application/json"), (String = "text/csv")),
-            headers(("etag" = String), ("link" = String, description = "The next page"))),
-        Unchanged, StoreRefusals,
-    )
-)]
-pub(crate) async fn list_imports(
-    State(app): State<App>,
-    Query(mut query): Query<ImportsQuery>,
-    headers: HeaderMap,
-    uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    const LIST: &str = "imports";
-    let (selection, order) = (&query.take_selection(), query.order());
-    let list = list_in_order(LIST, order, ImportOrder::NEWEST);
-    let paged = ListQuery {
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = paged.after::<ImportPlace>(&list)?;
-    // A forged cursor may contain NUL, which PostgreSQL rejects.
-    let has_nul = matches!(&after, Some(ImportPlace::Sourced(source, ..)) if source.contains('\0'));
-    if has_nul || after.as_ref().is_some_and(|place| !place.is_in(order)) {
-        return Err(bad_cursor());
+list! {
+    without_if_none_match
+    /// List imports, newest first
+    ///
+    /// One row per import: by a request, the command line or a scheduled refresh.
+    list_imports: "/imports" in "catalogs",
+    "A page of runs" of ImportRow,
+    /// Filter, order and page of the runs.
+    ImportsQuery {
+        /// Source: an address as it was given to `--refresh`, or `request`; several separated by commas.
+        source: Names,
+        /// Format of the catalog; several separated by commas.
+        catalog: Names,
+        /// Outcome of the run; several separated by commas.
+        outcome: Outcomes,
+        /// Sort key; `started_at` if left out.
+        sort: ImportSort,
+        /// Direction of the sort: `desc` by default for `started_at`, else `asc`.
+        order: Direction,
     }
-    let page = PageRequest::new(&app, list, query.limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let store = &app.store;
-    let rows = |after: Option<ImportPlace>, limit| async move {
-        let after = after.as_ref();
-        store.imports(selection, order, after, limit).await
-    };
-    let key = |row: &ImportRow| row.place(order);
-    let body = page.write::<_, ImportRow, _, _>(after, key, rows).await?;
-    Ok(body.respond(&headers))
+}
+
+impl ImportsQuery {
+    /// The order of the runs: by time, the newest first, where none is asked for.
+    fn sorted(&self) -> ImportOrder {
+        let is_by_source = self.sort == Some(ImportSort::Source);
+        let is_descending = self.order.map(|order| order == Direction::Desc);
+        ImportOrder {
+            is_by_source,
+            is_descending: is_descending.unwrap_or(!is_by_source),
+        }
+    }
+}
+
+impl List for ImportsQuery {
+    const NAME: &'static str = "imports";
+    const IS_KEPT: bool = false;
+    type Row = ImportRow;
+    type Item = ImportRow;
+    type Key = ImportPlace;
+
+    fn name(&self) -> Cow<'static, str> {
+        name_in_order(Self::NAME, &self.sorted(), &ImportOrder::NEWEST)
+    }
+
+    fn has(&self, place: &ImportPlace) -> bool {
+        place.is_in(self.sorted())
+    }
+
+    fn key(&self, row: &ImportRow) -> ImportPlace {
+        row.place(self.sorted())
+    }
+
+    async fn rows(&self, store: &Store, piece: Piece<ImportPlace>) -> Rows<ImportRow> {
+        let outcome = self.outcome.as_ref();
+        let selection = ImportSelection {
+            source: Names::list(self.source.clone()),
+            catalog: Names::list(self.catalog.clone()),
+            outcome: outcome.map_or_else(Vec::new, |outcomes| outcomes.0.clone()),
+        };
+        let (order, after) = (self.sorted(), piece.after.as_ref());
+        let rows = store.imports(&selection, order, after, piece.limit);
+        Ok(rows.await?)
+    }
 }

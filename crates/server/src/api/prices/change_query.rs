@@ -1,4 +1,4 @@
-//! Query parameters that filter the feed of changes: the same for the list, the stream, the Atom feed and the summary.
+//! Values of query parameters that filter the feed of changes.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -58,54 +58,3 @@ impl<'de> Deserialize<'de> for Factor {
         })
     }
 }
-
-/// Declares a query with all parameters of the filter after its own.
-macro_rules! filtered_query {
-    ($(#[$about:meta])* $Query:ident { $($(#[$field_about:meta])* $field:ident: $Field:ty,)* }) => {
-        $(#[$about])*
-        #[derive(Debug, Default, serde::Deserialize, utoipa::IntoParams)]
-        #[serde(deny_unknown_fields, default)]
-        #[into_params(parameter_in = Query)]
-        pub(crate) struct $Query {
-            $($(#[$field_about])* $field: $Field,)*
-            /// Kinds of changes, separated by commas; all if left out.
-            #[param(nullable = false, inline)]
-            kind: Option<$crate::api::prices::change_query::Kinds>,
-            /// Billing provider; several separated by commas.
-            #[param(nullable = false, inline)]
-            provider: Option<unroof_edge::answer::names::Names>,
-            /// Model name as the provider spells it; several separated by commas.
-            #[param(nullable = false, inline)]
-            model: Option<unroof_edge::answer::names::Names>,
-            /// Canonical name, `author/model`; several separated by commas.
-            #[param(nullable = false, inline)]
-            canonical_model: Option<unroof_edge::answer::names::Names>,
-            /// Whether the sheet is in force after the change.
-            #[param(nullable = false)]
-            in_force: Option<bool>,
-            /// Smallest factor between the old and the new price, in either direction. Other changes are left
-            /// out.
-            #[param(nullable = false, value_type = Option<f64>, minimum = 1, maximum = 1e12)]
-            min_factor: Option<$crate::api::prices::change_query::Factor>,
-        }
-
-        impl $Query {
-            /// Filter that the query states.
-            fn filter(&mut self) -> unroof_store::ChangeFilter {
-                use $crate::api::prices::change_query::{Factor, Kinds};
-                use unroof_edge::answer::names::Names;
-                let Kinds(kind) = self.kind.take().unwrap_or_default();
-                unroof_store::ChangeFilter {
-                    kind,
-                    provider: Names::list(self.provider.take()),
-                    model: Names::list(self.model.take()),
-                    canonical_model: Names::list(self.canonical_model.take()),
-                    in_force: self.in_force,
-                    min_factor: self.min_factor.map(|Factor(least)| least),
-                }
-            }
-        }
-    };
-}
-
-pub(crate) use filtered_query;

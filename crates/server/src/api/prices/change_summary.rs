@@ -1,18 +1,21 @@
 //! `/changes/summary`: the feed of changes in numbers.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Query;
 use unroof_edge::answer::names::Names;
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 
@@ -86,27 +89,20 @@ impl<'de> Deserialize<'de> for Movers {
     }
 }
 
-/// Window and filter of a summary.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct SummaryQuery {
-    /// Time before now in which the changes were seen: `1h` to `999h`, or `1d` to `366d`.
-    #[param(value_type = String, default = "30d", example = "30d",
-        pattern = "^([1-9][0-9]{0,2}h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-6])d)$")]
-    window: Window,
-    /// Prices listed in each direction.
-    #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
-    limit: Movers,
-    /// Billing provider; several separated by commas.
-    #[param(nullable = false, inline)]
-    provider: Option<Names>,
-    /// Model name as the provider spells it; several separated by commas.
-    #[param(nullable = false, inline)]
-    model: Option<Names>,
-    /// Canonical name, `author/model`; several separated by commas.
-    #[param(nullable = false, inline)]
-    canonical_model: Option<Names>,
+query! {
+    /// Window and filter of a summary.
+    SummaryQuery {
+        /// Time before now in which the changes were seen: `1h` to `999h`, or `1d` to `366d`.
+        #[param(value_type = String, default = "30d", example = "30d",
+            pattern = "^([1-9][0-9]{0,2}h|([1-9][0-9]?|[12][0-9]{2}|3[0-5][0-9]|36[0-6])d)$")]
+        window: Window,
+        /// Prices listed in each direction.
+        #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
+        limit: Movers,
+        provider,
+        model,
+        canonical_model,
+    }
 }
 
 /// The feed of changes in numbers.
@@ -161,7 +157,7 @@ impl ChangeSummary {
     )
 )]
 pub(crate) async fn summarise_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<SummaryQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
@@ -172,21 +168,21 @@ pub(crate) async fn summarise_changes(
         ..ChangeFilter::default()
     };
     let (window, Movers(limit)) = (query.window, query.limit);
-    let from = DbTime::from(window.begin(app.now()));
+    let from = DbTime::from(window.begin(answers.now()));
     let question = format!(
         "changes/summary {} {from:?} {limit} {filter:?}",
         window.text
     );
     let body = async || {
-        let _place = app.turn_of(&app.long_pages).await?;
-        let summarised = app.store.change_summary(&filter, from, limit).await?;
+        let _place = answers.turn_of(&answers.long_pages).await?;
+        let summarised = answers.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
         let text = serde_json::to_string(&summary).map_err(Problem::not_serialised)?;
-        let held = app.budget.take(text.len())?;
+        let held = answers.budget.take(text.len())?;
         let body = || CachedBody::new(held.keep(text), "application/json", None);
-        app.long_pages.run(body).await
+        answers.long_pages.run(body).await
     };
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }
 
 #[cfg(test)]

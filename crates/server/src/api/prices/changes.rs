@@ -16,15 +16,17 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::ToSchema;
 
+use unroof_edge::limit::limits::Limits;
 use crate::service::access::refusal_of;
-use crate::app::App;
-use super::change_query::filtered_query;
+use crate::answers::Answers;
+use crate::clients::Clients;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Query;
-use unroof_edge::limit::queue::CLIENT;
-use crate::list::page::{FieldNames, Limit, ListItem, PageEnd, PageRequest, next_link};
+use crate::list::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
 use unroof_edge::limit::places::{Place, TooMany};
 use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
+use crate::query::query;
+use unroof_edge::limit::queue::CLIENT;
 use unroof_edge::answer::since::Since;
 use unroof_store::access::Client;
 use unroof_jobs::{News, PAGE, PAUSE};
@@ -50,18 +52,17 @@ pub(crate) struct ChangePage {
     has_more: bool,
 }
 
-filtered_query! {
+query! {
     /// Filter and page of the changes.
     ChangesQuery {
         /// `next_since` of the previous page; 0 is before the first change.
         #[param(value_type = i64, minimum = 0, default = 0)]
         since: Since,
-        /// Fields of a row, separated by commas; all if left out.
-        #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-        fields: Option<String>,
+        fields,
         /// Changes per page.
         #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
         limit: Limit,
+        changes,
     }
 }
 
@@ -81,17 +82,24 @@ filtered_query! {
     )
 )]
 pub(crate) async fn list_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(mut query): Query<ChangesQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let (Since(since), limit) = (query.since, query.limit);
     let filter = query.filter();
-    let page = PageRequest::new(&app, "changes", limit, &uri, &headers);
-    let page = page.of_fields(query.fields.as_deref());
-    let rows =
-        |after: Option<i64>, limit| app.store.changes(&filter, after.unwrap_or(since), limit);
+    let part = PagePart {
+        fields: query.fields.as_deref(),
+        limit,
+        cursor: None,
+    };
+    let page = PageRequest::new(&answers, "changes", part, &uri, &headers);
+    let rows = |after: Option<i64>, limit| {
+        answers
+            .store
+            .changes(&filter, after.unwrap_or(since), limit)
+    };
     let items = |rows: Vec<ChangeRow>| Ok(rows);
     let end = |last: Option<&i64>, has_more: bool| {
         let next_since = last.copied().unwrap_or(since);
@@ -101,20 +109,22 @@ pub(crate) async fn list_changes(
         })
     };
     let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
-    app.polled(
-        format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
-        &headers,
-        body,
-    )
-    .await
+    answers
+        .polled(
+            format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),
+            &headers,
+            body,
+        )
+        .await
 }
 
-filtered_query! {
+query! {
     /// Start and filter of a stream.
     StreamQuery {
         /// Position after which the stream begins; now if left out. `Last-Event-ID` takes precedence.
         #[param(nullable = false, value_type = Option<i64>, minimum = 0)]
         since: Option<Since>,
+        changes,
     }
 }
 
@@ -136,27 +146,27 @@ filtered_query! {
     )
 )]
 pub(crate) async fn stream_changes(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
+    State(clients): State<Arc<Clients>>,
+    State(limits): State<Arc<Limits>>,
     Query(mut query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
-    app.check_running()?;
-    let key = app.held_key(&headers).await;
-    let own_place = own_place(&app)?;
+    answers.check_running()?;
+    let key = clients.held_key(&headers).await;
+    let own_place = own_place(&clients)?;
     // Subscribed before the position is read, so that no change is lost.
-    let (place, news) = app
-        .jobs
+    let (place, news) = answers
         .feed
         .join()
         .ok_or_else(|| Problem::busy("the limit of streams is reached"))?;
     let position = match since {
         Some(Since(since)) => since,
-        None => app.version().await?,
+        None => answers.version().await?,
     };
-    let heartbeat = app.limits.heartbeat;
     let changes = ChangeStream {
-        app,
+        answers,
         filter: query.filter(),
         news,
         position,
@@ -173,15 +183,15 @@ pub(crate) async fn stream_changes(
         };
         Some((Ok::<_, Infallible>(event?), (changes, key)))
     });
-    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(heartbeat));
+    let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(limits.heartbeat));
     // Turns off response buffering in proxies.
     Ok(([("x-accel-buffering", "no")], sent).into_response())
 }
 
 /// A place among the streams of the client, so that one client cannot have all streams.
-fn own_place(app: &App) -> Result<Option<Place<Client>>, Problem> {
+fn own_place(clients: &Clients) -> Result<Option<Place<Client>>, Problem> {
     let client = CLIENT.try_with(Clone::clone);
-    let (Some(places), Ok(client)) = (&app.stream_places, client) else {
+    let (Some(places), Ok(client)) = (&clients.stream_places, client) else {
         return Ok(None);
     };
     places.take(client).map(Some).map_err(|TooMany| {
@@ -209,7 +219,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Since>, Problem> {
 
 /// The stream of one client.
 struct ChangeStream {
-    app: App,
+    answers: Arc<Answers>,
     filter: ChangeFilter,
     news: broadcast::Receiver<Arc<News>>,
     /// Position of the last change sent or left out.
@@ -223,7 +233,7 @@ struct ChangeStream {
 
 impl ChangeStream {
     async fn next_until_stopped(&mut self) -> Option<Event> {
-        let stopping = self.app.jobs.stopping.clone();
+        let stopping = self.answers.stopping.clone();
         tokio::select! {
             biased;
             () = stopping.cancelled() => None,
@@ -272,12 +282,12 @@ impl ChangeStream {
 
     /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
-        let app = &self.app;
-        let _place = app.turn_to_write().await?;
-        let rows = app.store.changes(&self.filter, self.position, PAGE);
+        let answers = &self.answers;
+        let _place = answers.turn_to_write().await?;
+        let rows = answers.store.changes(&self.filter, self.position, PAGE);
         let rows = rows.await?;
         let news = || rows.into_iter().map(News::from).collect();
-        app.writing.run(news).await
+        answers.writing.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {

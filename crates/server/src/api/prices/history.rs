@@ -1,5 +1,7 @@
 //! `/history`: the prices of an offer, each with its period.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
@@ -10,11 +12,12 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use crate::service::extract::{Path, Query};
-use crate::list::page::{FieldNames, FilterText, Limit, ListItem, ListQuery, Moment, Page, PageRequest, without_nul};
+use crate::list::page::{FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use crate::query::query;
 use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -25,26 +28,15 @@ use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
 use unroof_price_sheet::sheet::{OfferStatus, PriceSheet, RateCell};
 use unroof_base::units::Decimal;
 
-/// The part of a history to return.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct HistoryQuery {
-    /// Region that serves the model.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+query! {
+    /// The part of a history to return.
+    HistoryQuery {
+        /// Region that serves the model.
+        text region,
+        /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+        page,
+    }
 }
 
 /// Names of an offer, and the part of its history to return.
@@ -277,13 +269,13 @@ fn estimate_moves(before: &StoredRow, after: &StoredRow) -> Vec<String> {
     )
 )]
 pub(crate) async fn show_history(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path((provider, model)): Path<(String, String)>,
     Query(query): Query<HistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    respond(&app, (provider, model), query, &headers, &uri).await
+    respond(&answers, (provider, model), query, &headers, &uri).await
 }
 
 /// Price history of an offer, by parameters
@@ -301,7 +293,7 @@ pub(crate) async fn show_history(
     )
 )]
 pub(crate) async fn find_history(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<NamedHistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
@@ -313,40 +305,41 @@ pub(crate) async fn find_history(
         limit: query.limit,
         cursor: query.cursor,
     };
-    respond(&app, (query.provider, query.model), part, &headers, &uri).await
+    respond(
+        &answers,
+        (query.provider, query.model),
+        part,
+        &headers,
+        &uri,
+    )
+    .await
 }
 
 async fn respond(
-    app: &App,
+    answers: &Answers,
     (provider, model): (String, String),
-    query: HistoryQuery,
+    mut query: HistoryQuery,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "history";
-    let asked = [Some(provider), Some(model), query.region];
+    let asked = [Some(provider), Some(model), query.region.take()];
     asked
         .iter()
         .flatten()
         .try_for_each(|name| without_nul(name))?;
     let [provider, model, region] = &asked;
-    let part = ListQuery {
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-        ..ListQuery::default()
-    };
-    let after = part.after::<PriceKey>(LIST)?;
-    let page = PageRequest::new(app, LIST, part.limit, uri, headers);
-    let mut page = page.of_fields(part.fields.as_deref());
+    let part = query.part();
+    let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
+    let mut page = PageRequest::new(answers, LIST, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
-        store: &app.store,
+        store: &answers.store,
         of: PricesOf {
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
             region: region.as_deref(),
-            as_of: query.as_of.map(|moment| moment.0.into()),
+            as_of: Moment::time(query.as_of),
         },
     };
     let body = async || {
@@ -370,8 +363,8 @@ async fn respond(
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();
-    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", prices.of.as_of);
-    app.polled(question, headers, body).await
+    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", query.as_of);
+    answers.polled(question, headers, body).await
 }
 
 fn no_price() -> Problem {
@@ -407,7 +400,7 @@ impl Prices<'_> {
         limit: u32,
     ) -> Result<Vec<HistoryRow>, StoreError> {
         let from = from.map(|(region, starts_at, sequence, part)| HistoryKey {
-            region: region.replace('\0', ""),
+            region: region.clone(),
             starts_at: (*starts_at).into(),
             sequence: *sequence,
             part: *part,

@@ -1,17 +1,20 @@
 //! `/search`: names for a search box.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Query;
 use crate::list::page::{FilterText, prefix};
 use unroof_edge::answer::problem::Problem;
+use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_store::{NameKind, NamePrefix, NameRow};
 
@@ -52,20 +55,18 @@ pub(crate) enum SearchedKind {
     Model,
 }
 
-/// Names that are searched.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields, default)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct SearchQuery {
+query! {
+    /// Which names.
+    SearchQuery {
     /// Beginning of the name, or of what is behind its last `/`, in any case; the first names of all if left out.
     #[param(nullable = false, inline, value_type = Option<FilterText>, example = "gpt-5")]
     q: Option<String>,
-    /// Kind of the names; all kinds if left out.
-    #[param(nullable = false, inline)]
-    kind: Option<SearchedKind>,
+        /// Kind of the names; all kinds if left out.
+        kind: SearchedKind,
     /// Names of each kind.
     #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
     limit: NameLimit,
+    }
 }
 
 impl SearchQuery {
@@ -101,15 +102,15 @@ pub(crate) struct SearchAnswer {
     )
 )]
 pub(crate) async fn search_names(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let NameLimit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {
-        let _place = app.turn_to_write().await?;
-        let data = app
+        let _place = answers.turn_to_write().await?;
+        let data = answers
             .store
             .search_names(query.kinds(), &prefix, limit)
             .await?;
@@ -119,5 +120,5 @@ pub(crate) async fn search_names(
     };
     // A letter in another case is the same question.
     let question = format!("search {:?} {prefix:?} {limit}", query.kinds());
-    app.polled(question, &headers, body).await
+    answers.polled(question, &headers, body).await
 }

@@ -1,5 +1,7 @@
 //! `/price-sheets/{id}/withdraw` and `/price-sheets/{id}/withdrawal`: withdrawn prices.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode, header};
@@ -9,7 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::service::access::Sender;
-use crate::app::App;
+use crate::answers::Answers;
 use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
 use crate::service::extract::{JsonBody, NoQuery, Path};
 use unroof_edge::answer::problem::{CONFLICT, Problem};
@@ -71,15 +73,17 @@ pub(crate) struct WithdrawnSheet {
     )
 )]
 pub(crate) async fn withdraw_price_sheet(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
 ) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
-    let now = app.store.not_ahead(app.now());
-    let withdrawn = app.store.withdraw(id, &request.reason, now, sender.actor);
+    let now = answers.store.not_ahead(answers.now());
+    let withdrawn = answers
+        .store
+        .withdraw(id, &request.reason, now, sender.actor);
     match withdrawn.await? {
         Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
         Withdrawn::Over => Err(Problem::new(
@@ -115,13 +119,13 @@ pub(crate) async fn withdraw_price_sheet(
     )
 )]
 pub(crate) async fn reinstate_price_sheet(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let now = app.store.not_ahead(app.now());
-    match app.store.reinstate(id, now, sender.actor).await? {
+    let now = answers.store.not_ahead(answers.now());
+    match answers.store.reinstate(id, now, sender.actor).await? {
         Reinstated::Done => Ok(StatusCode::NO_CONTENT),
         Reinstated::Unknown => Err(Problem::not_found("price sheet")),
     }

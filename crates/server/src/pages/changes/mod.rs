@@ -3,6 +3,8 @@
 mod brief;
 mod view;
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response};
@@ -13,7 +15,7 @@ use url::form_urlencoded::Serializer;
 use self::view::View;
 use super::answer;
 use super::layout::Page;
-use crate::app::App;
+use crate::answers::Answers;
 use crate::service::extract::Query;
 use crate::list::page::without_nul;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
@@ -181,34 +183,37 @@ fn wrong(name: &str, value: &str, expected: &str) -> Problem {
 
 /// Shows the page of changes.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(answers): State<Arc<Answers>>,
     query: Result<Query<Parameters>, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     match query.and_then(|Query(parameters)| Question::read(parameters)) {
         Ok(question) => {
             let name = format!("changes {:?}", question.parameters);
-            answer::page(&app, &name, &headers, || page(&app, &question)).await
+            answer::page(&answers, &name, &headers, || page(&answers, &question)).await
         }
-        Err(problem) => answer::of(&app, &problem),
+        Err(problem) => answer::of(&answers, &problem),
     }
 }
 
-async fn page(app: &App, question: &Question) -> Result<Page, Problem> {
-    let from = app.now() - SignedDuration::from_hours(24 * question.days);
+async fn page(answers: &Answers, question: &Question) -> Result<Page, Problem> {
+    let from = answers.now() - SignedDuration::from_hours(24 * question.days);
     // Of a filter by kind or factor, the movers are the same.
     let of_names = ChangeFilter {
         provider: question.filter.provider.clone(),
         canonical_model: question.filter.canonical_model.clone(),
         ..ChangeFilter::default()
     };
-    let summarised = app
+    let summarised = answers
         .store
         .change_summary(&of_names, from.into(), MOVERS)
         .await?;
     let before = ChangesFrom::Before(question.before.unwrap_or(i64::MAX));
     let listed = question.listed();
-    let mut rows = app.store.changes_from(&listed, before, ROWS + 1).await?;
+    let mut rows = answers
+        .store
+        .changes_from(&listed, before, ROWS + 1)
+        .await?;
     let has_more = rows.len() > ROWS as usize;
     rows.truncate(ROWS as usize);
     let view = View {

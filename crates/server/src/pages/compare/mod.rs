@@ -18,10 +18,10 @@ use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
 use super::words::percent;
-use crate::app::App;
 use crate::charts::Question;
 use crate::charts::compare::{CLEAR, chart_of, is_clear, probability, ranking};
 use crate::api::answers::compare::{ComparedDraws, ComparedQuantity, Comparison, read_comparison};
+use crate::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_base::units::compact;
 
@@ -45,33 +45,39 @@ const FEW_PAIRS: usize = 3;
 
 /// Shows the page of a comparison.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(views): State<Views>,
     question: Result<Question, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let question = match question {
         Ok(question) => question,
-        Err(problem) => return answer::of(&app, &problem),
+        Err(problem) => return answer::of(&views.answers, &problem),
     };
     let names = names(&question);
     let refused = OnceLock::new();
     let page = async || {
         if names.len() < 2 || names.len() > MOST {
-            let known = known(&app).await?;
+            let known = known(&views).await?;
             return Ok(document(&names, &too_few_or_many(&names, &known)));
         }
-        let comparison = read_comparison(&app, &names).await;
+        let comparison = read_comparison(&views, &names).await;
         let comparison = comparison.inspect_err(|problem| {
             // The first one is kept; there is no second.
             let _ = refused.set(problem.clone());
         })?;
         Ok(document(&names, &compared(&comparison)))
     };
-    let response = answer::page(&app, &format!("compare {names:?}"), &headers, page).await;
+    let response = answer::page(
+        &views.answers,
+        &format!("compare {names:?}"),
+        &headers,
+        page,
+    )
+    .await;
     match refused.get() {
         Some(problem)
             if problem.status == 404
-                && let Some(address) = respelled(&app, &names).await =>
+                && let Some(address) = respelled(&views, &names).await =>
         {
             Redirect::temporary(&address).into_response()
         }
@@ -79,22 +85,22 @@ pub(super) async fn show(
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::NOT_FOUND);
             answer::html(
                 status,
-                document(&names, &not_compared(problem)).document(app.now()),
+                document(&names, &not_compared(problem)).document(views.answers.now()),
             )
         }
         _ => response,
     }
 }
 
-/// Address of the comparison by canonical names; none where no name has another spelling.
-async fn respelled(app: &App, names: &[String]) -> Option<String> {
+/// The same comparison by canonical names; none where no name has another spelling.
+async fn respelled(views: &Views, names: &[String]) -> Option<String> {
     let mut spelled = Vec::new();
     for name in names {
-        let is_known = matches!(app.store.model(name, None).await, Ok(Some(_)));
+        let is_known = matches!(views.answers.store.model(name, None).await, Ok(Some(_)));
         let other = if is_known {
             None
         } else {
-            canonical(app, name).await
+            canonical(&views.answers, name).await
         };
         spelled.push(other.unwrap_or_else(|| name.clone()));
     }
@@ -114,11 +120,11 @@ fn names(question: &Question) -> Vec<String> {
     names
 }
 
-/// Names of those few well-known models that are stored.
-async fn known(app: &App) -> Result<Vec<&'static str>, Problem> {
+/// Those of a few well-known models that are stored.
+async fn known(views: &Views) -> Result<Vec<&'static str>, Problem> {
     let mut known = Vec::new();
     for name in KNOWN {
-        if app.store.model(name, None).await?.is_some() {
+        if views.answers.store.model(name, None).await?.is_some() {
             known.push(name);
         }
     }

@@ -12,7 +12,7 @@ use super::answer;
 use super::layout::Page;
 use unroof_report::chart::scale::seconds;
 use unroof_report::chart::kinds::sparkline::Steps;
-use crate::app::App;
+use crate::compute::Views;
 use crate::service::extract::Query;
 use crate::market;
 use crate::market::{MarketModel, MarketQuestion, Parameters};
@@ -33,7 +33,7 @@ const KINDS: [ChangeKind; 4] = [
 
 /// Shows the page of all models.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(views): State<Views>,
     query: Result<Query<Parameters>, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
@@ -41,23 +41,29 @@ pub(super) async fn show(
     match question {
         Ok(question) => {
             let name = format!("market {question:?}");
-            answer::page(&app, &name, &headers, || page(&app, &question)).await
+            answer::page(&views.answers, &name, &headers, || page(&views, &question)).await
         }
-        Err(problem) => answer::of(&app, &problem),
+        Err(problem) => answer::of(&views.answers, &problem),
     }
 }
 
-async fn page(app: &App, question: &MarketQuestion) -> Result<Page, Problem> {
-    let market = market::read(app, question).await?;
+async fn page(views: &Views, question: &MarketQuestion) -> Result<Page, Problem> {
+    let market = market::read(views, question).await?;
     let selected = question.select(&market.models);
     let shown = question.of_page(&selected);
-    let sparklines = sparklines(app, &shown, question.time().unwrap_or_else(|| app.now())).await?;
+    let sparklines = sparklines(
+        views,
+        &shown,
+        question.time().unwrap_or_else(|| views.answers.now()),
+    )
+    .await?;
     let rows = shown.into_iter().zip(sparklines);
     let filter = ChangeFilter {
         kind: KINDS.to_vec(),
         ..ChangeFilter::default()
     };
-    let changes = app
+    let changes = views
+        .answers
         .store
         .changes_from(&filter, ChangesFrom::Before(i64::MAX), CHANGES)
         .await?;
@@ -74,7 +80,7 @@ async fn page(app: &App, question: &MarketQuestion) -> Result<Page, Problem> {
 
 /// The lowest output price of each model over the last days.
 async fn sparklines(
-    app: &App,
+    views: &Views,
     models: &[&MarketModel],
     until: Timestamp,
 ) -> Result<Vec<Steps>, Problem> {
@@ -83,7 +89,9 @@ async fn sparklines(
     let prices = if names.is_empty() {
         Vec::new()
     } else {
-        app.store
+        views
+            .answers
+            .store
             .prices_between(&names, from.into(), until.into())
             .await?
     };

@@ -21,10 +21,10 @@ use super::answer;
 use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
-use crate::app::App;
 use crate::charts::Question;
 use crate::charts::subject::Subject;
 use crate::charts::time::series;
+use crate::compute::Views;
 use crate::api::answers::density::{EstimateDensity, read_density};
 use crate::service::extract::Path;
 use crate::api::answers::models::ModelPath;
@@ -40,7 +40,7 @@ const EVENTS: u32 = 40;
 
 /// Shows the page of a model.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path(path): Path<ModelPath>,
     question: Question,
     headers: HeaderMap,
@@ -49,13 +49,13 @@ pub(super) async fn show(
     let asked = format!("model {name} {question:?}");
     let page = async || {
         question.require_known(&["as_of"])?;
-        page(&app, question.with("model", &name)).await
+        page(&views, question.with("model", &name)).await
     };
-    let response = answer::page(&app, &asked, &headers, page).await;
+    let response = answer::page(&views.answers, &asked, &headers, page).await;
     if response.status() != StatusCode::NOT_FOUND {
         return response;
     }
-    let other = canonical(&app, &name).await;
+    let other = canonical(&views.answers, &name).await;
     other.map_or(response, |name| {
         Redirect::temporary(&model_address(&name)).into_response()
     })
@@ -63,7 +63,7 @@ pub(super) async fn show(
 
 /// Shows the page of an offer.
 pub(super) async fn show_offer(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path((provider, model)): Path<(String, String)>,
     question: Question,
     headers: HeaderMap,
@@ -72,9 +72,9 @@ pub(super) async fn show_offer(
     let page = async || {
         question.require_known(&["as_of"])?;
         let question = question.with("provider", &provider).with("offer", &model);
-        page(&app, question).await
+        page(&views, question).await
     };
-    answer::page(&app, &asked, &headers, page).await
+    answer::page(&views.answers, &asked, &headers, page).await
 }
 
 /// Everything that the page shows.
@@ -96,9 +96,9 @@ struct Shown {
 }
 
 impl Shown {
-    async fn read(app: &App, question: Question) -> Result<Self, Problem> {
-        let subject = Subject::read(app, &question).await?;
-        let drawn = match read_density(app, subject.estimate.id).await {
+    async fn read(views: &Views, question: Question) -> Result<Self, Problem> {
+        let subject = Subject::read(&views.answers, &question).await?;
+        let drawn = match read_density(views, subject.estimate.id).await {
             Ok(drawn) => Some(drawn),
             // Another engine or calibration made it.
             Err(problem) if problem.is_of(CONFLICT) => None,
@@ -107,22 +107,26 @@ impl Shown {
         let is_model = question.last("model").is_some();
         let (mut series_of_model, mut events, mut changes) = (None, Vec::new(), Vec::new());
         let answer = if is_model {
-            series_of_model = Some(series(app, &question).await?);
+            series_of_model = Some(series(views, &question).await?);
             let filter = ChangeFilter {
                 canonical_model: vec![subject.name.clone()],
                 ..ChangeFilter::default()
             };
             let newest = ChangesFrom::Before(i64::MAX);
-            events = app.store.changes_from(&filter, newest, EVENTS).await?;
+            events = views
+                .answers
+                .store
+                .changes_from(&filter, newest, EVENTS)
+                .await?;
             let begin = UNKNOWN_START.into();
-            changes = app.store.changes_by_kind(&filter, begin).await?;
-            subject.answer(app, &question).await?
+            changes = views.answers.store.changes_by_kind(&filter, begin).await?;
+            subject.answer(&views.answers, &question).await?
         } else {
             Some(subject.estimate.clone())
         };
         Ok(Self {
             drawn,
-            sheet: subject.sheet(app).await?,
+            sheet: subject.sheet(&views.answers).await?,
             answer,
             series: series_of_model,
             events,
@@ -162,8 +166,8 @@ impl Live {
     }
 }
 
-async fn page(app: &App, question: Question) -> Result<Page, Problem> {
-    let shown = Shown::read(app, question).await?;
+async fn page(views: &Views, question: Question) -> Result<Page, Problem> {
+    let shown = Shown::read(views, question).await?;
     let live = Live::of(&shown);
     let content = html! {
         p.news id="news" role="status" data-news="The prices or the estimate changed. This is the new state." {}
@@ -177,7 +181,7 @@ async fn page(app: &App, question: Question) -> Result<Page, Problem> {
                 (drawn::roofline(&shown))
                 (stored::caches(&shown))
             }
-            (stored::over_time(&shown, app.now()))
+            (stored::over_time(&shown, views.answers.now()))
             (stored::neighbours(&shown)?)
             @if shown.series.is_some() { (offers::offers(&shown)) }
             (conflicts::conflicts(&shown))

@@ -17,22 +17,22 @@ use self::form::Form;
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use crate::app::App;
 use crate::api::calculators::calculated::{Calculated, Calculator, body, calculate, calculator};
 use crate::charts::Question;
 use crate::charts::frontier::{of_fleet, of_machine};
+use crate::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_roofline::calculator::inputs::{EquationUsed, InputUsed};
 
 /// Shows the page of the calculators.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(views): State<Views>,
     question: Result<Question, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let question = match question {
         Ok(question) => question,
-        Err(problem) => return answer::of(&app, &problem),
+        Err(problem) => return answer::of(&views.answers, &problem),
     };
     let asked = format!("plan {question:?}");
     let page = async || {
@@ -43,7 +43,7 @@ pub(super) async fn show(
             used: &[],
             faults: &[],
         };
-        match calculate(&app, &question).await {
+        match calculate(&views, &question).await {
             Ok(calculated) => {
                 let used = calculated.inputs();
                 let answer = answered(&question, calculator, &calculated);
@@ -54,7 +54,7 @@ pub(super) async fn show(
                 let answer = form::refused(calculator, &problem);
                 // What an empty field means is known without the wrong ones.
                 let others = form::without_faults(&question, calculator, faults);
-                let others = calculate(&app, &others).await.ok();
+                let others = calculate(&views, &others).await.ok();
                 let used = others.as_ref().map_or(&[][..], Calculated::inputs);
                 let form = Form {
                     used,
@@ -66,7 +66,7 @@ pub(super) async fn show(
             Err(problem) => Err(problem),
         }
     };
-    answer::page(&app, &asked, &headers, page).await
+    answer::page(&views.answers, &asked, &headers, page).await
 }
 
 fn page(form: &Form<'_>, answer: &Markup) -> Page {

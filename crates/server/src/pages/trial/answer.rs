@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::form::examples;
 use super::question::{Open, Placed};
 use super::source;
-use crate::app::Answered;
+use crate::compute::Answered;
 use unroof_edge::answer::problem::Problem;
 use crate::pages::hint::linked;
 use crate::pages::{quantities, words};

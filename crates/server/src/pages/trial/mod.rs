@@ -20,7 +20,7 @@ use super::answer::{html, of, page};
 use super::layout::{Page, Tab};
 use unroof_store::access::Scope;
 use crate::service::access::Sender;
-use crate::app::App;
+use crate::compute::Views;
 use crate::service::extract::{FormBody, Query};
 use unroof_edge::listen::hosts::is_from_own_page;
 use crate::api::answers::infer::sighted_by;
@@ -39,13 +39,13 @@ pub(super) struct TrialQuery {
 
 /// The page, empty or with an example.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(views): State<Views>,
     query: Result<Query<TrialQuery>, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let example = match query {
         Ok(Query(query)) => query.example,
-        Err(problem) => return of(&app, &problem),
+        Err(problem) => return of(&views.answers, &problem),
     };
     let question = format!("try {example:?}");
     let written = async || {
@@ -56,42 +56,45 @@ pub(super) async fn show(
                     .hint("The page /ui/try lists all of them")
             })?,
         };
-        let (filled, outcome) = answered(&app, filled, None).await;
+        let (filled, outcome) = answered(&views, filled, None).await;
         match outcome {
             Outcome::Failed(problem) => Err(problem),
             outcome => Ok(document(&filled, &outcome)),
         }
     };
-    page(&app, &question, &headers, written).await
+    page(&views.answers, &question, &headers, written).await
 }
 
 /// The page for a form.
 pub(super) async fn ask(
-    State(app): State<App>,
+    State(views): State<Views>,
     sender: Sender,
     request: Request,
 ) -> Response<Body> {
     let is_own = is_from_own_page(request.headers());
-    let body = match FormBody::from_request(request, &app).await {
+    let body = match FormBody::from_request(request, &views).await {
         Ok(FormBody(body)) => body,
-        Err(problem) => return of(&app, &problem),
+        Err(problem) => return of(&views.answers, &problem),
     };
     let mut filled = Filled::read(&body);
     drop(body);
     filled.stores &= is_own;
-    let (filled, outcome) = answered(&app, filled, Some(sender)).await;
+    let (filled, outcome) = answered(&views, filled, Some(sender)).await;
     let status =
         StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    html(status, document(&filled, &outcome).document(app.now()))
+    html(
+        status,
+        document(&filled, &outcome).document(views.answers.now()),
+    )
 }
 
 /// The answer of the page to a form.
-async fn answered(app: &App, filled: Filled, sender: Option<Sender>) -> (Filled, Outcome) {
+async fn answered(views: &Views, filled: Filled, sender: Option<Sender>) -> (Filled, Outcome) {
     if filled.sheet.is_empty() {
         return (filled, Outcome::Empty);
     }
-    let (kept, at) = (filled.clone(), app.now());
-    let read = app.compute(move |_| {
+    let (kept, at) = (filled.clone(), views.answers.now());
+    let read = views.compute.run(move |_| {
         let mut filled = filled;
         let question = Question::new(&mut filled, at);
         Ok((filled, question))
@@ -101,7 +104,7 @@ async fn answered(app: &App, filled: Filled, sender: Option<Sender>) -> (Filled,
         Err(problem) => return (kept, Outcome::Failed(problem)),
     };
     let outcome = match question {
-        Ok(question) => respond(app, &filled, question, sender).await,
+        Ok(question) => respond(views, &filled, question, sender).await,
         Err(open) => Outcome::Open(open),
     };
     (filled, outcome)
@@ -109,13 +112,13 @@ async fn answered(app: &App, filled: Filled, sender: Option<Sender>) -> (Filled,
 
 /// The answer to a question, stored if the form says so: as an observation where its sender may observe.
 async fn respond(
-    app: &App,
+    views: &Views,
     filled: &Filled,
     question: Question,
     sender: Option<Sender>,
 ) -> Outcome {
     let body = axum::body::Bytes::copy_from_slice(&question.body);
-    let answered = match app.answer(body, question.format.clone()).await {
+    let answered = match views.compute.answer(body, question.format.clone()).await {
         Ok(answered) => answered,
         Err(problem) if matches!(problem.status, 400 | 422) => {
             return Outcome::Wrong(question.placed(&filled.sheet, &problem), problem.status);
@@ -129,7 +132,7 @@ async fn respond(
         let observer = observer.filter(|_| !is_question);
         let sighted_by =
             observer.map(|sender| sighted_by(&question.format, true).sent_by(sender.actor));
-        stored = match app.save(&answered, None, sighted_by).await {
+        stored = match answered.save(views, None, sighted_by).await {
             Ok((saved, _)) => Some(Stored {
                 is_new: saved.is_new,
                 is_question,

@@ -1,6 +1,6 @@
 //! The models of a comparison: as they are stored, and with their draws.
 
-use crate::app::App;
+use crate::compute::Views;
 use crate::api::answers::density::{documents, not_repeatable};
 use crate::api::answers::models::{no_model, own_sheets};
 use unroof_edge::answer::problem::{INTERNAL, Problem};
@@ -22,20 +22,20 @@ pub(super) struct Stored {
 
 impl Stored {
     /// The model by its canonical name; the sheets of its author only where another model of this author is compared.
-    pub(super) async fn read(app: &App, name: &str, has_peer: bool) -> Result<Self, Problem> {
-        let at = AsOf::Now(app.now().into());
-        let row = app.store.model(name, None).await?;
+    pub(super) async fn read(views: &Views, name: &str, has_peer: bool) -> Result<Self, Problem> {
+        let at = AsOf::Now(views.answers.now().into());
+        let row = views.answers.store.model(name, None).await?;
         let row = row.ok_or_else(|| no_model(name, None))?;
-        let document = app.store.estimate(row.id, None).await?;
+        let document = views.answers.store.estimate(row.id, None).await?;
         let own = if has_peer {
-            own_sheets(app, name, author_of(name), at).await?
+            own_sheets(&views.answers, name, author_of(name), at).await?
         } else {
             Vec::new()
         };
         Ok(Self {
             document: document.ok_or(StoreError::Damaged(row.id))?,
-            sheets: app.store.sheets_of_estimate(row.id).await?,
-            offers: app.store.offers_of_model(name, at).await?,
+            sheets: views.answers.store.sheets_of_estimate(row.id).await?,
+            offers: views.answers.store.offers_of_model(name, at).await?,
             own,
             row,
         })

@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::compute::Views;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_edge::answer::response_cache::CachedBody;
@@ -108,16 +108,18 @@ pub(crate) struct ComparedValue {
     )
 )]
 pub(crate) async fn compare_models(
-    State(app): State<App>,
+    State(views): State<Views>,
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let names = names(uri.query().unwrap_or_default())?;
     let body = async || {
-        let comparison = read_comparison(&app, &names).await?;
-        CachedBody::json(&app.budget, &comparison)
+        let comparison = read_comparison(&views, &names).await?;
+        CachedBody::json(&views.answers.budget, &comparison)
     };
-    app.polled(format!("compare {names:?}"), &headers, body)
+    views
+        .answers
+        .polled(format!("compare {names:?}"), &headers, body)
         .await
 }
 
@@ -187,34 +189,36 @@ fn model(drawn: &Drawn) -> ComparedModel {
 /// # Errors
 /// A model is not there, was estimated by another engine or calibration, or the service is busy.
 pub(crate) async fn read_comparison(
-    app: &App,
+    views: &Views,
     names: &[String],
 ) -> Result<Comparison, Problem> {
     let mut stored = Vec::with_capacity(names.len());
     for name in names {
         let is_peer = |other: &&String| *other != name && author_of(other) == author_of(name);
         let has_peer = names.iter().any(|other| is_peer(&other));
-        stored.push(Stored::read(app, name, has_peer).await?);
+        stored.push(Stored::read(views, name, has_peer).await?);
     }
-    let estimator = app.jobs.estimator.clone();
-    app.compute(move |wanted| {
-        let drawn = stored
-            .into_iter()
-            .map(|stored| Drawn::new(stored, &estimator, wanted));
-        let drawn: Vec<Drawn> = drawn.collect::<Result<_, _>>()?;
-        let quantity = |quantity: JointQuantity| ComparedQuantity {
-            quantity: quantity.name(),
-            label: quantity.definition().label,
-            unit: quantity.definition().unit,
-            values: drawn.iter().map(|model| value(model, quantity)).collect(),
-        };
-        Ok(Comparison {
-            models: drawn.iter().map(model).collect(),
-            quantities: JointQuantity::ALL.into_iter().map(quantity).collect(),
-            pairs: pairs::of(&drawn, &estimator, wanted)?,
+    let estimator = views.compute.estimator.clone();
+    views
+        .compute
+        .run(move |wanted| {
+            let drawn = stored
+                .into_iter()
+                .map(|stored| Drawn::new(stored, &estimator, wanted));
+            let drawn: Vec<Drawn> = drawn.collect::<Result<_, _>>()?;
+            let quantity = |quantity: JointQuantity| ComparedQuantity {
+                quantity: quantity.name(),
+                label: quantity.definition().label,
+                unit: quantity.definition().unit,
+                values: drawn.iter().map(|model| value(model, quantity)).collect(),
+            };
+            Ok(Comparison {
+                models: drawn.iter().map(model).collect(),
+                quantities: JointQuantity::ALL.into_iter().map(quantity).collect(),
+                pairs: pairs::of(&drawn, &estimator, wanted)?,
+            })
         })
-    })
-    .await
+        .await
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Response};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::app::App;
+use crate::compute::Views;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::{NoQuery, Path};
 use unroof_edge::answer::problem::{CONFLICT, INTERNAL, Problem};
@@ -44,16 +44,19 @@ use unroof_infer::estimate::{NotRepeatable, Question};
     )
 )]
 pub(crate) async fn show_density(
-    State(app): State<App>,
+    State(views): State<Views>,
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let body = async || {
-        let density = read_density(&app, id).await?;
-        CachedBody::json(&app.budget, &*density)
+        let density = read_density(&views, id).await?;
+        CachedBody::json(&views.answers.budget, &*density)
     };
-    app.polled(format!("density {id}"), &headers, body).await
+    views
+        .answers
+        .polled(format!("density {id}"), &headers, body)
+        .await
 }
 
 /// The densities of a stored estimate.
@@ -61,21 +64,24 @@ pub(crate) async fn show_density(
 /// # Errors
 /// There is no such estimate, it was made by another engine or calibration, or the service is busy.
 pub(crate) async fn read_density(
-    app: &App,
+    views: &Views,
     id: Uuid,
 ) -> Result<Arc<EstimateDensity>, Problem> {
-    let drawn = app.densities.try_get_with(id, Box::pin(draw(app, id)));
+    let drawn = views
+        .compute
+        .densities
+        .try_get_with(id, Box::pin(draw(views, id)));
     drawn
         .await
         .map_err(|problem: Arc<Problem>| (*problem).clone())
 }
 
-async fn draw(app: &App, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
-    let document = app.store.estimate(id, None).await?;
+async fn draw(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
+    let document = views.answers.store.estimate(id, None).await?;
     let document = document.ok_or_else(|| Problem::not_found("estimate"))?;
-    let sheets = app.store.sheets_of_estimate(id).await?;
-    let estimator = app.jobs.estimator.clone();
-    let density = app.compute(move |wanted| {
+    let sheets = views.answers.store.sheets_of_estimate(id).await?;
+    let estimator = views.compute.estimator.clone();
+    let density = views.compute.run(move |wanted| {
         let sheets = documents(sheets)?;
         let question = Question::of_stored(&document, &sheets, &estimator)
             .map_err(|reason| not_repeatable(&document, &reason))?;

@@ -7,8 +7,8 @@ mod parameters;
 use axum::body::Bytes;
 use serde_json::Value;
 
-use crate::app::App;
 use crate::charts::Question;
+use crate::compute::Views;
 use super::cost::priced_by;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_store::PriceInForce;
@@ -84,33 +84,36 @@ pub(crate) fn calculator(question: &Question) -> Result<Calculator, Problem> {
 ///
 /// # Errors
 /// The query names no calculator, the body is refused, or a query of the store fails.
-pub(crate) async fn calculate(app: &App, question: &Question) -> Result<Calculated, Problem> {
+pub(crate) async fn calculate(views: &Views, question: &Question) -> Result<Calculated, Problem> {
     let calculator = calculator(question)?;
     let body = body(question, calculator);
     if calculator == Calculator::Cost {
-        return price(app, &body, question).await;
+        return price(views, &body, question).await;
     }
     let body = Bytes::from(body.to_string());
-    app.compute(move |_| match calculator {
-        Calculator::Fleet => Ok(Calculated::Fleet(Box::new(plan(&body)?))),
-        Calculator::Layout => Ok(Calculated::Layout(Box::new(layout(&body)?))),
-        Calculator::Training => Ok(Calculated::Training(Box::new(training(&body)?))),
-        Calculator::Machine | Calculator::Cost => {
-            let simulation = read_simulation(&body)?;
-            Ok(Calculated::Machine(Box::new(simulation.answer())))
-        }
-    })
-    .await
+    views
+        .compute
+        .run(move |_| match calculator {
+            Calculator::Fleet => Ok(Calculated::Fleet(Box::new(plan(&body)?))),
+            Calculator::Layout => Ok(Calculated::Layout(Box::new(layout(&body)?))),
+            Calculator::Training => Ok(Calculated::Training(Box::new(training(&body)?))),
+            Calculator::Machine | Calculator::Cost => {
+                let simulation = read_simulation(&body)?;
+                Ok(Calculated::Machine(Box::new(simulation.answer())))
+            }
+        })
+        .await
 }
 
 /// The price of one request. That an offer has no price is a fault of its name.
-async fn price(app: &App, body: &Value, question: &Question) -> Result<Calculated, Problem> {
+async fn price(views: &Views, body: &Value, question: &Question) -> Result<Calculated, Problem> {
     let text = body.to_string();
-    let mut request = app
-        .compute(move |_| Ok(read_cost(text.as_bytes())?))
+    let mut request = views
+        .compute
+        .run(move |_| Ok(read_cost(text.as_bytes())?))
         .await?;
-    let at = request.at.unwrap_or_else(|| app.now());
-    let sheet = match priced_by(app, &mut request, at).await? {
+    let at = request.at.unwrap_or_else(|| views.answers.now());
+    let sheet = match priced_by(views, &mut request, at).await? {
         PriceInForce::Sheet(sheet) => sheet,
         missing => {
             let fault = request.offer.map(|offer| missing.fault(&offer, at));
@@ -119,8 +122,9 @@ async fn price(app: &App, body: &Value, question: &Question) -> Result<Calculate
         }
     };
     let usage = request.usage;
-    let cost = app
-        .compute(move |_| Ok(cost(None, &sheet, &usage, at)))
+    let cost = views
+        .compute
+        .run(move |_| Ok(cost(None, &sheet, &usage, at)))
         .await?;
     let inputs = inputs_of(body, question);
     Ok(Calculated::Cost(Box::new(Priced { cost, inputs })))

@@ -10,8 +10,8 @@ use http_body_util::BodyExt;
 use jiff::Timestamp;
 
 use super::NDJSON;
-use crate::app::App;
 use unroof_edge::limit::budget::Held;
+use crate::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_store::{KeptPrices, PriceInForce};
 use unroof_price_sheet::cost::{CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id};
@@ -21,10 +21,10 @@ use unroof_base::input::RequestError;
 const LINES_AT_ONCE: usize = 256;
 
 /// Answers the lines of a body.
-pub(super) fn answer_lines(app: App, body: Body) -> Response {
-    let held = app.budget.take(0);
+pub(super) fn answer_lines(views: Views, body: Body) -> Response {
+    let held = views.answers.budget.take(0);
     let list = held.map(|held| List {
-        app,
+        views,
         body,
         held,
         buffer: Vec::new(),
@@ -52,7 +52,7 @@ pub(super) fn answer_lines(app: App, body: Body) -> Response {
 
 /// A list that is being read.
 struct List {
-    app: App,
+    views: Views,
     body: Body,
     held: Held,
     /// Bytes that are read and not yet priced.
@@ -112,7 +112,7 @@ impl List {
 
     /// Reads the next part of the body.
     async fn read(&mut self) -> Result<(), Problem> {
-        let wait = self.app.limits.body_time;
+        let wait = self.views.limits.body_time;
         let frame = tokio::time::timeout(wait, self.body.frame()).await;
         let frame = frame.map_err(|_| Problem::busy("the next line did not arrive in time"))?;
         let Some(frame) = frame else {
@@ -129,7 +129,7 @@ impl List {
 
     /// Takes complete lines out of the buffer; blank ones are counted and left out.
     fn take_lines(&mut self) -> Vec<Line> {
-        let most = self.app.limits.body_bytes;
+        let most = self.views.limits.body_bytes;
         let mut lines = Vec::new();
         let mut taken = 0;
         while lines.len() < LINES_AT_ONCE {
@@ -163,14 +163,14 @@ impl List {
     }
 
     async fn answer(&mut self, lines: Vec<Line>) -> Result<Vec<u8>, Problem> {
-        let most = self.app.limits.body_bytes;
+        let most = self.views.limits.body_bytes;
         let read = move || -> Vec<_> {
             lines
                 .into_iter()
                 .map(|line| read_line(line, most))
                 .collect()
         };
-        let computing = Arc::clone(&self.app.computing);
+        let computing = Arc::clone(&self.views.compute.workers);
         let mut ready = Vec::new();
         for (line, request) in computing.run(read).await? {
             ready.push(match request {
@@ -190,14 +190,17 @@ impl List {
 
     /// Finds what prices a line. A fault of the database ends the list; an offer without a price is a fault of the line.
     async fn ready(&mut self, line: u64, mut request: CostRequest) -> Result<Ready, Problem> {
-        let at = request.at.unwrap_or_else(|| self.app.now());
+        let at = request.at.unwrap_or_else(|| self.views.answers.now());
         let id = request.id.clone();
         let refused =
             |faults| Ready::Refused(CostEntry::refused(line, id, RequestError::Wrong(faults)));
         let priced_by = match (request.price_sheet.take(), &request.offer) {
             (Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
             (None, Some(offer)) => {
-                let found = self.kept.price_in_force(&self.app.store, offer, at).await?;
+                let found = self
+                    .kept
+                    .price_in_force(&self.views.answers.store, offer, at)
+                    .await?;
                 let PriceInForce::Sheet(priced_by) = found else {
                     return Ok(refused(vec![found.fault(offer, at)]));
                 };

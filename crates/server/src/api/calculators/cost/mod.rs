@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
 use self::lines::answer_lines;
-use crate::app::App;
 use unroof_edge::limit::budget::{Counted, Text};
+use crate::compute::Views;
 use unroof_edge::answer::described::BodyRefusals;
 use crate::service::extract::{NoQuery, Question};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem};
@@ -68,18 +68,18 @@ const NDJSON: &str = "application/x-ndjson";
     )
 )]
 pub(crate) async fn price_usage(
-    State(app): State<App>,
+    State(views): State<Views>,
     _: NoQuery,
     request: Request,
 ) -> Result<Response, Problem> {
     if is_list(request.headers()) {
-        app.computing.has_room()?;
-        return Ok(answer_lines(app, request.into_body()));
+        views.compute.workers.has_room()?;
+        return Ok(answer_lines(views, request.into_body()));
     }
-    let Question(body) = Question::from_request(request, &app).await?;
-    let mut request = app.compute(move |_| Ok(read_cost(&body)?)).await?;
-    let at = request.at.unwrap_or_else(|| app.now());
-    let priced_by = match priced_by(&app, &mut request, at).await? {
+    let Question(body) = Question::from_request(request, &views).await?;
+    let mut request = views.compute.run(move |_| Ok(read_cost(&body)?)).await?;
+    let at = request.at.unwrap_or_else(|| views.answers.now());
+    let priced_by = match priced_by(&views, &mut request, at).await? {
         PriceInForce::Sheet(priced_by) => priced_by,
         missing => {
             let fault = request.offer.map(|offer| missing.fault(&offer, at));
@@ -91,10 +91,11 @@ pub(crate) async fn price_usage(
             });
         }
     };
-    let budget = app.budget.clone();
+    let budget = views.answers.budget.clone();
     let (id, usage) = (request.id, request.usage);
-    let text = app
-        .compute(move |_| {
+    let text = views
+        .compute
+        .run(move |_| {
             let cost = cost(id, &priced_by, &usage, at);
             let mut text = Text::new(&budget)?;
             text.write_with(|text| serde_json::to_writer(text, &cost))?;
@@ -110,13 +111,13 @@ pub(crate) async fn price_usage(
 /// # Errors
 /// A query fails.
 pub(crate) async fn priced_by(
-    app: &App,
+    views: &Views,
     request: &mut CostRequest,
     at: Timestamp,
 ) -> Result<PriceInForce, Problem> {
     Ok(match (request.price_sheet.take(), &request.offer) {
         (Some(sheet), _) => PriceInForce::Sheet(Arc::new(SheetInForce::stated(sheet))),
-        (None, Some(offer)) => app.store.price_in_force(offer, at).await?,
+        (None, Some(offer)) => views.answers.store.price_in_force(offer, at).await?,
         // Refused when the body was read.
         (None, None) => PriceInForce::None,
     })

@@ -1,0 +1,169 @@
+//! The state of handlers that compute: the workers, what they estimate with, and what they have computed.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use jiff::Timestamp;
+use moka::future::Cache;
+use uuid::Uuid;
+
+use unroof_edge::limit::limits::Limits;
+use super::answers::Answers;
+use unroof_edge::limit::budget::{Budget, Text};
+use crate::api::answers::density::document::EstimateDensity;
+use super::market::Markets;
+use crate::api::answers::model_link::ModelLink;
+use crate::api::answers::observation::Observation;
+use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::limit::workers::Workers;
+use unroof_store::import::Priority::Long;
+use unroof_store::{NewEstimate, Saved, SightedBy};
+use unroof_telemetry::compute_span;
+use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
+use unroof_price_sheet::sheet::PriceSheet;
+
+/// Densities in memory, of about 100 kB each.
+const DENSITIES_KEPT: u64 = 64;
+
+/// State of handlers that compute.
+#[derive(Debug, Clone)]
+pub(super) struct Compute {
+    /// Workers that compute answers.
+    pub(super) workers: Arc<Workers>,
+    /// Memory budget of bodies and responses.
+    pub(super) budget: Budget,
+    /// The engine with its calibration.
+    pub(super) estimator: Estimator,
+    /// All models at once, for the pages.
+    pub(super) markets: Markets,
+    /// Densities of estimates by their ids; they never change.
+    pub(super) densities: Cache<Uuid, Arc<EstimateDensity>>,
+}
+
+/// State of handlers that read and compute: charts, pages, comparisons, costs.
+#[derive(Debug, Clone)]
+pub(super) struct Views {
+    /// State to read.
+    pub(super) answers: Arc<Answers>,
+    /// State to compute.
+    pub(super) compute: Arc<Compute>,
+    /// Limits of the service.
+    pub(super) limits: Arc<Limits>,
+}
+
+impl Compute {
+    /// Workers that estimate with a calibration, in a memory budget.
+    pub(super) fn new(estimator: Estimator, budget: Budget, limits: &Limits) -> Self {
+        let threads = limits.computing;
+        Self {
+            workers: Arc::new(Workers::new(
+                "computing",
+                Long,
+                threads,
+                threads,
+                limits.waiting,
+            )),
+            budget,
+            estimator,
+            markets: Markets::default(),
+            densities: Cache::new(DENSITIES_KEPT),
+        }
+    }
+
+    /// Computes off the async threads, a few tasks at a time; a few more wait, and beyond those the service is busy. A client
+    /// that disconnects while it waits loses its place, and a computation for it stops unfinished.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CancelToken) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = self.workers.admit().await?;
+        let (wanted, _waiting) = CancelToken::while_waiting();
+        let span = compute_span();
+        let work = move || {
+            let _until_done = place;
+            span.in_scope(|| work(&wanted))
+        };
+        self.workers.run(work).await?
+    }
+
+    /// Reads and answers a price sheet.
+    pub(crate) async fn answer(&self, body: Bytes, format: Format) -> Result<Answered, Problem> {
+        let (budget, estimator) = (self.budget.clone(), self.estimator.clone());
+        self.run(move |wanted| {
+            let request = read_request(&body, &format)?;
+            drop(body);
+            let answer = estimator
+                .infer(&request, wanted)
+                .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+            let mut document = Text::new(&budget)?;
+            document.write_with(|text| serde_json::to_writer(text, &answer))?;
+            Ok(Answered {
+                answer,
+                document,
+                request,
+            })
+        })
+        .await
+    }
+}
+
+/// An answer, and the text that is sent for it.
+pub(crate) struct Answered {
+    pub(crate) answer: Answer,
+    document: Text,
+    request: Request,
+}
+
+impl Answered {
+    /// Whether anything was stated about the machine, so that the request is a question.
+    pub(super) fn has_assumptions(&self) -> bool {
+        !self.answer.assumptions.is_empty()
+    }
+
+    /// The sheets of the request.
+    pub(super) fn sheets(&self) -> &[PriceSheet] {
+        &self.request.sheets
+    }
+
+    /// The response body, with the effect of a request that is stored, counted in the memory budget until it is sent.
+    /// So is the link to the estimate of the model.
+    pub(super) fn into_document(
+        mut self,
+        observe: Option<&Observation>,
+        model: Option<&ModelLink>,
+    ) -> Result<Bytes, Problem> {
+        if let Some(observe) = observe {
+            self.document.add_member("observe", observe)?;
+        }
+        if let Some(model) = model {
+            self.document.add_member("model_estimate", model)?;
+        }
+        self.document.finish()
+    }
+
+    /// Stores an answer, with the time at which its prices were seen if that is stated, and returns that time too. It is
+    /// committed on return.
+    pub(crate) async fn save(
+        &self,
+        views: &Views,
+        seen_at: Option<Timestamp>,
+        sighted_by: Option<SightedBy>,
+    ) -> Result<(Saved, Timestamp), Problem> {
+        let document =
+            std::str::from_utf8(self.document.bytes()).map_err(Problem::not_serialised)?;
+        let store = &views.answers.store;
+        // Asked once: both times are those of one moment.
+        let asked_at = views.answers.now();
+        let now = store.not_ahead(asked_at);
+        let new = NewEstimate {
+            answer: &self.answer,
+            document,
+            sheets: &self.request.sheets,
+            observed_at: seen_at.map_or(now, |seen_at| store.not_ahead(seen_at)),
+            recorded_at: now,
+            sighted_by,
+            waits_for_others: views.compute.workers.has_long_queue(),
+        };
+        Ok((store.save(new).await?, seen_at.unwrap_or(asked_at)))
+    }
+}
