@@ -21,7 +21,6 @@ COPY Cargo.toml Cargo.lock build.rs ./
 COPY .cargo .cargo
 COPY benches benches
 COPY crates crates
-COPY data data
 COPY examples examples
 COPY migrations migrations
 COPY openapi openapi
@@ -30,7 +29,7 @@ COPY src src
 # sources that were checked out elsewhere, which cargo would take for built: hence `touch`.
 RUN --mount=type=cache,id=unroof-registry,target=/usr/local/cargo/registry,sharing=locked \
     --mount=type=cache,id=unroof-target,target=/src/target,sharing=locked \
-    touch build.rs src/lib.rs src/main.rs crates/*/src/lib.rs \
+    touch build.rs src/main.rs crates/*/build.rs crates/*/src/lib.rs \
     && cargo build --release --locked --bin unroof \
     && cp target/release/unroof /unroof
 

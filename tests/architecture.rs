@@ -7,87 +7,61 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// A module, and the modules that it uses directly. It may also use what those use.
-type Modules = &'static [(&'static str, &'static [&'static str])];
-
-/// A package of this repository.
+/// A package of this repository: a folder under `crates/`, or the program.
 struct Package {
-    name: &'static str,
-    sources: &'static str,
-    modules: Modules,
+    name: String,
+    /// The folder of the manifest, from the root of the repository.
+    folder: String,
+    manifest: String,
 }
 
-const PACKAGES: [Package; 3] = [
-    Package {
-        name: "unroof-core",
-        sources: "crates/core/src",
-        modules: &[
-            ("units", &[]),
-            ("input", &["units"]),
-            ("reference", &["input"]),
-            ("roofline", &["reference"]),
-            ("sheet", &["input"]),
-            ("catalog", &["sheet", "reference"]),
-            ("history", &["sheet"]),
-            ("cost", &["sheet"]),
-            ("model", &["sheet", "roofline"]),
-            ("clue", &["model", "catalog"]),
-            ("estimate", &["clue"]),
-            ("calculator", &["model"]),
-            ("plan", &["calculator"]),
-            ("calibration", &["estimate"]),
-        ],
-    },
-    Package {
-        name: "unroof",
-        sources: "src",
-        modules: &[
-            ("access", &[]),
-            ("chart", &[]),
-            ("clock", &[]),
-            ("examples", &[]),
-            ("secrets", &[]),
-            ("telemetry", &["secrets"]),
-            ("storage", &["telemetry", "access"]),
-            ("import", &["storage", "clock"]),
-            ("integrity", &["import"]),
-            ("jobs", &["integrity"]),
-            ("http", &["jobs", "chart", "examples"]),
-            ("cli", &["http"]),
-        ],
-    },
-    Package {
-        name: "unroof-dev",
-        sources: "crates/dev/src",
-        modules: &[
-            ("generated", &[]),
-            ("reporting", &[]),
-            ("efficiencies", &[]),
-            ("joint", &[]),
-            ("calibrate", &["generated"]),
-            ("costs", &["generated"]),
-            ("fit", &["generated", "efficiencies"]),
-            ("validate", &["generated", "joint"]),
-        ],
-    },
-];
-
 impl Package {
-    /// The modules that a module may use, near and far.
-    fn allowed(&self, module: &str) -> Option<BTreeSet<&'static str>> {
-        let (_, direct) = self.modules.iter().find(|(name, _)| *name == module)?;
-        let mut all: BTreeSet<&str> = direct.iter().copied().collect();
-        all.extend(
-            direct
-                .iter()
-                .filter_map(|name| self.allowed(name))
-                .flatten(),
-        );
-        Some(all)
+    fn all() -> Vec<Self> {
+        let folders = fs::read_dir(repository().join("crates")).unwrap();
+        let mut folders: Vec<String> = folders
+            .map(|entry| format!("crates/{}", entry.unwrap().file_name().display()))
+            .collect();
+        folders.sort();
+        folders.push(".".to_owned());
+        folders.into_iter().map(Self::read).collect()
+    }
+
+    fn read(folder: String) -> Self {
+        let manifest = repository().join(&folder).join("Cargo.toml");
+        let manifest = fs::read_to_string(manifest).unwrap();
+        let (_, rest) = manifest.split_once("\nname = \"").unwrap();
+        let (name, _) = rest.split_once('"').unwrap();
+        Self {
+            name: name.to_owned(),
+            folder,
+            manifest,
+        }
+    }
+
+    /// Names of the packages under a heading of the manifest.
+    fn dependencies(&self) -> BTreeSet<&str> {
+        let (_, rest) = self.manifest.split_once("\n[dependencies]\n").unwrap();
+        let section = rest.split("\n[").next().unwrap_or_default();
+        let named = section
+            .lines()
+            .filter_map(|line| line.split(['.', ' ']).next());
+        named
+            .filter(|name| !name.is_empty() && !name.starts_with('#'))
+            .collect()
+    }
+
+    /// Packages of this repository that it uses.
+    fn uses(&self) -> Vec<&str> {
+        let all = self.dependencies().into_iter();
+        all.filter(|name| name.starts_with("unroof-")).collect()
+    }
+
+    fn is_published(&self) -> bool {
+        !self.manifest.contains("\npublish = false\n")
     }
 
     fn files(&self) -> Vec<File> {
-        let folder = repository().join(self.sources);
+        let folder = repository().join(&self.folder).join("src");
         let mut paths = Vec::new();
         rust_files(&folder, &mut paths);
         paths.iter().map(|path| File::read(&folder, path)).collect()
@@ -230,37 +204,8 @@ impl<'ast> Visit<'ast> for Found {
 }
 
 #[test]
-fn every_module_uses_only_what_the_table_says() {
-    let mut wrong = Vec::new();
-    for package in &PACKAGES {
-        for file in package.files() {
-            wrong.extend(wrong_uses(package, &file));
-        }
-    }
-    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-}
-
-fn wrong_uses(package: &Package, file: &File) -> Vec<String> {
-    let Some(own) = file.top() else {
-        return Vec::new();
-    };
-    let Some(allowed) = package.allowed(own) else {
-        let path = &file.path;
-        return vec![format!(
-            "{path}: `{own}` has no row in the table of {}",
-            package.name
-        )];
-    };
-    let tops: BTreeSet<&String> = file.uses.iter().filter_map(|path| path.first()).collect();
-    tops.into_iter()
-        .filter(|top| *top != own && !allowed.contains(top.as_str()))
-        .map(|top| format!("{}: `{own}` must not use `{top}`", file.path))
-        .collect()
-}
-
-#[test]
 fn no_file_is_part_of_a_cycle() {
-    for package in &PACKAGES {
+    for package in Package::all() {
         let files = package.files();
         let mut arrows: BTreeMap<&str, BTreeSet<&str>> = files
             .iter()
@@ -306,8 +251,7 @@ fn file_of<'f>(path: &[String], files: &'f [File]) -> Option<&'f File> {
 }
 
 #[test]
-fn the_checker_finds_wrong_uses_however_they_are_written() {
-    let package = &PACKAGES[0];
+fn the_checker_finds_uses_however_they_are_written() {
     for text in [
         "use crate::clue;",
         "use crate::{units::Usd, clue::Clue};",
@@ -316,26 +260,22 @@ fn the_checker_finds_wrong_uses_however_they_are_written() {
         "fn f(a: crate::clue::Clue) {}",
     ] {
         let file = File::parsed("a.rs".to_owned(), vec!["sheet".to_owned()], text.to_owned());
-        assert_eq!(
-            wrong_uses(package, &file),
-            ["a.rs: `sheet` must not use `clue`"],
-            "{text}"
-        );
+        let is_used = file.uses.iter().any(|path| path[0] == "clue");
+        assert!(is_used, "{text}");
     }
     for text in [
-        "use crate::{sheet::A, units::*, input};",
         "// use crate::clue;",
         "const A: &str = \"crate::clue\";",
         "#[cfg(test)] mod tests { use crate::clue; }",
     ] {
         let file = File::parsed("a.rs".to_owned(), vec!["sheet".to_owned()], text.to_owned());
-        assert_eq!(wrong_uses(package, &file), [""; 0], "{text}");
+        assert_eq!(file.uses, BTreeSet::new(), "{text}");
     }
 }
 
 #[test]
 fn every_file_begins_with_what_it_is() {
-    for file in PACKAGES.iter().flat_map(Package::files) {
+    for file in Package::all().iter().flat_map(Package::files) {
         let path = &file.path;
         assert!(
             file.text.starts_with("//! "),
@@ -344,15 +284,73 @@ fn every_file_begins_with_what_it_is() {
     }
 }
 
+/// Packages that only compute, and that others can use.
+const LIBRARIES: [&str; 4] = [
+    "unroof-base",
+    "unroof-infer",
+    "unroof-price-sheet",
+    "unroof-roofline",
+];
+
 #[test]
-fn the_core_depends_on_no_input_or_output() {
-    let manifest = fs::read_to_string(repository().join("crates/core/Cargo.toml")).unwrap();
-    for crate_name in ["tokio", "sqlx", "axum", "hyper", "ureq"] {
-        assert!(
-            !manifest.contains(crate_name),
-            "crates/core depends on {crate_name}"
-        );
+fn the_libraries_are_published_and_depend_on_no_input_or_output() {
+    let packages = Package::all();
+    let published = packages.iter().filter(|package| package.is_published());
+    let names: Vec<&str> = published.map(|package| package.name.as_str()).collect();
+    assert_eq!(names, LIBRARIES);
+    for package in packages.iter().filter(|package| package.is_published()) {
+        let dependencies = package.dependencies();
+        for name in ["tokio", "sqlx", "axum", "hyper", "ureq", "clap"] {
+            let is_there = dependencies.contains(name);
+            assert!(!is_there, "{} depends on {name}", package.name);
+        }
+        for name in package.uses() {
+            assert!(LIBRARIES.contains(&name), "{name} is not published");
+        }
     }
+}
+
+/// Most source files directly in a folder: what can be held in mind.
+const MOST_FILES: usize = 20;
+
+#[test]
+fn no_folder_has_more_than_twenty_files_and_its_own_file_is_in_it() {
+    let mut paths = Vec::new();
+    for folder in ["src", "crates", "tests", "benches", "fuzz/src"] {
+        rust_files(&repository().join(folder), &mut paths);
+    }
+    let mut folders: BTreeMap<&Path, usize> = BTreeMap::new();
+    for path in &paths {
+        *folders.entry(path.parent().unwrap()).or_default() += 1;
+        let is_beside = path.with_extension("").is_dir();
+        // Cargo finds the programs of tests and benches at the top of their folders.
+        let is_program = path.parent().is_some_and(|parent| parent.ends_with("benches"));
+        assert!(!is_beside || is_program, "{}: make it mod.rs of its folder", path.display());
+    }
+    for (folder, files) in folders {
+        assert!(files <= MOST_FILES, "{} has {files} files", folder.display());
+    }
+}
+
+/// Most lines of code of a package, without comments, blank lines and tests.
+const MOST_LINES: usize = 16_000;
+
+#[test]
+fn no_package_is_too_large_to_be_held_in_mind() {
+    for package in Package::all() {
+        let files = package.files();
+        let tests = ["tests", "testing"].map(str::to_owned);
+        let code = files.iter().filter(|file| !file.module.iter().any(|name| tests.contains(name)));
+        let lines: usize = code.map(|file| lines_of_code(&file.text)).sum();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", package.name);
+    }
+}
+
+/// Lines that are neither blank nor comments, before the tests at the end of a file.
+fn lines_of_code(text: &str) -> usize {
+    let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }
 
 #[test]
@@ -364,22 +362,21 @@ fn words_stay_where_they_belong() {
         "Instant::now",
     ];
     let rules: [(&[&str], &[&str]); 3] = [
-        (&["sqlx::", "jiff_sqlx::"], &["src/storage/"]),
-        (&["StatusCode::"], &["src/http/"]),
+        (&["sqlx::", "jiff_sqlx::"], &["crates/store/"]),
+        (&["StatusCode::"], &["crates/edge/", "crates/server/"]),
         // The store measures how long it waits, and an import how long its reader takes.
         (
             &clocks,
             &[
-                "src/clock.rs",
-                "src/storage/",
-                "src/import/lines.rs",
-                "src/jobs/outage.rs",
-                "src/http/",
-                "src/cli/",
+                "crates/store/",
+                "crates/jobs/src/outage.rs",
+                "crates/edge/",
+                "crates/server/",
+                "src/",
             ],
         ),
     ];
-    for file in PACKAGES.iter().flat_map(Package::files) {
+    for file in Package::all().iter().flat_map(Package::files) {
         for (words, places) in rules {
             let is_there = places.iter().any(|place| file.path.starts_with(place));
             let found = words
@@ -441,7 +438,7 @@ fn named_and_inner(named: &syn::Type) -> Option<(String, Option<&syn::Type>)> {
 #[test]
 fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
     let mut takers = Takers::default();
-    for file in PACKAGES.iter().flat_map(Package::files) {
+    for file in Package::all().iter().flat_map(Package::files) {
         takers.visit_file(&syn::parse_file(&file.text).unwrap());
     }
     let of = |part: &str| -> Vec<&str> {
@@ -456,29 +453,17 @@ fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
     for reader in ["list_changes", "list_webhooks", "show_model"] {
         assert!(readers.contains(&reader), "{reader} is not in {readers:?}");
     }
-    let lists = fs::read_to_string(repository().join("src/http/list.rs")).unwrap();
+    let lists = fs::read_to_string(repository().join("crates/server/src/list/mod.rs")).unwrap();
     let states = lists.matches("extract::State<");
     assert_eq!(states.count(), 1, "`list!` makes handlers with one state");
-    assert!(lists.contains("extract::State<std::sync::Arc<$crate::http::answers::Answers>>"));
-}
-
-#[test]
-fn the_command_line_imports_without_http() {
-    let import = fs::read_to_string(repository().join("src/cli/import.rs")).unwrap();
-    assert!(!import.contains("crate::http"));
+    assert!(lists.contains("extract::State<std::sync::Arc<$crate::answers::Answers>>"));
 }
 
 #[test]
 fn the_image_is_built_from_all_that_the_build_reads() {
     let text = |name| fs::read_to_string(repository().join(name)).expect(name);
-    let (build, image, sent) = (text("build.rs"), text("Dockerfile"), text(".dockerignore"));
-    let watched = build.lines().filter_map(|line| {
-        let name = line.split_once("rerun-if-changed=")?.1.split_once('"')?.0;
-        (!name.starts_with('{')).then_some(name)
-    });
-    let read: Vec<&str> = watched.collect();
-    assert!(read.contains(&"openapi"), "{read:?}");
-    for name in read {
+    let (image, sent) = (text("Dockerfile"), text(".dockerignore"));
+    for name in ["benches", "crates", "examples", "migrations", "openapi", "src"] {
         let copies =
             |line: &str| line.starts_with("COPY") && line.split(' ').any(|word| word == name);
         assert!(
@@ -526,36 +511,25 @@ mod generated {
         }
     }
 
-    /// A diagram of the table, and a row for each module with the first sentence of its file.
+    /// A diagram of the packages, and a row for each module with the first sentence of its file.
     fn picture() -> String {
+        let packages = Package::all();
         let mut text = "\n```mermaid\nflowchart BT\n".to_owned();
-        for package in &PACKAGES {
-            let name = package.name;
-            let prefix = name.replace('-', "_");
-            let _ = writeln!(text, "  subgraph {name}");
-            for (module, uses) in package.modules {
-                let _ = writeln!(text, "    {prefix}_{module}[{module}]");
-                for used in *uses {
-                    let _ = writeln!(text, "    {prefix}_{module} --> {prefix}_{used}");
-                }
+        for package in &packages {
+            let name = package.name.trim_start_matches("unroof-");
+            let _ = writeln!(text, "  {name}");
+            for used in package.uses() {
+                let _ = writeln!(text, "  {name} --> {}", used.trim_start_matches("unroof-"));
             }
-            text.push_str("  end\n");
         }
-        text.push_str("  unroof --> unroof-core\n  unroof-dev --> unroof-core\n```\n\n");
-        text.push_str("| module | uses | content |\n|---|---|---|\n");
-        for package in &PACKAGES {
-            let files = package.files();
-            for (module, uses) in package.modules {
-                let own = |file: &&File| file.module == [*module];
-                let file = files.iter().find(own).expect("a module has a file");
-                let uses: Vec<String> = uses.iter().map(|used| format!("`{used}`")).collect();
+        text.push_str("```\n\n| module | content |\n|---|---|\n");
+        for package in &packages {
+            let mut files = package.files();
+            files.sort_by(|a, b| a.module.cmp(&b.module));
+            for file in files.iter().filter(|file| file.module.len() <= 1) {
                 let path = file.path.trim_end_matches("mod.rs");
-                let _ = writeln!(
-                    text,
-                    "| `{path}` | {} | {} |",
-                    uses.join(", "),
-                    first_sentence(&file.text)
-                );
+                let path = path.trim_end_matches("lib.rs").trim_end_matches("main.rs");
+                let _ = writeln!(text, "| `{path}` | {} |", first_sentence(&file.text));
             }
         }
         text.push('\n');

@@ -16,7 +16,7 @@ import numpy as np
 BENCHES = Path(__file__).resolve().parent.parent
 REPOSITORY = BENCHES.parent
 DATA = REPOSITORY / "data"
-EXAMPLE = ["cargo", "run", "--quiet", "--release", "-p", "unroof-core", "--example", "density_points", "--"]
+EXAMPLE = ["cargo", "run", "--quiet", "--release", "-p", "unroof-infer", "--example", "density_points", "--"]
 
 KINDS = ["grouped", "latent", "windowed", "sparse", "hybrid_linear", "compressed"]
 GROUPED, LATENT, WINDOWED, SPARSE, HYBRID_LINEAR, COMPRESSED = range(6)

@@ -26,7 +26,7 @@ INSTALL = "run benches/rivals/install"
 # Built by themselves, they take nothing of the service's build, which takes minutes.
 SMALL = {
     "bare-axum": ["build", "--release", "-p", "bare-axum"],
-    "posterior": ["bench", "--no-run", "-p", "unroof-core", "--bench", "posterior"],
+    "posterior": ["bench", "--no-run", "-p", "unroof-infer", "--bench", "posterior"],
 }
 
 

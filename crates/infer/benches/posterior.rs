@@ -1,6 +1,6 @@
 //! Time of an answer: the whole posterior on one core, by component.
 //!
-//! `cargo bench -p unroof-core --bench posterior` measures these calls, each on three questions:
+//! `cargo bench -p unroof-infer --bench posterior` measures these calls, each on three questions:
 //!
 //! | call | what is measured |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! Time of a plan: a search over the layouts of a mixture of experts on racks.
 //!
-//! `cargo bench -p unroof-core --bench plan` measures the whole call, from the text of a request to the text of the answer: ranking, front,
+//! `cargo bench -p unroof-roofline --bench plan` measures the whole call, from the text of a request to the text of the answer: ranking, front,
 //! sensitivity and offloaded caches. `grid` repeats the search for five cache hit rates. The numbers of layouts and of
 //! units that are compared are printed before the times.
 

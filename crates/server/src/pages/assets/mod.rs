@@ -41,20 +41,20 @@ impl Asset {
 
 /// One style sheet: what all pages share, then a part per page.
 const STYLE: &str = concat!(
-    include_str!("assets/base.css"),
-    include_str!("assets/chart.css"),
-    include_str!("assets/market.css"),
-    include_str!("assets/ask.css"),
-    include_str!("assets/model.css"),
+    include_str!("base.css"),
+    include_str!("chart.css"),
+    include_str!("market.css"),
+    include_str!("ask.css"),
+    include_str!("model.css"),
 );
 
 /// One module, of parts that do not know one another. The first keeps the page as it was served.
 const SCRIPT: &str = concat!(
-    include_str!("assets/live.js"),
-    include_str!("assets/cursor.js"),
-    include_str!("assets/suggest.js"),
-    include_str!("assets/slider.js"),
-    include_str!("assets/ask.js"),
+    include_str!("live.js"),
+    include_str!("cursor.js"),
+    include_str!("suggest.js"),
+    include_str!("slider.js"),
+    include_str!("ask.js"),
 );
 
 /// Style sheet of the pages.
@@ -69,7 +69,7 @@ pub(super) static ICON: LazyLock<Asset> = LazyLock::new(|| {
         "icon",
         "svg",
         "image/svg+xml",
-        include_str!("../api/operations/docs/icon.svg"),
+        include_str!("../../api/operations/docs/icon.svg"),
     )
 });
 
