@@ -13,7 +13,7 @@ use super::derive::StoredPeriod;
 use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
-use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
+use super::plan::{Known, OpenDisagreement, SheetText};
 use super::rows::{Piece, Statement};
 use super::value::Kind;
 use super::work::Work;
@@ -81,7 +81,7 @@ struct SightingRow {
     newest_part: Option<DbTime>,
     next_whole: Option<DbTime>,
     next_part: Option<DbTime>,
-    tariff_id: Option<Uuid>,
+    tariff_id: Uuid,
     valid_from: Option<DbTime>,
     valid_to: Option<DbTime>,
     currency: String,
@@ -89,11 +89,9 @@ struct SightingRow {
     output_price: Option<f64>,
     is_misfit: bool,
     states_limits: bool,
-    cells: Option<String>,
+    cells: String,
     retires_at: Option<DbTime>,
     status: Option<String>,
-    /// Rows without a stored tariff or stored cells.
-    document: Option<String>,
 }
 
 static SIGHTINGS: Statement = Statement::new(&[Piece {
@@ -101,7 +99,6 @@ static SIGHTINGS: Statement = Statement::new(&[Piece {
         SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
                sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.cells, sheet.retires_at, sheet.status,
-               CASE WHEN sheet.tariff_id IS NULL OR sheet.cells IS NULL THEN sheet.document END AS document,
                (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
                (SELECT max(looks.at) FROM looks
                 WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
@@ -151,33 +148,27 @@ struct PeriodRow {
     part: i64,
     offer_id: Uuid,
     sheet_id: Uuid,
-    tariff_id: Option<Uuid>,
+    tariff_id: Uuid,
     catalog: String,
     starts_at: DbTime,
     ends_at: Option<DbTime>,
     observed_at: DbTime,
-    start_basis: Option<String>,
+    start_basis: String,
     not_before: Option<DbTime>,
-    last_seen_at: Option<DbTime>,
+    last_seen_at: DbTime,
     ending: Option<String>,
     is_flagged: bool,
     withdrawn_at: Option<DbTime>,
     withdrawn_because: Option<String>,
     has_begun: bool,
     has_ended: bool,
-    document: Option<String>,
 }
 
 static PERIODS: Statement = Statement::new(&[Piece {
     sql: "
-        SELECT period.sequence, period.part, period.offer_id, period.sheet_id,
-               coalesce(period.tariff_id, sheet.tariff_id) AS tariff_id, period.catalog, period.starts_at,
-               period.ends_at, period.observed_at, period.start_basis, period.not_before, period.last_seen_at,
-               period.ending, period.is_flagged, period.withdrawn_at, period.withdrawn_because, period.has_begun,
-               period.has_ended,
-               CASE WHEN period.tariff_id IS NULL AND sheet.tariff_id IS NULL THEN sheet.document END AS document
-        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
-        JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
+        SELECT sequence, part, offer_id, sheet_id, tariff_id, catalog, starts_at, ends_at, observed_at, start_basis,
+               not_before, last_seen_at, ending, is_flagged, withdrawn_at, withdrawn_because, has_begun, has_ended
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1",
     columns: &[Kind::Id],
 }]);
 
@@ -339,7 +330,7 @@ pub(super) async fn load(
         });
     }
     for row in connection.read_rows(&PERIODS, &offers).await? {
-        known.add_period(row)?;
+        known.add_period(row);
     }
     for periods in known.periods.values_mut() {
         periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
@@ -404,30 +395,6 @@ pub(super) async fn load_sheets(
     rows.into_iter().map(text).collect()
 }
 
-/// The stored identity of a sheet's prices, or that of its document.
-fn tariff_of(
-    stored: Option<Uuid>,
-    sheet_id: Uuid,
-    document: Option<&String>,
-) -> Result<Uuid, StoreError> {
-    match stored {
-        Some(tariff_id) => Ok(tariff_id),
-        None => Ok(read_sheet(sheet_id, document)?.tariff_id()),
-    }
-}
-
-/// The stored cells of a sheet, or those of its document.
-fn cells_of(
-    stored: Option<&str>,
-    sheet_id: Uuid,
-    document: Option<&String>,
-) -> Result<Cells, StoreError> {
-    match stored {
-        Some(text) => Cells::of_text(text).ok_or(StoreError::Damaged(sheet_id)),
-        None => Ok(Cells::of(&read_sheet(sheet_id, document)?)),
-    }
-}
-
 fn standing(number: i64) -> Standing {
     match number {
         1 => Standing::Catalog,
@@ -456,21 +423,18 @@ impl Known {
     }
 
     fn add_sighting(&mut self, row: SightingRow) -> Result<(), StoreError> {
+        let cells = Cells::of_text(&row.cells).ok_or(StoreError::Damaged(row.sheet_id))?;
         let in_dollars = |price: Option<f64>| price.filter(|_| row.currency == "USD");
         let sheet = SheetFacts {
             sheet_id: row.sheet_id,
-            tariff_id: tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?,
+            tariff_id: row.tariff_id,
             catalog: row.catalog,
             entry: row.entry,
             valid_from: row.valid_from.map(Into::into),
             valid_to: row.valid_to.map(Into::into),
             is_misfit: row.is_misfit,
             states_limits: row.states_limits,
-            cells: Arc::new(cells_of(
-                row.cells.as_deref(),
-                row.sheet_id,
-                row.document.as_ref(),
-            )?),
+            cells: Arc::new(cells),
             retirement: Retirement::of(row.retires_at.map(Into::into), row.status.is_some()),
             input_price: in_dollars(row.input_price),
             output_price: in_dollars(row.output_price),
@@ -491,18 +455,16 @@ impl Known {
         Ok(())
     }
 
-    fn add_period(&mut self, row: PeriodRow) -> Result<(), StoreError> {
-        let tariff_id = tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?;
+    fn add_period(&mut self, row: PeriodRow) {
         let ending = match row.ending.as_deref() {
             Some("expired") => Ending::Expired,
             Some("delisted") => Ending::Delisted,
             Some("withdrawn") => Ending::Withdrawn,
-            None if row.withdrawn_at.is_some() => Ending::Withdrawn,
             _ => Ending::Replaced,
         };
-        let start_basis = match row.start_basis.as_deref() {
-            Some("stated") => StartBasis::Stated,
-            Some("source_added") => StartBasis::SourceAdded,
+        let start_basis = match row.start_basis.as_str() {
+            "stated" => StartBasis::Stated,
+            "source_added" => StartBasis::SourceAdded,
             _ => StartBasis::Observed,
         };
         let withdrawn_at = row.withdrawn_at.map(Into::into);
@@ -510,12 +472,12 @@ impl Known {
             key: (row.sequence, row.part),
             period: Period {
                 sheet_id: row.sheet_id,
-                tariff_id,
+                tariff_id: row.tariff_id,
                 source: String::new(),
                 starts_at: row.starts_at.into(),
                 start_basis,
                 not_before: row.not_before.map(Into::into),
-                last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
+                last_seen_at: row.last_seen_at.into(),
                 end: row.ends_at.map(|end| (end.into(), ending)),
                 is_flagged: row.is_flagged,
             },
@@ -526,6 +488,5 @@ impl Known {
             has_ended: row.has_ended,
         };
         self.periods.entry(row.offer_id).or_default().push(stored);
-        Ok(())
     }
 }

@@ -27,8 +27,8 @@ pub struct CheckedSheet {
     model: String,
     region: String,
     currency: String,
-    tariff_id: Option<Uuid>,
-    cells: Option<String>,
+    tariff_id: Uuid,
+    cells: String,
     #[sqlx(flatten)]
     document: StoredDocument,
 }
@@ -77,17 +77,14 @@ impl CheckedSheet {
     /// The columns that differ from the document.
     fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
         let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
-        let tariff = self.tariff_id.is_none_or(|id| id == sheet.tariff_id());
-        let cells = self.cells.as_ref();
-        let cells = cells.is_none_or(|cells| *cells == Cells::of(sheet).to_text());
         let columns = [
             ("provider", self.provider == sheet.provider),
             ("model", self.model == sheet.model),
             ("region", self.region == sheet.region),
             ("currency", self.currency == sheet.currency),
             ("offer", self.offer_id == offer),
-            ("identity of the prices", tariff),
-            ("priced cells", cells),
+            ("identity of the prices", self.tariff_id == sheet.tariff_id()),
+            ("priced cells", self.cells == Cells::of(sheet).to_text()),
         ];
         let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
         differing.map(|(name, _)| name).collect()

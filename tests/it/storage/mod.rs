@@ -7,7 +7,6 @@ mod migrate;
 mod newer;
 mod plans;
 mod save;
-mod upgrade;
 
 use serde_json::Value;
 use unroof::storage::{
