@@ -1,7 +1,6 @@
 //! Queries on a connection of the store's own.
 
 use super::connected::Connected;
-use super::newer_tables::require_own_tables;
 use super::query::Query;
 use super::rows::FromEitherRow;
 use super::session::{in_transaction, on_connection, on_session};
@@ -58,7 +57,6 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         in_transaction!(self, in_time, connection => {
             note_query(&query.sql);
-            require_own_tables(connection).await?;
             connection.row(query).await
         })
     }
@@ -68,7 +66,6 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         in_transaction!(self, in_time, connection => {
             note_query(&query.sql);
-            require_own_tables(connection).await?;
             connection.execute(query).await
         })
     }

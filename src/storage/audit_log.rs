@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
 use super::connected::Connected;
-use super::newer_tables::require_own_tables;
 use super::query::Query;
 use super::session::in_transaction;
 use super::{DbTime, Store, StoreError};
@@ -68,7 +67,6 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
         in_transaction!(self, in_time, connection => {
-            require_own_tables(connection).await?;
             let written = connection.execute(query).await?;
             if written > 0 {
                 connection.execute(inserted(&entry)).await?;

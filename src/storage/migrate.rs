@@ -12,7 +12,7 @@ use super::reporting::replace_views;
 use super::{Store, StoreError};
 
 /// One program migrates at a time: the row is locked, or, before there is one, a number. Transactions that write are waited
-/// for, and later ones wait for the end of this one: those of an older program see the new migration.
+/// for, and later ones wait for the end of this one.
 const HOLD_WRITERS: &str = "
     DO $$
     BEGIN

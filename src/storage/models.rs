@@ -9,12 +9,12 @@ use super::checksum::{StoredDocument, checksum};
 use super::connected::Connected;
 use super::list::{AsOf, NamePrefix};
 use super::names::ChangeKind;
-use super::newer_tables::take_numbers;
 use super::query::Query;
 use super::recording::MODEL;
 use super::rows::{Piece, Rows, Statement};
 use super::session::on_session;
 use super::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
+use super::version::take_numbers;
 use super::{DbTime, Store, StoreError};
 use unroof_core::sheet::PriceSheet;
 

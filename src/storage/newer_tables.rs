@@ -3,8 +3,8 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
-use super::connected::{Connected, Either};
-use super::migrations::{newest_of, own_migration};
+use super::connected::Connected;
+use super::migrations::newest_of;
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
@@ -17,14 +17,6 @@ const PROGRAM: &str = "SELECT program FROM store_version WHERE id = 1";
 /// Notes the newest migration, and which program applied it.
 pub(super) const NOTE_PROGRAM: &str =
     "UPDATE store_version SET migration = $1, program = $2 WHERE id = 1 AND migration < $1";
-
-/// Takes the writers' lock and reserves this many sequence numbers, unless the tables are those of a newer program.
-pub(super) const ADVANCE_VERSION: &str = "
-    UPDATE store_version SET version = version + $1 WHERE id = 1 AND migration <= $2 RETURNING version";
-
-const WRITERS: &str = "SELECT migration, program FROM store_version WHERE id = 1";
-/// The tables stay as they are until the end of the transaction. Other writers do not wait for it.
-const HELD: &str = " FOR KEY SHARE";
 
 /// A migration that was applied to the tables.
 #[derive(Debug, FromRow)]
@@ -54,43 +46,6 @@ fn newest_unknown(
     }
 }
 
-/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
-///
-/// # Errors
-/// The query fails, or the tables are those of a newer program.
-pub(super) async fn take_numbers(
-    transaction: &mut impl Connected,
-    count: i64,
-) -> Result<i64, StoreError> {
-    let advance = Query::new(ADVANCE_VERSION)
-        .bind(count)
-        .bind(own_migration());
-    if let Some((last,)) = transaction.row(advance).await? {
-        return Ok(last);
-    }
-    require_own_tables(transaction).await?;
-    Err(sqlx::Error::RowNotFound.into())
-}
-
-/// Refuses in a transaction that writes if the tables are those of a newer program.
-///
-/// # Errors
-/// The query fails, or they are.
-pub(super) async fn require_own_tables(transaction: &mut impl Connected) -> Result<(), StoreError> {
-    let writers = match transaction.either() {
-        (Either::Postgres(_), _) => Query::new(WRITERS).text(HELD),
-        (Either::Sqlite(_), _) => Query::new(WRITERS),
-    };
-    let newest: Option<(i64, Option<String>)> = transaction.row(writers).await?;
-    match newest.filter(|(migration, _)| *migration > own_migration()) {
-        Some((migration, program)) => {
-            let newer = NewerTables::new(migration, program.as_deref());
-            Err(StoreError::Refused(Refusal::NewerTables(newer)))
-        }
-        None => Ok(()),
-    }
-}
-
 impl Store {
     /// The program whose tables these are, if it is newer than this one.
     ///
@@ -104,10 +59,9 @@ impl Store {
             let Some(migration) = newest_unknown(migrations, &applied)? else {
                 return statements.commit().await.map(|()| None);
             };
-            let program: Option<(Option<String>,)> = statements.row(Query::new(PROGRAM)).await?;
+            let (program,): (String,) = statements.one(Query::new(PROGRAM)).await?;
             statements.commit().await?;
-            let program = program.and_then(|(version,)| version);
-            Ok(Some(NewerTables::new(migration, program.as_deref())))
+            Ok(Some(NewerTables::new(migration, &program)))
         })
     }
 

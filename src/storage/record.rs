@@ -6,11 +6,11 @@ use std::ops::Range;
 use sqlx::Database;
 
 use super::connected::Connected;
-use super::newer_tables::{ADVANCE_VERSION, take_numbers};
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 use super::session::{Session, Statements, on_session};
+use super::version::{ADVANCE_VERSION, take_numbers};
 use super::work::Work;
 use super::{Store, StoreError, tables};
 

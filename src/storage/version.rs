@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
+use super::connected::Connected;
 use super::database::{Pool, within};
 use super::query::Query;
 use super::{DbTime, Store, StoreError, locked};
@@ -18,6 +19,23 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Pause between two readings of the version where LISTEN is not used.
 const BETWEEN_POLLS: Duration = Duration::from_millis(250);
+
+/// Takes the writers' lock, and reserves this many sequence numbers.
+pub(super) const ADVANCE_VERSION: &str =
+    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
+
+/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
+///
+/// # Errors
+/// The query fails.
+pub(super) async fn take_numbers(
+    transaction: &mut impl Connected,
+    count: i64,
+) -> Result<i64, StoreError> {
+    let advance = Query::new(ADVANCE_VERSION).bind(count);
+    let (last,) = transaction.one(advance).await?;
+    Ok(last)
+}
 
 /// Listens for the versions that any process commits.
 #[derive(Debug)]

@@ -10,7 +10,6 @@ use uuid::Uuid;
 use super::audit::{AuditAction, AuditEntry};
 use super::connected::Connected;
 use super::names::stored_names;
-use super::newer_tables::require_own_tables;
 use super::query::Query;
 use super::session::in_transaction;
 use super::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
@@ -398,7 +397,6 @@ impl Store {
             .bind(ended.answer.ok().map(i64::from))
             .bind(ended.answer.err());
         in_transaction!(self, in_time, connection => {
-            require_own_tables(connection).await?;
             if connection.execute(end_lease).await? == 0 {
                 let webhook = Query::new(WEBHOOKS).bind(Some(lease.id));
                 let there: Option<WebhookRow> = connection.row(webhook).await?;

@@ -70,9 +70,7 @@ impl Store {
     }
 
     fn refuse(&self, refusal: Refusal) {
-        let is_first = self.writing.set(Some(refusal)).is_none();
-        // Tables of a newer program stay so.
-        if is_first && !matches!(refusal, Refusal::NewerTables(_)) {
+        if self.writing.set(Some(refusal)).is_none() {
             tokio::spawn(self.clone().await_writes());
         }
     }
