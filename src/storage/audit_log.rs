@@ -6,9 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
-use super::connected::Connected;
 use super::query::Query;
-use super::session::in_transaction;
 use super::{DbTime, Store, StoreError};
 
 const INSERT: &str = "
@@ -66,13 +64,14 @@ impl Store {
         entry: AuditEntry<'_>,
     ) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        in_transaction!(self, in_time, connection => {
-            let written = connection.execute(query).await?;
-            if written > 0 {
-                connection.execute(inserted(&entry)).await?;
-            }
-            Ok(written)
-        })
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        let written = tx.execute(query).await?;
+        if written > 0 {
+            tx.execute(inserted(&entry)).await?;
+        }
+        tx.commit().await?;
+        Ok(written)
     }
 
     /// Rows of the audit log before a sequence number, the last first.

@@ -5,10 +5,8 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::connected::Connected;
 use super::names::ChangeKind;
 use super::query::Query;
-use super::session::on_connection;
 use super::{ChangeFilter, DbTime, Store, StoreError};
 
 /// A change.
@@ -173,6 +171,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn newest_change(&self) -> Result<i64, StoreError> {
-        on_connection!(self, connection => connection.read_number(NEWEST).await)
+        let (newest,) = self.one(Query::new(NEWEST)).await?;
+        Ok(newest)
     }
 }

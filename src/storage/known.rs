@@ -2,19 +2,21 @@
 //! row, and none for a kind without keys.
 
 use std::collections::{BTreeSet, HashMap};
+use std::slice;
 use std::sync::Arc;
 
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use super::connected::Connected;
 use super::derive::StoredPeriod;
 use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
 use super::plan::{Known, OpenDisagreement, SheetText};
-use super::rows::{Piece, Statement};
+use super::query::Query;
+use super::rows::{Piece, text};
+use super::tx::Tx;
 use super::value::Kind;
 use super::work::Work;
 use super::{DbTime, StoreError};
@@ -37,7 +39,7 @@ struct RecordedRow {
     is_repeated: bool,
 }
 
-static RECORDED: Statement = Statement::new(&[Piece {
+const RECORDED: Piece = Piece {
     sql: "
         SELECT (SELECT version FROM store_version WHERE id = 1) AS version,
                given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
@@ -63,7 +65,7 @@ static RECORDED: Statement = Statement::new(&[Piece {
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
     columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time, Kind::Time],
-}]);
+};
 
 /// A sighting, with what matters of its sheet, and the looks of its source.
 #[derive(Debug, FromRow)]
@@ -94,7 +96,7 @@ struct SightingRow {
     status: Option<String>,
 }
 
-static SIGHTINGS: Statement = Statement::new(&[Piece {
+const SIGHTINGS: Piece = Piece {
     sql: "
         SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
@@ -117,7 +119,7 @@ static SIGHTINGS: Statement = Statement::new(&[Piece {
         FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
         JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A withdrawal, and the first look after it that listed the sheet still.
 #[derive(Debug, FromRow)]
@@ -129,7 +131,7 @@ struct CutRow {
     seen_at: Option<DbTime>,
 }
 
-static CUTS: Statement = Statement::new(&[Piece {
+const CUTS: Piece = Piece {
     sql: "
         SELECT cut.offer_id, cut.sheet_id, cut.at, cut.because,
                (SELECT min(looks.at)
@@ -139,7 +141,7 @@ static CUTS: Statement = Statement::new(&[Piece {
                 WHERE seen.sheet_id = cut.sheet_id AND seen.first_at <= cut.at AND seen.standing = 1) AS seen_at
         FROM given JOIN withdrawals AS cut ON cut.offer_id = given.column1 AND cut.undone_at IS NULL",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A price with its period.
 #[derive(Debug, FromRow)]
@@ -164,13 +166,13 @@ struct PeriodRow {
     has_ended: bool,
 }
 
-static PERIODS: Statement = Statement::new(&[Piece {
+const PERIODS: Piece = Piece {
     sql: "
         SELECT sequence, part, offer_id, sheet_id, tariff_id, catalog, starts_at, ends_at, observed_at, start_basis,
                not_before, last_seen_at, ending, is_flagged, withdrawn_at, withdrawn_because, has_begun, has_ended
         FROM given JOIN price_periods AS period ON period.offer_id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A disagreement that has not ended.
 #[derive(Debug, FromRow)]
@@ -180,12 +182,12 @@ struct DisagreementRow {
     open: OpenDisagreement,
 }
 
-static DISAGREEMENTS: Statement = Statement::new(&[Piece {
+const DISAGREEMENTS: Piece = Piece {
     sql: "
         SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id, open.is_flagged
         FROM given JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A sheet that is named in news, with its listed estimate.
 #[derive(Debug, FromRow)]
@@ -197,13 +199,13 @@ struct SheetRow {
     document: StoredDocument,
 }
 
-static SHEETS: Statement = Statement::new(&[Piece {
+const SHEETS: Piece = Piece {
     sql: "
         SELECT sheet.id, sheet.canonical_model, sheet.document, sheet.checksum, listing.estimate_id
         FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
     columns: &[Kind::Id],
-}]);
+};
 
 /// Those of some sheets whose estimates fit no machine.
 #[derive(Debug, FromRow)]
@@ -211,12 +213,12 @@ struct MisfitRow {
     id: Uuid,
 }
 
-static MISFITS: Statement = Statement::new(&[Piece {
+const MISFITS: Piece = Piece {
     sql: "
         SELECT sheet.id FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
         WHERE sheet.is_misfit = TRUE",
     columns: &[Kind::Id],
-}]);
+};
 
 /// Looks of a source around a time, scope by scope.
 #[derive(Debug, FromRow)]
@@ -227,14 +229,14 @@ struct AroundRow {
     newest: Option<DbTime>,
 }
 
-static AROUND: Statement = Statement::new(&[Piece {
+const AROUND: Piece = Piece {
     sql: "
         SELECT looks.scope, max(CASE WHEN looks.at < given.column2 THEN looks.at END) AS previous,
                min(CASE WHEN looks.at > given.column2 THEN looks.at END) AS next, max(looks.at) AS newest
         FROM given JOIN looks ON looks.source = given.column1
         GROUP BY looks.scope",
     columns: &[Kind::Text, Kind::Time],
-}]);
+};
 
 /// An entry that a look could not read.
 #[derive(Debug, FromRow)]
@@ -242,19 +244,19 @@ struct UnreadRow {
     entry: String,
 }
 
-static UNREAD: Statement = Statement::new(&[Piece {
+const UNREAD: Piece = Piece {
     sql: "
         SELECT unread.entry
         FROM given JOIN unread_entries AS unread ON unread.source = given.column1 AND unread.at = given.column2",
     columns: &[Kind::Text, Kind::Time],
-}]);
+};
 
 /// The version of the store.
 pub(super) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
 /// Prepares all queries.
-pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
-    for statement in [
+pub(super) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    for piece in [
         &RECORDED,
         &SIGHTINGS,
         &CUTS,
@@ -265,17 +267,14 @@ pub(super) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
         &AROUND,
         &UNREAD,
     ] {
-        connection.prepare_rows(statement).await?;
+        tx.prepare(text(slice::from_ref(piece))).await?;
     }
     Ok(())
 }
 
-/// Stored state of what is to be recorded, read through a connection to either database. The version is that of the first rows:
+/// Stored state of what is to be recorded, read from either database. The version is that of the first rows:
 /// what another writer commits meanwhile has a later one.
-pub(super) async fn load(
-    connection: &mut impl Connected,
-    work: &Work,
-) -> Result<Known, StoreError> {
+pub(super) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreError> {
     let mut known = Known::default();
     let recorded = work.recordings.iter().map(|recording| {
         let source = recording.repeatable_source();
@@ -288,10 +287,10 @@ pub(super) async fn load(
             DbTime::from(work.now).into(),
         ]
     });
-    let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded.collect()).await?;
+    let rows: Vec<RecordedRow> = tx.read_rows(&RECORDED, &recorded.collect()).await?;
     known.version = match rows.first() {
         Some(row) => row.version,
-        None => connection.read_number(VERSION).await?,
+        None => tx.one::<(i64,)>(Query::new(VERSION)).await?.0,
     };
     let mut repeated = BTreeSet::new();
     let mut offers = work.offers();
@@ -311,16 +310,16 @@ pub(super) async fn load(
     known.unchanged = work.unchanged(&repeated);
     offers.retain(|offer| !known.unchanged.contains(offer));
     let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
-    let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
+    let misfits: Vec<MisfitRow> = tx.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
     let offers = offers.into_iter().map(|id| vec![id.into()]).collect();
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;
     }
-    for row in connection.read_rows(&SIGHTINGS, &offers).await? {
+    for row in tx.read_rows(&SIGHTINGS, &offers).await? {
         known.add_sighting(row)?;
     }
-    for row in connection.read_rows::<CutRow>(&CUTS, &offers).await? {
+    for row in tx.read_rows::<CutRow>(&CUTS, &offers).await? {
         let offer = known.offers.entry(row.offer_id).or_default();
         offer.cuts.push(Cut {
             sheet_id: row.sheet_id,
@@ -329,13 +328,13 @@ pub(super) async fn load(
             seen_at: row.seen_at.map(Into::into),
         });
     }
-    for row in connection.read_rows(&PERIODS, &offers).await? {
+    for row in tx.read_rows(&PERIODS, &offers).await? {
         known.add_period(row);
     }
     for periods in known.periods.values_mut() {
         periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
     }
-    for row in connection
+    for row in tx
         .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
         .await?
     {
@@ -346,23 +345,20 @@ pub(super) async fn load(
             .push(row.open);
     }
     if let Some(look) = &work.look {
-        known.look = Some(look_among(connection, look).await?);
+        known.look = Some(look_among(tx, look).await?);
     }
     if let Some(look) = work.look.as_ref().filter(|_| work.completes) {
         let given = vec![vec![(&look.source).into(), look.at.into()]];
-        let unread: Vec<UnreadRow> = connection.read_rows(&UNREAD, &given).await?;
+        let unread: Vec<UnreadRow> = tx.read_rows(&UNREAD, &given).await?;
         known.unread = unread.into_iter().map(|row| row.entry).collect();
     }
     Ok(known)
 }
 
 /// A look with the looks around it.
-pub(super) async fn look_among(
-    connection: &mut impl Connected,
-    look: &LookAt,
-) -> Result<LookAmong, StoreError> {
+pub(super) async fn look_among(tx: &mut Tx<'_>, look: &LookAt) -> Result<LookAmong, StoreError> {
     let given = vec![vec![(&look.source).into(), look.at.into()]];
-    let rows: Vec<AroundRow> = connection.read_rows(&AROUND, &given).await?;
+    let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
     let scope = |row: AroundRow| {
         let neighbours = Neighbours {
             previous: row.previous.map(Into::into),
@@ -379,11 +375,11 @@ pub(super) async fn look_among(
 
 /// Sheets that are named in news.
 pub(super) async fn load_sheets(
-    connection: &mut impl Connected,
+    tx: &mut Tx<'_>,
     wanted: &BTreeSet<Uuid>,
 ) -> Result<HashMap<Uuid, SheetText>, StoreError> {
     let ids = wanted.iter().map(|id| vec![(*id).into()]).collect();
-    let rows: Vec<SheetRow> = connection.read_rows(&SHEETS, &ids).await?;
+    let rows: Vec<SheetRow> = tx.read_rows(&SHEETS, &ids).await?;
     let text = |row: SheetRow| {
         let text = SheetText {
             document: row.document.checked(row.id)?,

@@ -3,11 +3,9 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connected::Connected;
 use super::list::AsOf;
 use super::query::Query;
-use super::rows::{Piece, Statement};
-use super::session::on_connection;
+use super::rows::Piece;
 use super::value::Kind;
 use super::{DbTime, Store, StoreError};
 
@@ -81,10 +79,10 @@ pub struct PastPriceRow {
 const NEWEST: &str = "
     SELECT estimate_id AS id, canonical_model, author FROM model_estimates AS latest WHERE canonical_model > ''";
 
-static NUMBERS: Statement = Statement::new(&[Piece {
+const NUMBERS: Piece = Piece {
     sql: "SELECT id, row_values FROM given JOIN estimates ON estimates.id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 // No name has a line feed.
 const OFFERS: &str = "
@@ -128,7 +126,7 @@ impl Store {
         ids: impl Iterator<Item = Uuid> + Send,
     ) -> Result<Vec<EstimateNumbersRow>, StoreError> {
         let ids = ids.map(|id| vec![id.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&NUMBERS, &ids).await)
+        self.read_rows(&NUMBERS, &ids).await
     }
 
     /// The prices that are in force of every model that has one, in US dollars, by name.

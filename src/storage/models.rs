@@ -6,13 +6,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::checksum::{StoredDocument, checksum};
-use super::connected::Connected;
 use super::list::{AsOf, NamePrefix};
 use super::names::ChangeKind;
 use super::query::Query;
 use super::recording::MODEL;
-use super::rows::{Piece, Rows, Statement};
-use super::session::on_session;
+use super::rows::{Piece, Rows, text};
 use super::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
 use super::version::take_numbers;
 use super::{DbTime, Store, StoreError};
@@ -339,19 +337,17 @@ impl Store {
         let has_news = records.iter().any(is_news);
         let count = if has_news { records.len() } else { 0 };
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.wait_for_tables().await?;
-        on_session!(self, within_write_timeout, session => {
-            if session.prepares() {
-                session.statements().await?.prepare_rows(&WRITE).await?;
-            }
-            let mut transaction = session.transaction(self.begin()).await?;
-            let version = take_numbers(&mut transaction, count).await?;
-            let written = rows(records, version - count);
-            transaction.write_rows(&WRITE, &written).await?;
-            transaction.commit().await?;
-            self.advance_version(version);
-            Ok(())
-        })
+        let mut loan = self.connection_for_many().await?;
+        if loan.prepares() {
+            loan.statements().await?.prepare(text(WRITE)).await?;
+        }
+        let mut tx = loan.writing().await?;
+        let version = take_numbers(&mut tx, count).await?;
+        let written = rows(records, version - count);
+        tx.write_rows(WRITE, &written).await?;
+        tx.commit().await?;
+        self.advance_version(version);
+        Ok(())
     }
 }
 
@@ -465,7 +461,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-static WRITE: Statement = Statement::new(&[
+const WRITE: &[Piece] = &[
     // The same sheets may come back, after one of them was withdrawn and seen again.
     Piece {
         sql: "
@@ -524,4 +520,4 @@ static WRITE: Statement = Statement::new(&[
                 SELECT given.column1, given.column2 FROM given)",
         columns: &[Text, Number],
     },
-]);
+];

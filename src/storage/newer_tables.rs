@@ -3,12 +3,10 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
-use super::connected::Connected;
 use super::migrations::newest_of;
 use super::program::NewerTables;
 use super::query::Query;
 use super::refusal::Refusal;
-use super::session::on_session;
 use super::{Store, StoreError};
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
@@ -53,16 +51,14 @@ impl Store {
     /// The database is unreachable, or the tables belong to a different build.
     pub(super) async fn newer_tables(&self) -> Result<Option<NewerTables>, StoreError> {
         let migrations = self.migrations();
-        on_session!(self, in_time, session => {
-            let mut statements = session.statements().await?;
-            let applied: Vec<AppliedRow> = statements.rows(Query::new(APPLIED)).await?;
-            let Some(migration) = newest_unknown(migrations, &applied)? else {
-                return statements.commit().await.map(|()| None);
-            };
-            let (program,): (String,) = statements.one(Query::new(PROGRAM)).await?;
-            statements.commit().await?;
-            Ok(Some(NewerTables::new(migration, &program)))
-        })
+        let mut loan = self.connection_without_waiting().await?;
+        let mut tx = loan.statements().await?;
+        let applied: Vec<AppliedRow> = tx.rows(Query::new(APPLIED)).await?;
+        let Some(migration) = newest_unknown(migrations, &applied)? else {
+            return Ok(None);
+        };
+        let (program,): (String,) = tx.one(Query::new(PROGRAM)).await?;
+        Ok(Some(NewerTables::new(migration, &program)))
     }
 
     /// Reads from the tables of a newer program from now on. Writes are refused until this process ends.

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use uuid::Uuid;
 
 use super::announced::Announced;
-use super::connected::Connected;
 use super::plan::{Known, Plan, SheetText};
+use super::tx::Tx;
 use super::work::Work;
 use super::{StoreError, known, tables};
 
@@ -22,11 +22,8 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Reads what is known, and plans.
-    pub(super) async fn make(
-        connection: &mut impl Connected,
-        work: &Work,
-    ) -> Result<Self, StoreError> {
-        let known: Known = known::load(connection, work).await?;
+    pub(super) async fn make(tx: &mut Tx<'_>, work: &Work) -> Result<Self, StoreError> {
+        let known: Known = known::load(tx, work).await?;
         let version = known.version;
         let plan = Plan::make(work, known)?;
         let recorded: BTreeSet<Uuid> = work
@@ -37,7 +34,7 @@ impl Ready {
         let mut wanted = plan.wanted_sheets();
         wanted.extend(work.act.iter().map(|act| act.sheet_id));
         wanted.retain(|id| !recorded.contains(id));
-        let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
+        let texts: HashMap<Uuid, SheetText> = known::load_sheets(tx, &wanted).await?;
         let announced = Announced::of(work, &plan, &texts)?;
         let count = tables::numbers(&plan, &announced);
         Ok(Self {

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
-use super::connected::Connected;
 use super::database::{Pool, within};
 use super::query::Query;
+use super::tx::Tx;
 use super::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
@@ -28,12 +28,9 @@ pub(super) const ADVANCE_VERSION: &str =
 ///
 /// # Errors
 /// The query fails.
-pub(super) async fn take_numbers(
-    transaction: &mut impl Connected,
-    count: i64,
-) -> Result<i64, StoreError> {
+pub(super) async fn take_numbers(tx: &mut Tx<'_>, count: i64) -> Result<i64, StoreError> {
     let advance = Query::new(ADVANCE_VERSION).bind(count);
-    let (last,) = transaction.one(advance).await?;
+    let (last,) = tx.one(advance).await?;
     Ok(last)
 }
 

@@ -27,7 +27,7 @@ use uuid::Uuid;
 use client::{Client, EXPORT_TIME};
 pub use endpoint::Endpoint;
 pub(crate) use span::{
-    RequestTrace, call_span, compute_span, database_span, delivery_span, note_query,
+    RequestTrace, call_span, compute_span, database_span, delivery_span,
 };
 pub(crate) use span::{TARGET, note_status};
 pub(crate) use trace_context::headers_of;

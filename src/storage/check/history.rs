@@ -4,13 +4,11 @@ use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::storage::database::Pool;
 use crate::storage::derive::{Derived, StoredPeriod};
 use crate::storage::known;
 use crate::storage::offers::Offer;
 use crate::storage::plan::Known;
 use crate::storage::query::Query;
-use crate::storage::session::on_session;
 use crate::storage::work::Work;
 use crate::storage::{Store, StoreError};
 
@@ -110,21 +108,15 @@ impl Store {
 
     /// Facts and periods of some offers, all as of one moment.
     async fn known_of(&self, offers: &[Uuid]) -> Result<Known, StoreError> {
-        let begin = match self.pool {
-            Pool::Postgres { .. } => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Pool::Sqlite { .. } => "BEGIN",
-        };
         let work = Work {
             again: offers.to_vec(),
             ..Work::default()
         };
-        self.wait_for_tables().await?;
-        on_session!(self, within_write_timeout, session => {
-            let mut transaction = session.transaction(begin).await?;
-            let known = known::load(&mut transaction, &work).await?;
-            transaction.rollback().await?;
-            Ok(known)
-        })
+        let mut loan = self.connection_for_many().await?;
+        let mut tx = loan.snapshot().await?;
+        let known = known::load(&mut tx, &work).await?;
+        tx.commit().await?;
+        Ok(known)
     }
 }
 

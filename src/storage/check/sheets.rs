@@ -6,11 +6,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::storage::checksum::StoredDocument;
-use crate::storage::connected::Connected;
 use crate::storage::plan::read_sheet;
 use crate::storage::query::Query;
-use crate::storage::rows::{Piece, Statement};
-use crate::storage::session::on_connection;
+use crate::storage::rows::Piece;
 use crate::storage::value::Kind;
 use crate::storage::{Store, StoreError};
 use unroof_core::catalog::offer_id;
@@ -45,12 +43,12 @@ const SHEETS: &str = "
     SELECT id, offer_id, provider, model, region, currency, tariff_id, cells, document, checksum FROM price_sheets
     WHERE id > $1 ORDER BY id LIMIT $2";
 
-static DOCUMENTS: Statement = Statement::new(&[Piece {
+const DOCUMENTS: Piece = Piece {
     sql: "
         SELECT sheet.id, sheet.document, sheet.checksum
         FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 impl CheckedSheet {
     /// Its faults, in words.
@@ -83,7 +81,10 @@ impl CheckedSheet {
             ("region", self.region == sheet.region),
             ("currency", self.currency == sheet.currency),
             ("offer", self.offer_id == offer),
-            ("identity of the prices", self.tariff_id == sheet.tariff_id()),
+            (
+                "identity of the prices",
+                self.tariff_id == sheet.tariff_id(),
+            ),
             ("priced cells", self.cells == Cells::of(sheet).to_text()),
         ];
         let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
@@ -114,8 +115,7 @@ impl Store {
         ids: &BTreeSet<Uuid>,
     ) -> Result<BTreeMap<Uuid, String>, StoreError> {
         let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<DocumentRow> =
-            on_connection!(self, connection => connection.read_rows(&DOCUMENTS, &ids).await)?;
+        let rows: Vec<DocumentRow> = self.read_rows(&DOCUMENTS, &ids).await?;
         let sound = |row: DocumentRow| Some((row.id, row.document.checked(row.id).ok()?));
         Ok(rows.into_iter().filter_map(sound).collect())
     }
