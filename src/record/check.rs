@@ -80,13 +80,6 @@ fn write_summary(checked: &Checked, seconds: f64) -> std::io::Result<()> {
         number(checked.offers, "offer"),
         number(checked.faults, "fault"),
     )?;
-    if checked.older_offers > 0 {
-        writeln!(
-            out,
-            "{} not compared: an older version stored the history, which is derived again when the offer changes",
-            number(checked.older_offers, "offer")
-        )?;
-    }
     if checked.unsettled > 0 {
         writeln!(
             out,

@@ -52,21 +52,17 @@ CREATE VIEW reporting.price_history AS
 SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.currency,
        nullif(period.starts_at, '0001-01-01T00:00:00Z') AS starts_at,
        CASE WHEN period.starts_at > '0001-01-01T00:00:00Z' THEN period.start_basis END AS start_basis,
-       nullif(period.not_before, '0001-01-01T00:00:00Z') AS not_before, period.ends_at,
-       coalesce(
-           period.ending,
-           CASE WHEN period.withdrawn_at IS NOT NULL THEN 'withdrawn'
-                WHEN period.ends_at IS NOT NULL THEN 'replaced' END) AS ending,
+       nullif(period.not_before, '0001-01-01T00:00:00Z') AS not_before, period.ends_at, period.ending,
        nullif(coalesce(
            (SELECT max(looks.at)
             FROM sightings AS seen
             JOIN price_sheets AS stated ON stated.id = seen.sheet_id
             JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
             WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
-              AND (stated.tariff_id = period.tariff_id OR stated.id = period.sheet_id)
+              AND stated.tariff_id = period.tariff_id
               AND looks.at >= seen.first_at AND looks.at > period.last_seen_at
               AND (period.ends_at IS NULL OR period.ends_at > looks.at)),
-           period.last_seen_at, period.observed_at), '0001-01-01T00:00:00Z') AS last_seen_at,
+           period.last_seen_at), '0001-01-01T00:00:00Z') AS last_seen_at,
        period.withdrawn_at IS NULL AND period.starts_at <= now()
        AND (period.ends_at IS NULL OR period.ends_at > now()) AS in_force,
        period.is_flagged AS flagged,

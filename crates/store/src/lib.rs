@@ -37,7 +37,7 @@ pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::list::price_sheets::PriceSheetRow;
-pub use crate::connect::program::NewerTables;
+pub use crate::connect::schema::program::NewerTables;
 pub use crate::record::recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
 pub use crate::record::refusal::Refusal;
 pub use crate::list::search::NameRow;

@@ -128,10 +128,3 @@ pub fn database_span(system: &'static str) -> Span {
         db.query.text = tracing::field::Empty,
     )
 }
-
-/// Notes the text of a statement, which holds no values, in the span of its operation.
-pub fn note_query(sql: &str) {
-    if span_enabled!(target: TARGET, Level::INFO) {
-        Span::current().record("db.query.text", sql);
-    }
-}

@@ -135,9 +135,9 @@ fn time(work: impl Fn()) -> Duration {
 const LISTINGS: &str = "
     WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 3000)
     INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
-        canonical_model, region, currency, valid_from, valid_to, observed_at, stated_assumptions)
+        canonical_model, region, currency, valid_from, valid_to, observed_at, stated_assumptions, observed)
     SELECT 1000000 + number, estimate_id, offer_id, sheet_id, duplicate_of, provider, model, canonical_model, region,
-        currency, valid_from, valid_to, observed_at, stated_assumptions
+        currency, valid_from, valid_to, observed_at, stated_assumptions, observed
     FROM estimate_listings, numbers WHERE sequence < 1000000";
 
 /// Held by a test that compares one time with another: two such tests are not measured together.

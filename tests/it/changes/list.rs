@@ -150,8 +150,8 @@ async fn places_and_limits_that_are_none_are_400() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transaction_that_commits_late_is_not_skipped() {
     const BEGIN: &str = "BEGIN; UPDATE store_version SET version = version + 1;
-        INSERT INTO changes (sequence, kind, observed_at, provider, model, region, summary)
-        SELECT version, 'offer.added', now(), 'acme', 'late', 'global', 'late' FROM store_version";
+        INSERT INTO changes (sequence, kind, observed_at, provider, model, region, summary, in_force)
+        SELECT version, 'offer.added', now(), 'acme', 'late', 'global', 'late', true FROM store_version";
     on_postgres(async |database: &TestDatabase| {
         let store = database.store().await;
         let api = database.api().await;

@@ -7,7 +7,6 @@ mod migrate;
 mod newer;
 mod plans;
 mod save;
-mod upgrade;
 
 use serde_json::Value;
 use unroof_store::{AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store, Times};

@@ -96,23 +96,6 @@ pub(crate) enum Pool {
     },
 }
 
-/// Evaluates the same expression with the pool of either database.
-macro_rules! on_pool {
-    ($store:expr, $pool:ident => $body:expr) => {
-        match &$store.pool {
-            $crate::connect::database::Pool::Postgres { pool: $pool, .. } => $body,
-            $crate::connect::database::Pool::Sqlite { pool: $pool, .. } => $body,
-        }
-    };
-}
-pub(crate) use on_pool;
-
-/// Begins a transaction that writes, or reads what a write needs. Its statements work on given rows and are planned once for a
-/// connection: to plan them takes as long as to execute them. The plan finds rows by indexes, since the tables may be small when it
-/// is made.
-const BEGIN_WITH_KEPT_PLANS: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off; \
-                                     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
-
 impl Store {
     /// Opens the store; tables are brought up to date by [`Store::migrate`]. A PostgreSQL server is not contacted yet.
     ///
@@ -222,15 +205,6 @@ impl Store {
         within(self.limits.operation(), operation)
     }
 
-    /// Runs one operation, within the time of a dozen statements.
-    pub(crate) fn within_write_timeout<T>(
-        &self,
-        operation: impl Future<Output = Result<T, StoreError>>,
-    ) -> impl Future<Output = Result<T, StoreError>> {
-        const TIMES: u32 = 3;
-        within(TIMES * self.limits.operation(), operation)
-    }
-
     /// The write lock of SQLite; PostgreSQL has locks of its own. Refused while the database takes no writes.
     pub(crate) async fn wait_to_write(&self) -> Result<Option<OwnedMutexGuard<()>>, StoreError> {
         self.require_writable()?;
@@ -257,24 +231,13 @@ impl Store {
         }
     }
 
-    /// Begins a transaction that writes. SQLite takes its write lock at the start: a transaction that begins with a
-    /// read cannot acquire it while another process writes.
-    pub(crate) fn begin(&self) -> &'static str {
-        match self.pool {
-            Pool::Postgres { .. } => BEGIN_WITH_KEPT_PLANS,
-            Pool::Sqlite { .. } => "BEGIN IMMEDIATE",
-        }
-    }
-
-    /// Begins the reads that a write needs, so that PostgreSQL keeps their plans.
-    pub(crate) fn begin_reading(&self) -> Option<&'static str> {
-        matches!(self.pool, Pool::Postgres { .. }).then_some(BEGIN_WITH_KEPT_PLANS)
-    }
-
     /// Numbers of connections, for metrics.
     #[must_use]
     pub fn connections(&self) -> StoreConnections {
-        let (open, idle) = on_pool!(self, pool => (pool.size(), pool.num_idle()));
+        let (open, idle) = match &self.pool {
+            Pool::Postgres { pool, .. } => (pool.size(), pool.num_idle()),
+            Pool::Sqlite { pool, .. } => (pool.size(), pool.num_idle()),
+        };
         StoreConnections {
             used: (open as usize).saturating_sub(idle),
             idle,
@@ -285,7 +248,10 @@ impl Store {
     /// Whether it was closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        on_pool!(self, pool => pool.is_closed())
+        match &self.pool {
+            Pool::Postgres { pool, .. } => pool.is_closed(),
+            Pool::Sqlite { pool, .. } => pool.is_closed(),
+        }
     }
 
     /// Closes all connections, once the locks that were dropped are released.
@@ -300,7 +266,10 @@ impl Store {
         if let Some(standby) = &self.standby {
             standby.pool.close().await;
         }
-        on_pool!(self, pool => pool.close().await);
+        match &self.pool {
+            Pool::Postgres { pool, .. } => pool.close().await,
+            Pool::Sqlite { pool, .. } => pool.close().await,
+        }
     }
 }
 

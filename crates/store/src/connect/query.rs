@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use sqlx::{Arguments, AssertSqlSafe, Database, Encode, Type};
+
 use super::value::Value;
 
 /// A query. Its text consists of constants; every value is a parameter.
@@ -37,16 +39,18 @@ impl<'a> Query<'a> {
         self.values.push(value.into());
         self
     }
-}
 
-/// A query of sqlx with the parameters of one of ours.
-macro_rules! bound {
-    ($query_of_sqlx:ident, $query:expr) => {{
-        let mut query = sqlx::$query_of_sqlx(sqlx::AssertSqlSafe($query.sql));
-        for value in $query.values {
-            query = query.bind(value);
+    /// Text and parameters for a database.
+    pub(crate) fn parts<D: Database>(
+        self,
+    ) -> Result<(AssertSqlSafe<String>, D::Arguments), sqlx::Error>
+    where
+        Value<'a>: Encode<'a, D> + Type<D>,
+    {
+        let mut arguments = D::Arguments::default();
+        for value in self.values {
+            arguments.add(value).map_err(sqlx::Error::Encode)?;
         }
-        query
-    }};
+        Ok((AssertSqlSafe(self.sql), arguments))
+    }
 }
-pub(crate) use bound;

@@ -4,8 +4,6 @@
 //! once, and several statements that write are sent as one, in one round trip. SQLite takes lists of values, a
 //! statement at a time.
 
-use std::sync::OnceLock;
-
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Arguments, FromRow, QueryBuilder, Sqlite};
@@ -28,13 +26,6 @@ pub(crate) struct Piece {
     pub(crate) columns: &'static [Kind],
 }
 
-/// Statements on given rows, which PostgreSQL gets as one. Its text for PostgreSQL is assembled once.
-#[derive(Debug)]
-pub(crate) struct Statement {
-    pieces: &'static [Piece],
-    text: OnceLock<String>,
-}
-
 /// Rows per statement of SQLite: each has up to twenty-four values, and a statement takes 32,766 of them.
 pub(crate) const MOST_ROWS: usize = 1_000;
 
@@ -50,6 +41,15 @@ impl<T> FromEitherRow for T where
 }
 
 impl Piece {
+    /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes again.
+    pub(crate) fn with_lists(
+        &self,
+        rows: &Rows<'_>,
+    ) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
+        let chunks = rows.chunks(MOST_ROWS);
+        chunks.map(|rows| (self.with_list(rows), rows.len() == 1))
+    }
+
     /// The texts before and after the given rows.
     fn around_rows(&self) -> (&'static str, &'static str) {
         let around = self.sql.split_once(GIVEN);
@@ -91,55 +91,31 @@ impl Piece {
     }
 }
 
-impl Statement {
-    /// Pieces do not see each other's writes, and no two change the same row.
-    pub(crate) const fn new(pieces: &'static [Piece]) -> Self {
-        Self {
-            pieces,
-            text: OnceLock::new(),
+/// Statements as the one that PostgreSQL gets. They do not see each other's writes, and no two change the same row.
+pub(crate) fn text(pieces: &[Piece]) -> String {
+    if let [piece] = pieces {
+        return piece.with_arrays(0);
+    }
+    let mut used = 0;
+    let mut parts = Vec::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        parts.push(format!("part{number} AS ({})", piece.with_arrays(used)));
+        used += piece.columns.len();
+    }
+    format!("WITH {} SELECT 1", parts.join(", "))
+}
+
+/// The columns of the rows of statements, each as an array.
+pub(crate) fn arrays(pieces: &[Piece], rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
+    let mut arguments = PgArguments::default();
+    let values = rows.iter().flatten().flatten();
+    arguments.reserve(0, values.map(Value::size).sum());
+    for (piece, rows) in pieces.iter().zip(rows) {
+        for (index, kind) in piece.columns.iter().enumerate() {
+            let column = rows.iter().map(|row| &row[index]);
+            kind.add_array(&mut arguments, column)
+                .map_err(sqlx::Error::Encode)?;
         }
     }
-
-    /// The one statement, for PostgreSQL.
-    pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| {
-            if let [piece] = self.pieces {
-                return piece.with_arrays(0);
-            }
-            let mut used = 0;
-            let mut parts = Vec::new();
-            for (number, piece) in self.pieces.iter().enumerate() {
-                parts.push(format!("part{number} AS ({})", piece.with_arrays(used)));
-                used += piece.columns.len();
-            }
-            format!("WITH {} SELECT 1", parts.join(", "))
-        })
-    }
-
-    /// The statements of SQLite, a few rows at a time, and whether each is kept: only that of a single row comes
-    /// again.
-    pub(crate) fn with_lists(
-        &self,
-        rows: &[Rows<'_>],
-    ) -> impl Iterator<Item = (QueryBuilder<Sqlite>, bool)> {
-        self.pieces.iter().zip(rows).flat_map(|(piece, rows)| {
-            let chunks = rows.chunks(MOST_ROWS);
-            chunks.map(move |rows| (piece.with_list(rows), rows.len() == 1))
-        })
-    }
-
-    /// The columns of the rows of all pieces, each as an array.
-    pub(crate) fn arrays(&self, rows: &[Rows<'_>]) -> Result<PgArguments, StoreError> {
-        let mut arguments = PgArguments::default();
-        let values = rows.iter().flatten().flatten();
-        arguments.reserve(0, values.map(Value::size).sum());
-        for (piece, rows) in self.pieces.iter().zip(rows) {
-            for (index, kind) in piece.columns.iter().enumerate() {
-                let column = rows.iter().map(|row| &row[index]);
-                kind.add_array(&mut arguments, column)
-                    .map_err(sqlx::Error::Encode)?;
-            }
-        }
-        Ok(arguments)
-    }
+    Ok(arguments)
 }

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::database::{Pool, within};
 use super::query::Query;
+use super::tx::Tx;
 use crate::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
@@ -18,6 +19,20 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Pause between two readings of the version where LISTEN is not used.
 const BETWEEN_POLLS: Duration = Duration::from_millis(250);
+
+/// Takes the writers' lock, and reserves this many sequence numbers.
+pub(crate) const ADVANCE_VERSION: &str =
+    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
+
+/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
+///
+/// # Errors
+/// The query fails.
+pub(crate) async fn take_numbers(tx: &mut Tx<'_>, count: i64) -> Result<i64, StoreError> {
+    let advance = Query::new(ADVANCE_VERSION).bind(count);
+    let (last,) = tx.one(advance).await?;
+    Ok(last)
+}
 
 /// Listens for the versions that any process commits.
 #[derive(Debug)]

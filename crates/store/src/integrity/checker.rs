@@ -83,8 +83,6 @@ pub struct Checked {
     pub by_others: usize,
     /// Offers whose histories were compared.
     pub offers: usize,
-    /// Offers with periods of an older version, which are derived again when the offer changes.
-    pub older_offers: usize,
     /// Offers with a difference that were not compared, since an import runs that is about to derive them.
     pub unsettled: usize,
     /// Faults that were found.
@@ -260,8 +258,7 @@ impl<W: Watch> Run<'_, W> {
             let page = store.check_histories(after, OFFERS, now).await?;
             doubtful.extend(page.faults.iter().map(|fault| fault.offer_id));
             self.checked.offers += page.offers;
-            self.checked.older_offers += page.older;
-            self.watch.advance(page.offers + page.older);
+            self.watch.advance(page.offers);
             match page.last {
                 Some(last) => after = last,
                 None => break,

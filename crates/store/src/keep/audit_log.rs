@@ -6,10 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind};
-use crate::connect::connected::Connected;
-use crate::connect::newer_tables::require_own_tables;
 use crate::connect::query::Query;
-use crate::connect::session::in_transaction;
 use crate::{DbTime, Store, StoreError};
 
 const INSERT: &str = "
@@ -67,14 +64,14 @@ impl Store {
         entry: AuditEntry<'_>,
     ) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        in_transaction!(self, in_time, connection => {
-            require_own_tables(connection).await?;
-            let written = connection.execute(query).await?;
-            if written > 0 {
-                connection.execute(inserted(&entry)).await?;
-            }
-            Ok(written)
-        })
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        let written = tx.execute(query).await?;
+        if written > 0 {
+            tx.execute(inserted(&entry)).await?;
+        }
+        tx.commit().await?;
+        Ok(written)
     }
 
     /// Rows of the audit log before a sequence number, the last first.

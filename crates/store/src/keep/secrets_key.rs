@@ -7,8 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use uuid::Uuid;
 
-/// Prefix of an encrypted secret; base64 of nonce, text and tag follows. No plain secret has it: those begin with `whsec_`, or are
-/// older than that scheme and at most 64 characters.
+/// Prefix of an encrypted secret; base64 of nonce, text and tag follows. No plain secret has it: those begin with `whsec_`.
 pub(crate) const SEALED: &str = "sealed_v1_";
 /// Length of a key, in bytes.
 const KEY_BYTES: usize = 32;

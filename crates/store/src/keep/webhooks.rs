@@ -8,11 +8,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
-use crate::connect::connected::Connected;
 use crate::record::names::stored_names;
-use crate::connect::newer_tables::require_own_tables;
 use crate::connect::query::Query;
-use crate::connect::session::in_transaction;
 use crate::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use crate::access::Actor;
 use unroof_telemetry::secrets::without_secrets;
@@ -397,16 +394,16 @@ impl Store {
             .bind(next_attempt_at)
             .bind(ended.answer.ok().map(i64::from))
             .bind(ended.answer.err());
-        in_transaction!(self, in_time, connection => {
-            require_own_tables(connection).await?;
-            if connection.execute(end_lease).await? == 0 {
-                let webhook = Query::new(WEBHOOKS).bind(Some(lease.id));
-                let there: Option<WebhookRow> = connection.row(webhook).await?;
-                return Ok(there.map_or(Ended::Removed, |_| Ended::Lost));
-            }
-            connection.execute(end_attempt).await?;
-            connection.execute(Query::new(DELETE_OLD).bind(oldest)).await?;
-            Ok(Ended::Noted)
-        })
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        if tx.execute(end_lease).await? == 0 {
+            let webhook = Query::new(WEBHOOKS).bind(Some(lease.id));
+            let there: Option<WebhookRow> = tx.row(webhook).await?;
+            return Ok(there.map_or(Ended::Removed, |_| Ended::Lost));
+        }
+        tx.execute(end_attempt).await?;
+        tx.execute(Query::new(DELETE_OLD).bind(oldest)).await?;
+        tx.commit().await?;
+        Ok(Ended::Noted)
     }
 }

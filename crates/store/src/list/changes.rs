@@ -5,10 +5,8 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::connect::connected::Connected;
 use crate::record::names::ChangeKind;
 use crate::connect::query::Query;
-use crate::connect::session::on_connection;
 use crate::{ChangeFilter, DbTime, Store, StoreError};
 
 /// A change of a price or an estimate, as a row of the feed.
@@ -173,6 +171,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn newest_change(&self) -> Result<i64, StoreError> {
-        on_connection!(self, connection => connection.read_number(NEWEST).await)
+        let (newest,) = self.one(Query::new(NEWEST)).await?;
+        Ok(newest)
     }
 }

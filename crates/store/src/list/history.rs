@@ -33,11 +33,11 @@ pub struct HistoryRow {
     /// Time at which the price was seen.
     pub observed_at: DbTime,
     /// Source of the start: `stated`, `observed` or `source_added`.
-    pub start_basis: Option<String>,
+    pub start_basis: String,
     /// Time at which the price before was last seen.
     pub not_before: Option<DbTime>,
     /// Time at which a source last stated the price.
-    pub last_seen_at: Option<DbTime>,
+    pub last_seen_at: DbTime,
     /// Reason for the end: `replaced`, `expired`, `delisted` or `withdrawn`.
     pub ending: Option<String>,
     /// Whether the price is under quarantine.
@@ -138,7 +138,7 @@ const HISTORY: &str = "
                       AND (looks.scope = '' OR looks.scope = sheet.provider)
                       AND looks.at >= seen.first_at
                      JOIN price_sheets AS stated ON stated.id = seen.sheet_id
-                      AND (stated.tariff_id = period.tariff_id OR stated.id = period.sheet_id)
+                      AND stated.tariff_id = period.tariff_id
                      WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
                        AND looks.at > period.last_seen_at
                        AND (period.ends_at IS NULL OR period.ends_at > looks.at)), last_seen_at) AS last_seen_at

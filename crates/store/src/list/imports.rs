@@ -10,13 +10,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::keep::audit::{AuditAction, AuditEntry};
-use crate::connect::connected::Connected;
 use crate::connect::database::{Importing, Pool};
 use crate::connect::lock::StoreLock;
 use crate::record::names::stored_names;
 use crate::connect::query::Query;
-use crate::connect::rows::{Piece, Statement};
-use crate::connect::session::on_connection;
+use crate::connect::rows::Piece;
 use crate::connect::value::{Kind, Value};
 use crate::{DbTime, Store, StoreError, locked};
 use crate::access::Actor;
@@ -230,24 +228,24 @@ impl Drop for RunningImport {
     }
 }
 
-static LISTINGS: Statement = Statement::new(&[Piece {
+const LISTINGS: Piece = Piece {
     sql: "
         SELECT listing.sheet_id, listing.estimate_id, listing.duplicate_of
         FROM given CROSS JOIN price_sheets AS sheet CROSS JOIN latest_listings AS listing
         WHERE sheet.id = given.column1 AND sheet.observed = TRUE AND listing.sheet_id = sheet.id",
     columns: &[Kind::Id],
-}]);
+};
 
-static LEADERS: Statement = Statement::new(&[Piece {
+const LEADERS: Piece = Piece {
     sql: "
         SELECT price_sheets.id, listing.estimate_id, listing.duplicate_of, price_sheets.document
         FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
         WHERE price_sheets.model_key = given.column1 AND listing.sheet_id = price_sheets.id
           AND listing.duplicate_of IS NULL",
     columns: &[Kind::Text],
-}]);
+};
 
-static COPIES: Statement = Statement::new(&[Piece {
+const COPIES: Piece = Piece {
     sql: "
         SELECT price_sheets.id, listing.estimate_id, listing.duplicate_of, price_sheets.document
         FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
@@ -255,12 +253,12 @@ static COPIES: Statement = Statement::new(&[Piece {
           AND EXISTS (
               SELECT 1 FROM sightings AS seen WHERE seen.sheet_id = price_sheets.id AND seen.standing = 1)",
     columns: &[Kind::Text],
-}]);
+};
 
-static ESTIMATED: Statement = Statement::new(&[Piece {
+const ESTIMATED: Piece = Piece {
     sql: "SELECT estimates.id FROM given JOIN estimates ON estimates.id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 const LISTED_OFFERS: &str = "
     SELECT DISTINCT sheet.offer_id, sheet.provider, sheet.model_key
@@ -315,7 +313,7 @@ impl Store {
     /// The query fails.
     pub async fn listings_of(&self, sheets: &[Uuid]) -> Result<Vec<ListingRow>, StoreError> {
         let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&LISTINGS, &ids).await)
+        self.read_rows(&LISTINGS, &ids).await
     }
 
     /// The sheets of some models that have an estimate of their own.
@@ -324,7 +322,7 @@ impl Store {
     /// The query fails.
     pub async fn leaders(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&LEADERS, &keys).await)
+        self.read_rows(&LEADERS, &keys).await
     }
 
     /// The sheets of some models that catalogs have listed.
@@ -333,7 +331,7 @@ impl Store {
     /// The query fails.
     pub async fn copies(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&COPIES, &keys).await)
+        self.read_rows(&COPIES, &keys).await
     }
 
     /// The offers that catalogs have listed so far.
@@ -350,8 +348,7 @@ impl Store {
     /// The query fails.
     pub async fn stored_estimates(&self, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
         let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<IdRow> =
-            on_connection!(self, connection => connection.read_rows(&ESTIMATED, &ids).await)?;
+        let rows: Vec<IdRow> = self.read_rows(&ESTIMATED, &ids).await?;
         Ok(rows.into_iter().map(|row| row.id).collect())
     }
 

@@ -2,9 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::connect::connected::Connected;
-use crate::connect::connection::Lease;
-use crate::connect::database::within;
 use crate::record::known::VERSION;
 use crate::connect::query::Query;
 use crate::connect::rows::FromEitherRow;
@@ -39,28 +36,15 @@ impl Store {
         standby: &Standby,
         query: Query<'_>,
     ) -> Result<Option<Vec<T>>, StoreError> {
-        self.wait_for_tables().await?;
         let newest = self.newest();
-        let mut lease = within(Standby::WAIT, Lease::take(&standby.pool, self)).await?;
-        let reading = async {
-            let mut session = lease.session();
-            let asking = async {
-                let mut statements = session.statements().await?;
-                let version = statements.read_number(VERSION).await?;
-                Ok((statements, version))
-            };
-            let (mut statements, version) = within(Standby::WAIT, asking).await?;
-            let rows = if version < newest {
-                None
-            } else {
-                Some(statements.rows(query).await?)
-            };
-            statements.commit().await?;
-            Ok(rows)
-        };
-        let rows = self.in_time(Box::pin(reading)).await;
-        lease.spoil_after(&rows);
-        rows
+        let mut loan = self.connection_to(standby).await?;
+        let mut tx = loan.statements().await?;
+        let (version,): (i64,) = tx.one(Query::new(VERSION)).await?;
+        if version < newest {
+            return Ok(None);
+        }
+        tx.operation().allow(self.limits.operation());
+        tx.rows(query).await.map(Some)
     }
 
     /// Lists that were read from the standby, and from the primary in its place; none without a standby.

@@ -4,12 +4,10 @@ use serde::Deserialize;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::connect::connected::Connected;
 use crate::connect::database::Pool;
 use crate::list::query::AsOf;
 use crate::connect::query::Query;
-use crate::connect::rows::{Piece, Statement};
-use crate::connect::session::on_connection;
+use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
 use crate::{DbTime, Store, StoreError};
 
@@ -70,10 +68,10 @@ pub struct PastPriceRow {
 const NEWEST: &str = "
     SELECT estimate_id AS id, canonical_model, author FROM model_estimates AS latest WHERE canonical_model > ''";
 
-static NUMBERS: Statement = Statement::new(&[Piece {
+const NUMBERS: Piece = Piece {
     sql: "SELECT id, row_values FROM given JOIN estimates ON estimates.id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 /// The prices of a model as an array of objects, one for each [`MarketOffer`].
 const OFFERS_OF_SQLITE: &str = "json_group_array(json_object(";
@@ -117,7 +115,7 @@ impl Store {
         ids: impl Iterator<Item = Uuid> + Send,
     ) -> Result<Vec<EstimateNumbersRow>, StoreError> {
         let ids = ids.map(|id| vec![id.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&NUMBERS, &ids).await)
+        self.read_rows(&NUMBERS, &ids).await
     }
 
     /// The prices that are in force of every model that has one, in US dollars, by name.

@@ -2,10 +2,8 @@
 
 use sqlx::FromRow;
 
-use crate::connect::connected::Connected;
 use crate::connect::query::Query;
-use crate::connect::rows::{Piece, Statement};
-use crate::connect::session::on_connection;
+use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
 use crate::{DbTime, Store, StoreError};
 
@@ -44,7 +42,7 @@ pub struct WebhookCounts {
     pub waiting: i64,
 }
 
-static OF_CATALOGS: Statement = Statement::new(&[Piece {
+const OF_CATALOGS: Piece = Piece {
     sql: "
         SELECT good.catalog, good.ended_at AS succeeded_at, whole.entries, whole.refused
         FROM given JOIN imports AS good ON good.id = (
@@ -57,9 +55,9 @@ static OF_CATALOGS: Statement = Statement::new(&[Piece {
             ORDER BY started_at DESC, id DESC LIMIT 1)
         ORDER BY good.catalog",
     columns: &[Kind::Text],
-}]);
+};
 
-static OF_SOURCES: Statement = Statement::new(&[Piece {
+const OF_SOURCES: Piece = Piece {
     sql: "
         SELECT good.source, good.ended_at AS succeeded_at
         FROM given JOIN imports AS good ON good.id = (
@@ -68,7 +66,7 @@ static OF_SOURCES: Statement = Statement::new(&[Piece {
             ORDER BY started_at DESC, id DESC LIMIT 1)
         ORDER BY good.source",
     columns: &[Kind::Text],
-}]);
+};
 
 /// A webhook has at most one delivery that is not finished: that of the changes after the last delivered one.
 const WEBHOOK_COUNTS: &str = "
@@ -91,7 +89,7 @@ impl Store {
         catalogs: impl Iterator<Item = &str>,
     ) -> Result<Vec<CatalogImports>, StoreError> {
         let names = catalogs.map(|name| vec![name.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&OF_CATALOGS, &names).await)
+        self.read_rows(&OF_CATALOGS, &names).await
     }
 
     /// The last successful imports from those of some sources that have one.
@@ -103,7 +101,7 @@ impl Store {
         sources: impl Iterator<Item = &str>,
     ) -> Result<Vec<SourceImports>, StoreError> {
         let names = sources.map(|name| vec![name.into()]).collect();
-        on_connection!(self, connection => connection.read_rows(&OF_SOURCES, &names).await)
+        self.read_rows(&OF_SOURCES, &names).await
     }
 
     /// The number of webhooks and of their deliveries that are sent again.

@@ -6,15 +6,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::record::checksum::{StoredDocument, checksum};
-use crate::connect::connected::Connected;
 use crate::list::query::{AsOf, NamePrefix};
 use crate::record::names::ChangeKind;
-use crate::connect::newer_tables::take_numbers;
 use crate::connect::query::Query;
 use crate::record::recording::MODEL;
-use crate::connect::rows::{Piece, Rows, Statement};
-use crate::connect::session::on_session;
+use crate::connect::rows::{Piece, Rows, text};
 use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
+use crate::connect::version::take_numbers;
 use crate::{DbTime, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;
 
@@ -339,19 +337,17 @@ impl Store {
         let has_news = records.iter().any(is_news);
         let count = if has_news { records.len() } else { 0 };
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.wait_for_tables().await?;
-        on_session!(self, within_write_timeout, session => {
-            if session.prepares() {
-                session.statements().await?.prepare_rows(&WRITE).await?;
-            }
-            let mut transaction = session.transaction(self.begin()).await?;
-            let version = take_numbers(&mut transaction, count).await?;
-            let written = rows(records, version - count);
-            transaction.write_rows(&WRITE, &written).await?;
-            transaction.commit().await?;
-            self.advance_version(version);
-            Ok(())
-        })
+        let mut loan = self.connection_for_many().await?;
+        if loan.prepares() {
+            loan.statements().await?.prepare(text(WRITE)).await?;
+        }
+        let mut tx = loan.writing().await?;
+        let version = take_numbers(&mut tx, count).await?;
+        let written = rows(records, version - count);
+        tx.write_rows(WRITE, &written).await?;
+        tx.commit().await?;
+        self.advance_version(version);
+        Ok(())
     }
 }
 
@@ -465,7 +461,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-static WRITE: Statement = Statement::new(&[
+const WRITE: &[Piece] = &[
     // The same sheets may come back, after one of them was withdrawn and seen again.
     Piece {
         sql: "
@@ -524,4 +520,4 @@ static WRITE: Statement = Statement::new(&[
                 SELECT given.column1, given.column2 FROM given)",
         columns: &[Text, Number],
     },
-]);
+];

@@ -31,7 +31,7 @@ pub struct PriceStepRow {
     /// End of the period, exclusive.
     pub ends_at: Option<DbTime>,
     /// Source of the start: `stated`, `observed` or `source_added`.
-    pub start_basis: Option<String>,
+    pub start_basis: String,
     /// Time at which the price before was last seen.
     pub not_before: Option<DbTime>,
     /// Reason for the end: `replaced`, `expired` or `delisted`.

@@ -1,12 +1,8 @@
-//! Queries on a connection of the store's own.
+//! Single queries, each on a connection of its own.
 
-use crate::connect::connected::Connected;
-use crate::connect::newer_tables::require_own_tables;
 use crate::connect::query::Query;
-use crate::connect::rows::FromEitherRow;
-use crate::connect::session::{in_transaction, on_connection, on_session};
+use crate::connect::rows::{FromEitherRow, Piece, Rows};
 use crate::{Store, StoreError};
-use unroof_telemetry::note_query;
 
 impl Store {
     /// The rows that a query finds.
@@ -14,10 +10,18 @@ impl Store {
         &self,
         query: Query<'_>,
     ) -> Result<Vec<T>, StoreError> {
-        on_connection!(self, connection => {
-            note_query(&query.sql);
-            connection.rows(query).await
-        })
+        let mut loan = self.connection().await?;
+        loan.statements().await?.rows(query).await
+    }
+
+    /// The rows that a statement finds for given ones.
+    pub(crate) async fn read_rows<T: FromEitherRow>(
+        &self,
+        piece: &Piece,
+        rows: &Rows<'_>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut loan = self.connection().await?;
+        loan.statements().await?.read_rows(piece, rows).await
     }
 
     /// The row that a query finds, if there is one.
@@ -25,16 +29,14 @@ impl Store {
         &self,
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
-        on_connection!(self, connection => {
-            note_query(&query.sql);
-            connection.row(query).await
-        })
+        let mut loan = self.connection().await?;
+        loan.statements().await?.row(query).await
     }
 
     /// The row that a query always finds.
     pub(crate) async fn one<T: FromEitherRow>(&self, query: Query<'_>) -> Result<T, StoreError> {
-        let row = self.row(query).await?;
-        row.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
+        let mut loan = self.connection().await?;
+        loan.statements().await?.one(query).await
     }
 
     /// The row that a query finds, if there is one, also while the tables are not up to date.
@@ -42,12 +44,8 @@ impl Store {
         &self,
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
-        on_session!(self, in_time, session => {
-            let mut statements = session.statements().await?;
-            let row = statements.row(query).await?;
-            statements.commit().await?;
-            Ok(row)
-        })
+        let mut loan = self.connection_without_waiting().await?;
+        loan.statements().await?.row(query).await
     }
 
     /// Writes in its turn; the row that is returned, if there is one.
@@ -56,28 +54,20 @@ impl Store {
         query: Query<'_>,
     ) -> Result<Option<T>, StoreError> {
         let _writer = self.wait_to_write().await?;
-        in_transaction!(self, in_time, connection => {
-            note_query(&query.sql);
-            require_own_tables(connection).await?;
-            connection.row(query).await
-        })
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        let row = tx.row(query).await?;
+        tx.commit().await?;
+        Ok(row)
     }
 
     /// Writes in its turn; how many rows were written.
     pub(crate) async fn write(&self, query: Query<'_>) -> Result<u64, StoreError> {
         let _writer = self.wait_to_write().await?;
-        in_transaction!(self, in_time, connection => {
-            note_query(&query.sql);
-            require_own_tables(connection).await?;
-            connection.execute(query).await
-        })
-    }
-
-    /// Executes a statement; how many rows were written.
-    pub(crate) async fn execute(&self, query: Query<'_>) -> Result<u64, StoreError> {
-        on_connection!(self, connection => {
-            note_query(&query.sql);
-            connection.execute(query).await
-        })
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        let written = tx.execute(query).await?;
+        tx.commit().await?;
+        Ok(written)
     }
 }

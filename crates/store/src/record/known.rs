@@ -2,19 +2,21 @@
 //! row, and none for a kind without keys.
 
 use std::collections::{BTreeSet, HashMap};
+use std::slice;
 use std::sync::Arc;
 
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::checksum::StoredDocument;
-use crate::connect::connected::Connected;
 use super::derive::StoredPeriod;
 use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
-use super::plan::{Known, OpenDisagreement, SheetText, read_sheet};
-use crate::connect::rows::{Piece, Statement};
+use super::plan::{Known, OpenDisagreement, SheetText};
+use crate::connect::query::Query;
+use crate::connect::rows::{Piece, text};
+use crate::connect::tx::Tx;
 use crate::connect::value::Kind;
 use super::work::Work;
 use crate::{DbTime, StoreError};
@@ -37,7 +39,7 @@ struct RecordedRow {
     is_repeated: bool,
 }
 
-static RECORDED: Statement = Statement::new(&[Piece {
+const RECORDED: Piece = Piece {
     sql: "
         SELECT (SELECT version FROM store_version WHERE id = 1) AS version,
                given.column1 AS sheet_id, given.column2 AS estimate_id, sheet.document, sheet.checksum,
@@ -63,7 +65,7 @@ static RECORDED: Statement = Statement::new(&[Piece {
         LEFT JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = given.column1",
     columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time, Kind::Time],
-}]);
+};
 
 /// A sighting, with what matters of its sheet, and the looks of its source.
 #[derive(Debug, FromRow)]
@@ -81,7 +83,7 @@ struct SightingRow {
     newest_part: Option<DbTime>,
     next_whole: Option<DbTime>,
     next_part: Option<DbTime>,
-    tariff_id: Option<Uuid>,
+    tariff_id: Uuid,
     valid_from: Option<DbTime>,
     valid_to: Option<DbTime>,
     currency: String,
@@ -89,19 +91,16 @@ struct SightingRow {
     output_price: Option<f64>,
     is_misfit: bool,
     states_limits: bool,
-    cells: Option<String>,
+    cells: String,
     retires_at: Option<DbTime>,
     status: Option<String>,
-    /// Rows without a stored tariff or stored cells.
-    document: Option<String>,
 }
 
-static SIGHTINGS: Statement = Statement::new(&[Piece {
+const SIGHTINGS: Piece = Piece {
     sql: "
         SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
                seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
                sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.cells, sheet.retires_at, sheet.status,
-               CASE WHEN sheet.tariff_id IS NULL OR sheet.cells IS NULL THEN sheet.document END AS document,
                (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
                (SELECT max(looks.at) FROM looks
                 WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
@@ -120,7 +119,7 @@ static SIGHTINGS: Statement = Statement::new(&[Piece {
         FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
         JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A withdrawal, and the first look after it that listed the sheet still.
 #[derive(Debug, FromRow)]
@@ -132,7 +131,7 @@ struct CutRow {
     seen_at: Option<DbTime>,
 }
 
-static CUTS: Statement = Statement::new(&[Piece {
+const CUTS: Piece = Piece {
     sql: "
         SELECT cut.offer_id, cut.sheet_id, cut.at, cut.because,
                (SELECT min(looks.at)
@@ -142,7 +141,7 @@ static CUTS: Statement = Statement::new(&[Piece {
                 WHERE seen.sheet_id = cut.sheet_id AND seen.first_at <= cut.at AND seen.standing = 1) AS seen_at
         FROM given JOIN withdrawals AS cut ON cut.offer_id = given.column1 AND cut.undone_at IS NULL",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A price with its period.
 #[derive(Debug, FromRow)]
@@ -151,35 +150,29 @@ struct PeriodRow {
     part: i64,
     offer_id: Uuid,
     sheet_id: Uuid,
-    tariff_id: Option<Uuid>,
+    tariff_id: Uuid,
     catalog: String,
     starts_at: DbTime,
     ends_at: Option<DbTime>,
     observed_at: DbTime,
-    start_basis: Option<String>,
+    start_basis: String,
     not_before: Option<DbTime>,
-    last_seen_at: Option<DbTime>,
+    last_seen_at: DbTime,
     ending: Option<String>,
     is_flagged: bool,
     withdrawn_at: Option<DbTime>,
     withdrawn_because: Option<String>,
     has_begun: bool,
     has_ended: bool,
-    document: Option<String>,
 }
 
-static PERIODS: Statement = Statement::new(&[Piece {
+const PERIODS: Piece = Piece {
     sql: "
-        SELECT period.sequence, period.part, period.offer_id, period.sheet_id,
-               coalesce(period.tariff_id, sheet.tariff_id) AS tariff_id, period.catalog, period.starts_at,
-               period.ends_at, period.observed_at, period.start_basis, period.not_before, period.last_seen_at,
-               period.ending, period.is_flagged, period.withdrawn_at, period.withdrawn_because, period.has_begun,
-               period.has_ended,
-               CASE WHEN period.tariff_id IS NULL AND sheet.tariff_id IS NULL THEN sheet.document END AS document
-        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
-        JOIN price_sheets AS sheet ON sheet.id = period.sheet_id",
+        SELECT sequence, part, offer_id, sheet_id, tariff_id, catalog, starts_at, ends_at, observed_at, start_basis,
+               not_before, last_seen_at, ending, is_flagged, withdrawn_at, withdrawn_because, has_begun, has_ended
+        FROM given JOIN price_periods AS period ON period.offer_id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A disagreement that has not ended.
 #[derive(Debug, FromRow)]
@@ -189,12 +182,12 @@ struct DisagreementRow {
     open: OpenDisagreement,
 }
 
-static DISAGREEMENTS: Statement = Statement::new(&[Piece {
+const DISAGREEMENTS: Piece = Piece {
     sql: "
         SELECT open.id, open.offer_id, open.sheet_id, open.other_catalog, open.other_sheet_id, open.is_flagged
         FROM given JOIN disagreements AS open ON open.offer_id = given.column1 AND open.ended_at IS NULL",
     columns: &[Kind::Id],
-}]);
+};
 
 /// A sheet that is named in news, with its listed estimate.
 #[derive(Debug, FromRow)]
@@ -206,13 +199,13 @@ struct SheetRow {
     document: StoredDocument,
 }
 
-static SHEETS: Statement = Statement::new(&[Piece {
+const SHEETS: Piece = Piece {
     sql: "
         SELECT sheet.id, sheet.canonical_model, sheet.document, sheet.checksum, listing.estimate_id
         FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
         LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id",
     columns: &[Kind::Id],
-}]);
+};
 
 /// Id of a sheet whose estimate fits no machine.
 #[derive(Debug, FromRow)]
@@ -220,12 +213,12 @@ struct MisfitRow {
     id: Uuid,
 }
 
-static MISFITS: Statement = Statement::new(&[Piece {
+const MISFITS: Piece = Piece {
     sql: "
         SELECT sheet.id FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
         WHERE sheet.is_misfit = TRUE",
     columns: &[Kind::Id],
-}]);
+};
 
 /// Looks of a source around a time, scope by scope.
 #[derive(Debug, FromRow)]
@@ -236,14 +229,14 @@ struct AroundRow {
     newest: Option<DbTime>,
 }
 
-static AROUND: Statement = Statement::new(&[Piece {
+const AROUND: Piece = Piece {
     sql: "
         SELECT looks.scope, max(CASE WHEN looks.at < given.column2 THEN looks.at END) AS previous,
                min(CASE WHEN looks.at > given.column2 THEN looks.at END) AS next, max(looks.at) AS newest
         FROM given JOIN looks ON looks.source = given.column1
         GROUP BY looks.scope",
     columns: &[Kind::Text, Kind::Time],
-}]);
+};
 
 /// An entry that a look could not read.
 #[derive(Debug, FromRow)]
@@ -251,19 +244,19 @@ struct UnreadRow {
     entry: String,
 }
 
-static UNREAD: Statement = Statement::new(&[Piece {
+const UNREAD: Piece = Piece {
     sql: "
         SELECT unread.entry
         FROM given JOIN unread_entries AS unread ON unread.source = given.column1 AND unread.at = given.column2",
     columns: &[Kind::Text, Kind::Time],
-}]);
+};
 
 /// The version of the store.
 pub(crate) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1";
 
-/// Prepares all queries of a connection.
-pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
-    for statement in [
+/// Prepares all queries.
+pub(crate) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    for piece in [
         &RECORDED,
         &SIGHTINGS,
         &CUTS,
@@ -274,17 +267,14 @@ pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), Store
         &AROUND,
         &UNREAD,
     ] {
-        connection.prepare_rows(statement).await?;
+        tx.prepare(text(slice::from_ref(piece))).await?;
     }
     Ok(())
 }
 
-/// Stored state of what is to be recorded, read through a connection to either database. The version is that of the first rows:
+/// Stored state of what is to be recorded, read from either database. The version is that of the first rows:
 /// what another writer commits meanwhile has a later one.
-pub(crate) async fn load(
-    connection: &mut impl Connected,
-    work: &Work,
-) -> Result<Known, StoreError> {
+pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreError> {
     let mut known = Known::default();
     let recorded = work.recordings.iter().map(|recording| {
         let source = recording.repeatable_source();
@@ -297,23 +287,23 @@ pub(crate) async fn load(
             DbTime::from(work.now).into(),
         ]
     });
-    let rows: Vec<RecordedRow> = connection.read_rows(&RECORDED, &recorded.collect()).await?;
+    let rows: Vec<RecordedRow> = tx.read_rows(&RECORDED, &recorded.collect()).await?;
     known.version = match rows.first() {
         Some(row) => row.version,
-        None => connection.read_number(VERSION).await?,
+        None => tx.one::<(i64,)>(Query::new(VERSION)).await?.0,
     };
     let (offers, sheets) = known.add_all_recorded(rows, work)?;
     let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
-    let misfits: Vec<MisfitRow> = connection.read_rows(&MISFITS, &sheets).await?;
+    let misfits: Vec<MisfitRow> = tx.read_rows(&MISFITS, &sheets).await?;
     known.misfits = misfits.into_iter().map(|row| row.id).collect();
     let offers = offers.into_iter().map(|id| vec![id.into()]).collect();
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;
     }
-    for row in connection.read_rows(&SIGHTINGS, &offers).await? {
+    for row in tx.read_rows(&SIGHTINGS, &offers).await? {
         known.add_sighting(row)?;
     }
-    for row in connection.read_rows::<CutRow>(&CUTS, &offers).await? {
+    for row in tx.read_rows::<CutRow>(&CUTS, &offers).await? {
         let offer = known.offers.entry(row.offer_id).or_default();
         offer.cuts.push(Cut {
             sheet_id: row.sheet_id,
@@ -322,13 +312,13 @@ pub(crate) async fn load(
             seen_at: row.seen_at.map(Into::into),
         });
     }
-    for row in connection.read_rows(&PERIODS, &offers).await? {
-        known.add_period(row)?;
+    for row in tx.read_rows(&PERIODS, &offers).await? {
+        known.add_period(row);
     }
     for periods in known.periods.values_mut() {
         periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
     }
-    for row in connection
+    for row in tx
         .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
         .await?
     {
@@ -339,23 +329,20 @@ pub(crate) async fn load(
             .push(row.open);
     }
     if let Some(look) = &work.look {
-        known.look = Some(look_among(connection, look).await?);
+        known.look = Some(look_among(tx, look).await?);
     }
     if let Some(look) = work.look.as_ref().filter(|_| work.completes) {
         let given = vec![vec![(&look.source).into(), look.at.into()]];
-        let unread: Vec<UnreadRow> = connection.read_rows(&UNREAD, &given).await?;
+        let unread: Vec<UnreadRow> = tx.read_rows(&UNREAD, &given).await?;
         known.unread = unread.into_iter().map(|row| row.entry).collect();
     }
     Ok(known)
 }
 
 /// A look with the looks around it.
-pub(crate) async fn look_among(
-    connection: &mut impl Connected,
-    look: &LookAt,
-) -> Result<LookAmong, StoreError> {
+pub(crate) async fn look_among(tx: &mut Tx<'_>, look: &LookAt) -> Result<LookAmong, StoreError> {
     let given = vec![vec![(&look.source).into(), look.at.into()]];
-    let rows: Vec<AroundRow> = connection.read_rows(&AROUND, &given).await?;
+    let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
     let scope = |row: AroundRow| {
         let neighbours = Neighbours {
             previous: row.previous.map(Into::into),
@@ -372,11 +359,11 @@ pub(crate) async fn look_among(
 
 /// Sheets that are named in news.
 pub(crate) async fn load_sheets(
-    connection: &mut impl Connected,
+    tx: &mut Tx<'_>,
     wanted: &BTreeSet<Uuid>,
 ) -> Result<HashMap<Uuid, SheetText>, StoreError> {
     let ids = wanted.iter().map(|id| vec![(*id).into()]).collect();
-    let rows: Vec<SheetRow> = connection.read_rows(&SHEETS, &ids).await?;
+    let rows: Vec<SheetRow> = tx.read_rows(&SHEETS, &ids).await?;
     let text = |row: SheetRow| {
         let text = SheetText {
             document: row.document.checked(row.id)?,
@@ -386,30 +373,6 @@ pub(crate) async fn load_sheets(
         Ok((row.id, text))
     };
     rows.into_iter().map(text).collect()
-}
-
-/// The stored identity of a sheet's prices, or that of its document.
-fn tariff_of(
-    stored: Option<Uuid>,
-    sheet_id: Uuid,
-    document: Option<&String>,
-) -> Result<Uuid, StoreError> {
-    match stored {
-        Some(tariff_id) => Ok(tariff_id),
-        None => Ok(read_sheet(sheet_id, document)?.tariff_id()),
-    }
-}
-
-/// The stored cells of a sheet, or those of its document.
-fn cells_of(
-    stored: Option<&str>,
-    sheet_id: Uuid,
-    document: Option<&String>,
-) -> Result<Cells, StoreError> {
-    match stored {
-        Some(text) => Cells::of_text(text).ok_or(StoreError::Damaged(sheet_id)),
-        None => Ok(Cells::of(&read_sheet(sheet_id, document)?)),
-    }
 }
 
 fn standing(number: i64) -> Standing {
@@ -466,21 +429,18 @@ impl Known {
     }
 
     fn add_sighting(&mut self, row: SightingRow) -> Result<(), StoreError> {
+        let cells = Cells::of_text(&row.cells).ok_or(StoreError::Damaged(row.sheet_id))?;
         let in_dollars = |price: Option<f64>| price.filter(|_| row.currency == "USD");
         let sheet = SheetFacts {
             sheet_id: row.sheet_id,
-            tariff_id: tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?,
+            tariff_id: row.tariff_id,
             catalog: row.catalog,
             entry: row.entry,
             valid_from: row.valid_from.map(Into::into),
             valid_to: row.valid_to.map(Into::into),
             is_misfit: row.is_misfit,
             states_limits: row.states_limits,
-            cells: Arc::new(cells_of(
-                row.cells.as_deref(),
-                row.sheet_id,
-                row.document.as_ref(),
-            )?),
+            cells: Arc::new(cells),
             retirement: Retirement::of(row.retires_at.map(Into::into), row.status.is_some()),
             input_price: in_dollars(row.input_price),
             output_price: in_dollars(row.output_price),
@@ -501,18 +461,16 @@ impl Known {
         Ok(())
     }
 
-    fn add_period(&mut self, row: PeriodRow) -> Result<(), StoreError> {
-        let tariff_id = tariff_of(row.tariff_id, row.sheet_id, row.document.as_ref())?;
+    fn add_period(&mut self, row: PeriodRow) {
         let ending = match row.ending.as_deref() {
             Some("expired") => Ending::Expired,
             Some("delisted") => Ending::Delisted,
             Some("withdrawn") => Ending::Withdrawn,
-            None if row.withdrawn_at.is_some() => Ending::Withdrawn,
             _ => Ending::Replaced,
         };
-        let start_basis = match row.start_basis.as_deref() {
-            Some("stated") => StartBasis::Stated,
-            Some("source_added") => StartBasis::SourceAdded,
+        let start_basis = match row.start_basis.as_str() {
+            "stated" => StartBasis::Stated,
+            "source_added" => StartBasis::SourceAdded,
             _ => StartBasis::Observed,
         };
         let withdrawn_at = row.withdrawn_at.map(Into::into);
@@ -520,12 +478,12 @@ impl Known {
             key: (row.sequence, row.part),
             period: Period {
                 sheet_id: row.sheet_id,
-                tariff_id,
+                tariff_id: row.tariff_id,
                 source: String::new(),
                 starts_at: row.starts_at.into(),
                 start_basis,
                 not_before: row.not_before.map(Into::into),
-                last_seen_at: row.last_seen_at.unwrap_or(row.observed_at).into(),
+                last_seen_at: row.last_seen_at.into(),
                 end: row.ends_at.map(|end| (end.into(), ending)),
                 is_flagged: row.is_flagged,
             },
@@ -536,6 +494,5 @@ impl Known {
             has_ended: row.has_ended,
         };
         self.periods.entry(row.offer_id).or_default().push(stored);
-        Ok(())
     }
 }

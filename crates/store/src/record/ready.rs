@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::announced::Announced;
-use crate::connect::connected::Connected;
 use super::plan::{Known, Plan, SheetText};
+use crate::connect::tx::Tx;
 use super::work::Work;
 use crate::StoreError;
 use super::{known, tables};
@@ -23,15 +23,12 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// Reads what is known, and plans.
-    pub(crate) async fn make(
-        connection: &mut impl Connected,
-        work: &Work,
-    ) -> Result<Self, StoreError> {
-        let known: Known = known::load(connection, work).await?;
+    pub(crate) async fn make(tx: &mut Tx<'_>, work: &Work) -> Result<Self, StoreError> {
+        let known: Known = known::load(tx, work).await?;
         let version = known.version;
         let plan = Plan::make(work, known)?;
         let wanted = plan.wanted_sheets(work);
-        let texts: HashMap<Uuid, SheetText> = known::load_sheets(connection, &wanted).await?;
+        let texts: HashMap<Uuid, SheetText> = known::load_sheets(tx, &wanted).await?;
         let announced = Announced::of(work, &plan, &texts)?;
         let count = tables::numbers(&plan, &announced);
         Ok(Self {

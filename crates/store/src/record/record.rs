@@ -3,14 +3,11 @@
 
 use std::ops::Range;
 
-use sqlx::Database;
-
-use crate::connect::connected::Connected;
-use crate::connect::newer_tables::{ADVANCE_VERSION, take_numbers};
+use crate::connect::loan::Loan;
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use crate::connect::session::{Session, Statements, on_session};
+use crate::connect::version::{ADVANCE_VERSION, take_numbers};
 use super::work::Work;
 use crate::{Store, StoreError};
 use super::tables;
@@ -73,8 +70,7 @@ impl Store {
                 .await;
         }
         let work = Work::of(recordings);
-        self.wait_for_tables().await?;
-        let ready = on_session!(self, in_time, session => read_ready(&mut session, &work).await)?;
+        let ready = read_ready(&mut self.connection().await?, &work).await?;
         if ready.plan.is_empty() {
             return Ok(ready.recorded(None).saved(0..1));
         }
@@ -89,61 +85,53 @@ impl Store {
         work: &Work,
         ready: Option<Ready>,
     ) -> Result<Recorded, StoreError> {
-        self.wait_for_tables().await?;
-        on_session!(self, within_write_timeout, session => {
-            if session.prepares() {
-                let mut statements = session.statements().await?;
-                tables::prepare(&mut statements).await?;
-                statements.prepare(ADVANCE_VERSION).await?;
+        let mut loan = self.connection_for_many().await?;
+        if loan.prepares() {
+            let mut tx = loan.statements().await?;
+            tables::prepare(&mut tx).await?;
+            tx.prepare(ADVANCE_VERSION.to_owned()).await?;
+        }
+        let mut ready = match ready {
+            Some(ready) if ready.version == self.newest() => ready,
+            _ => read_ready(&mut loan, work).await?,
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let is_empty = ready.plan.is_empty();
+            if is_empty && !work.completes {
+                return Ok(ready.recorded(None));
             }
-            let mut ready = match ready {
-                Some(ready) if ready.version == self.newest() => ready,
-                _ => read_ready(&mut session, work).await?,
-            };
-            let mut tries = 0;
-            loop {
-                tries += 1;
-                let is_empty = ready.plan.is_empty();
-                if is_empty && !work.completes {
-                    return Ok(ready.recorded(None));
-                }
-                let mut transaction = session.transaction(self.begin()).await?;
-                // The version is the lock of the writers: from here to the end there are two round trips, and a few more where
-                // the estimates are many. A look that found what was there before is not a new version.
-                let count = if is_empty { 0 } else { ready.count };
-                let mut version = take_numbers(&mut transaction, count).await?;
-                let mut base = version - count;
-                if ready.version != base && tries < MOST_TRIES {
-                    // What another writer has committed is read without the lock.
-                    transaction.rollback().await?;
-                    ready = read_ready(&mut session, work).await?;
-                    continue;
-                }
-                if ready.version != base {
-                    ready = Ready::make(&mut transaction, work).await?;
-                    base = version;
-                    version = take_numbers(&mut transaction, ready.count).await?;
-                }
-                tables::write(&mut transaction, work, &ready.plan, &ready.announced, base).await?;
-                transaction.commit().await?;
-                self.advance_version(version);
-                return Ok(ready.recorded(Some(version)));
+            let mut tx = loan.writing().await?;
+            // The version is the lock of the writers: from here to the end there are two round trips, and a few more where the
+            // estimates are many. A look that found what was there before is not a new version.
+            let count = if is_empty { 0 } else { ready.count };
+            let mut version = take_numbers(&mut tx, count).await?;
+            let mut base = version - count;
+            if ready.version != base && tries < MOST_TRIES {
+                // What another writer has committed is read without the lock.
+                drop(tx);
+                ready = read_ready(&mut loan, work).await?;
+                continue;
             }
-        })
+            if ready.version != base {
+                ready = Ready::make(&mut tx, work).await?;
+                base = version;
+                version = take_numbers(&mut tx, ready.count).await?;
+            }
+            tables::write(&mut tx, work, &ready.plan, &ready.announced, base).await?;
+            tx.commit().await?;
+            self.advance_version(version);
+            return Ok(ready.recorded(Some(version)));
+        }
     }
 }
 
 /// Reads what is known without a lock, and plans.
-async fn read_ready<D: Database>(
-    session: &mut Session<'_, D>,
-    work: &Work,
-) -> Result<Ready, StoreError>
-where
-    for<'c> Statements<'c, D>: Connected,
-{
-    let mut statements = session.reading().await?;
+async fn read_ready(loan: &mut Loan, work: &Work) -> Result<Ready, StoreError> {
+    let mut tx = loan.reading().await?;
     // A transaction that is dropped is rolled back when its connection is used again, or returned: the write need not wait.
-    Ready::make(&mut statements, work).await
+    Ready::make(&mut tx, work).await
 }
 
 impl Ready {

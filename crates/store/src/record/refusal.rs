@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::locked;
-use crate::connect::program::NewerTables;
+use crate::connect::schema::program::NewerTables;
 
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -5,27 +5,47 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sqlx::{ConnectOptions, Connection};
+use sqlx::{ConnectOptions, Connection, Database, Executor};
 
-use crate::connect::connected::Connected;
-use crate::connect::database::{Pool, on_pool};
+use crate::connect::database::Pool;
 use crate::connect::file::{FileIdentity, may_write};
-use crate::connect::migrations::own_migration;
+use crate::connect::schema::migrations::own_migration;
 use crate::connect::query::Query;
 use super::refusal::Refusal;
-use crate::connect::session::Session;
 use crate::{Store, StoreError};
 
 /// Interval between probes of a database that refuses writes.
 const BETWEEN_PROBES: Duration = Duration::from_millis(500);
-/// Bytes of a probe after a refusal: a single page may fit on a disk on which no estimate fits.
-const FILLER_BYTES: usize = 256 * 1024;
-
 // Another replica may have brought the tables up to date for a newer program.
 const PROBE: &str = "
     UPDATE readiness SET probes = probes + 1
     WHERE id = 1 AND NOT EXISTS (SELECT 1 FROM _sqlx_migrations WHERE version > $1)";
-const FILL: &str = "UPDATE readiness SET filler = $1 WHERE id = 1";
+// A probe after a refusal writes 256 KiB: a single page may fit on a disk on which no estimate fits.
+const FILL_POSTGRES: &str = "UPDATE readiness SET filler = repeat('x', 262144) WHERE id = 1";
+const FILL_SQLITE: &str = "UPDATE readiness SET filler = hex(zeroblob(131072)) WHERE id = 1";
+const EMPTY: &str = "UPDATE readiness SET filler = NULL WHERE id = 1";
+
+/// Executes statements on a connection of their own, each as one message: it needs no setting, also behind a pooler.
+async fn execute_apart<D: Database>(
+    pool: &sqlx::Pool<D>,
+    statements: [&'static str; 2],
+) -> Result<(), StoreError>
+where
+    for<'c> &'c mut D::Connection: Executor<'c, Database = D>,
+{
+    let mut connection = pool.connect_options().connect().await?;
+    for statement in statements {
+        sqlx::raw_sql(statement).execute(&mut connection).await?;
+    }
+    Ok(connection.close().await?)
+}
+
+/// Closes the connections that are open and free.
+fn close_idle<D: Database>(pool: &sqlx::Pool<D>) {
+    while let Some(mut connection) = pool.try_acquire() {
+        connection.close_on_drop();
+    }
+}
 
 impl Store {
     /// Whether the path of an embedded database leads to another file than the one that was opened, or to none.
@@ -70,9 +90,7 @@ impl Store {
     }
 
     fn refuse(&self, refusal: Refusal) {
-        let is_first = self.writing.set(Some(refusal)).is_none();
-        // Tables of a newer program stay so.
-        if is_first && !matches!(refusal, Refusal::NewerTables(_)) {
+        if self.writing.set(Some(refusal)).is_none() {
             tokio::spawn(self.clone().await_writes());
         }
     }
@@ -104,17 +122,10 @@ impl Store {
         }
         let _writer = self.wait_for_turn().await?;
         let probing = async {
-            on_pool!(self, pool => {
-                let mut connection = pool.connect_options().connect().await?;
-                let mut is_spoiled = false;
-                let mut session = Session::new(&mut connection, self, &mut is_spoiled);
-                for filler in [Some("x".repeat(FILLER_BYTES)), None] {
-                    let mut statements = session.statements().await?;
-                    statements.execute(Query::new(FILL).bind(filler)).await?;
-                    statements.commit().await?;
-                }
-                Ok(connection.close().await?)
-            })
+            match &self.pool {
+                Pool::Postgres { pool, .. } => execute_apart(pool, [FILL_POSTGRES, EMPTY]).await,
+                Pool::Sqlite { pool, .. } => execute_apart(pool, [FILL_SQLITE, EMPTY]).await,
+            }
         };
         self.in_time(Box::pin(probing)).await
     }
@@ -122,9 +133,10 @@ impl Store {
     /// Closes all open connections; those in use close when they are returned.
     fn renew_connections(&self) {
         self.writing.generation.fetch_add(1, Ordering::AcqRel);
-        on_pool!(self, pool => while let Some(mut connection) = pool.try_acquire() {
-            connection.close_on_drop();
-        });
+        match &self.pool {
+            Pool::Postgres { pool, .. } => close_idle(pool),
+            Pool::Sqlite { pool, .. } => close_idle(pool),
+        }
     }
 
     /// Checks with a small write whether the database takes writes. Does not wait for a running write, whose outcome is
@@ -141,11 +153,11 @@ impl Store {
             },
             Pool::Postgres { .. } => None,
         };
-        if self
-            .execute(Query::new(PROBE).bind(own_migration()))
-            .await?
-            > 0
-        {
+        let mut loan = self.connection().await?;
+        let mut tx = loan.statements().await?;
+        let probed = tx.execute(Query::new(PROBE).bind(own_migration())).await?;
+        tx.commit().await?;
+        if probed > 0 {
             return Ok(());
         }
         let newer = self.newer_tables().await?;

@@ -184,7 +184,7 @@ impl PriceStep {
             cache_read_per_mtok: row.cache_read_price,
             from: Some(row.starts_at).filter(is_known),
             to: row.ends_at,
-            start_basis: row.start_basis.filter(|_| is_known(&row.starts_at)),
+            start_basis: Some(row.start_basis).filter(|_| is_known(&row.starts_at)),
             not_before: row.not_before.filter(is_known),
             ending: row.ending,
         }
@@ -300,7 +300,7 @@ mod tests {
             cache_read_price: None,
             starts_at: at(from),
             ends_at: to.map(at),
-            start_basis: Some("observed".to_owned()),
+            start_basis: "observed".to_owned(),
             not_before: None,
             ending: to.map(|_| "replaced".to_owned()),
         }

@@ -201,9 +201,9 @@ impl Entry {
                 .status
                 .as_ref()
                 .map(|OfferStatus::Deprecated| "deprecated".to_owned()),
-            start_basis: row.start_basis.clone().filter(|_| is_known),
+            start_basis: Some(row.start_basis.clone()).filter(|_| is_known),
             not_before: row.not_before.filter(is_time),
-            last_seen_at: row.last_seen_at.filter(is_time),
+            last_seen_at: Some(row.last_seen_at).filter(is_time),
             ending: row.ending.clone(),
             flagged: row.is_flagged,
             withdrawn_at: row.withdrawn_at,
@@ -216,7 +216,7 @@ impl Entry {
         let Some(before) = before else {
             return first_words(&self.sheet);
         };
-        let prices = if self.row.start_basis.as_deref() == Some("source_added") {
+        let prices = if self.row.start_basis == "source_added" {
             new_source_in_words(&before.sheet, &self.sheet)
         } else {
             in_words(&before.sheet, &self.sheet)

@@ -1,24 +1,16 @@
 //! The stored periods of prices, compared with those that follow from the facts.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::connect::connected::Connected;
-use crate::connect::database::Pool;
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;
 use crate::record::plan::Known;
 use crate::connect::query::Query;
-use crate::connect::rows::{Piece, Statement};
-use crate::connect::session::{on_connection, on_session};
-use crate::connect::value::Kind;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
-use unroof_price_sheet::history::StartBasis;
 
 /// An offer whose stored periods do not follow from its facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +26,6 @@ pub struct OfferFault {
 pub struct HistoryPage {
     /// Number of its offers that were compared.
     pub offers: usize,
-    /// Number of those with periods of an older version, which are derived again when their offer changes.
-    pub older: usize,
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
     /// Faults of the offers of the page.
@@ -58,15 +48,6 @@ const OFFERS: &str = "
     ) AS offers
     ORDER BY offer_id LIMIT $2";
 
-// Periods without a basis are older than this column. Those that an offer had before it changed may lack it still.
-static OLDER: Statement = Statement::new(&[Piece {
-    sql: "
-        SELECT period.offer_id
-        FROM given JOIN price_periods AS period ON period.offer_id = given.column1
-        GROUP BY period.offer_id HAVING count(period.start_basis) = 0",
-    columns: &[Kind::Id],
-}]);
-
 impl Store {
     /// Compares the histories of the offers after an id, as of a time.
     ///
@@ -82,12 +63,8 @@ impl Store {
         let offers: Vec<OfferRow> = self.rows(query).await?;
         let offers: Vec<Uuid> = offers.into_iter().map(|row| row.offer_id).collect();
         let last = offers.last().copied();
-        let older = self.offers_of_older_versions(&offers).await?;
-        let (older, offers): (Vec<Uuid>, Vec<Uuid>) =
-            offers.into_iter().partition(|offer| older.contains(offer));
         Ok(HistoryPage {
             offers: offers.len(),
-            older: older.len(),
             last,
             faults: self.history_faults(&offers, now).await?,
         })
@@ -108,17 +85,6 @@ impl Store {
             Err(StoreError::Damaged(_)) => self.faults_one_by_one(offers, now).await,
             Err(error) => Err(error),
         }
-    }
-
-    /// Offers among the given ones whose periods an older version has stored.
-    async fn offers_of_older_versions(
-        &self,
-        offers: &[Uuid],
-    ) -> Result<BTreeSet<Uuid>, StoreError> {
-        let offers = offers.iter().map(|offer| vec![(*offer).into()]).collect();
-        let rows: Vec<OfferRow> =
-            on_connection!(self, connection => connection.read_rows(&OLDER, &offers).await)?;
-        Ok(rows.into_iter().map(|row| row.offer_id).collect())
     }
 
     async fn faults_one_by_one(
@@ -142,21 +108,15 @@ impl Store {
 
     /// Facts and periods of some offers, all as of one moment.
     async fn known_of(&self, offers: &[Uuid]) -> Result<Known, StoreError> {
-        let begin = match self.pool {
-            Pool::Postgres { .. } => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            Pool::Sqlite { .. } => "BEGIN",
-        };
         let work = Work {
             again: offers.to_vec(),
             ..Work::default()
         };
-        self.wait_for_tables().await?;
-        on_session!(self, within_write_timeout, session => {
-            let mut transaction = session.transaction(begin).await?;
-            let known = known::load(&mut transaction, &work).await?;
-            transaction.rollback().await?;
-            Ok(known)
-        })
+        let mut loan = self.connection_for_many().await?;
+        let mut tx = loan.snapshot().await?;
+        let known = known::load(&mut tx, &work).await?;
+        tx.commit().await?;
+        Ok(known)
     }
 }
 
@@ -197,20 +157,14 @@ fn named(one: &StoredPeriod) -> String {
 }
 
 /// The parts of a stored period that differ from the derived one. A start or end whose time has come is announced a moment
-/// later; of a price that is listed still, the last sighting is written when its offer changes; and periods that are older
-/// than the basis `source_added` were observed.
+/// later; of a price that is listed still, the last sighting is written when its offer changes.
 fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'static str> {
     let (was, is) = (&stored.period, &derived.period);
     let is_due = |was: bool, is: bool| was == is || is;
-    let is_older =
-        (was.start_basis, is.start_basis) == (StartBasis::Observed, StartBasis::SourceAdded);
     let is_seen_since = !derived.has_ended && was.last_seen_at < is.last_seen_at;
     let parts = [
         ("end", was.end == is.end),
-        (
-            "basis of its start",
-            is_older || was.start_basis == is.start_basis,
-        ),
+        ("basis of its start", was.start_basis == is.start_basis),
         ("earliest start", was.not_before == is.not_before),
         (
             "last sighting",

@@ -6,11 +6,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::record::checksum::StoredDocument;
-use crate::connect::connected::Connected;
 use crate::record::plan::read_sheet;
 use crate::connect::query::Query;
-use crate::connect::rows::{Piece, Statement};
-use crate::connect::session::on_connection;
+use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
 use crate::{Store, StoreError};
 use unroof_price_sheet::catalog::offer_id;
@@ -27,8 +25,8 @@ pub struct CheckedSheet {
     model: String,
     region: String,
     currency: String,
-    tariff_id: Option<Uuid>,
-    cells: Option<String>,
+    tariff_id: Uuid,
+    cells: String,
     #[sqlx(flatten)]
     document: StoredDocument,
 }
@@ -45,12 +43,12 @@ const SHEETS: &str = "
     SELECT id, offer_id, provider, model, region, currency, tariff_id, cells, document, checksum FROM price_sheets
     WHERE id > $1 ORDER BY id LIMIT $2";
 
-static DOCUMENTS: Statement = Statement::new(&[Piece {
+const DOCUMENTS: Piece = Piece {
     sql: "
         SELECT sheet.id, sheet.document, sheet.checksum
         FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
     columns: &[Kind::Id],
-}]);
+};
 
 impl CheckedSheet {
     /// Faults of the sheet, in words.
@@ -77,17 +75,17 @@ impl CheckedSheet {
     /// The columns that differ from the document.
     fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
         let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
-        let tariff = self.tariff_id.is_none_or(|id| id == sheet.tariff_id());
-        let cells = self.cells.as_ref();
-        let cells = cells.is_none_or(|cells| *cells == Cells::of(sheet).to_text());
         let columns = [
             ("provider", self.provider == sheet.provider),
             ("model", self.model == sheet.model),
             ("region", self.region == sheet.region),
             ("currency", self.currency == sheet.currency),
             ("offer", self.offer_id == offer),
-            ("identity of the prices", tariff),
-            ("priced cells", cells),
+            (
+                "identity of the prices",
+                self.tariff_id == sheet.tariff_id(),
+            ),
+            ("priced cells", self.cells == Cells::of(sheet).to_text()),
         ];
         let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
         differing.map(|(name, _)| name).collect()
@@ -117,8 +115,7 @@ impl Store {
         ids: &BTreeSet<Uuid>,
     ) -> Result<BTreeMap<Uuid, String>, StoreError> {
         let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<DocumentRow> =
-            on_connection!(self, connection => connection.read_rows(&DOCUMENTS, &ids).await)?;
+        let rows: Vec<DocumentRow> = self.read_rows(&DOCUMENTS, &ids).await?;
         let sound = |row: DocumentRow| Some((row.id, row.document.checked(row.id).ok()?));
         Ok(rows.into_iter().filter_map(sound).collect())
     }

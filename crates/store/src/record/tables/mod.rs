@@ -10,9 +10,9 @@ mod sightings;
 
 use self::planned::Writing;
 use super::announced::Announced;
-use crate::connect::connected::Connected;
 use super::plan::Plan;
-use crate::connect::rows::{Rows, Statement};
+use crate::connect::rows::{Piece, Rows, text};
+use crate::connect::tx::Tx;
 use super::work::Work;
 use crate::StoreError;
 use crate::keep::audit;
@@ -22,15 +22,15 @@ use super::known;
 const MOST_ESTIMATES: usize = 32;
 
 /// Prepares all statements of a recording before the write lock is taken.
-pub(crate) async fn prepare(connection: &mut impl Connected) -> Result<(), StoreError> {
-    known::prepare(connection).await?;
-    connection.prepare_rows(&ESTIMATES).await?;
-    connection.prepare_rows(&WRITE).await
+pub(crate) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    known::prepare(tx).await?;
+    tx.prepare(text(ESTIMATES)).await?;
+    tx.prepare(text(WRITE)).await
 }
 
 /// Writes what was planned, numbered from the one after `base`.
 pub(crate) async fn write(
-    connection: &mut impl Connected,
+    tx: &mut Tx<'_>,
     work: &Work,
     plan: &Plan,
     announced: &Announced,
@@ -46,11 +46,11 @@ pub(crate) async fn write(
     let mut estimates = writing.estimates();
     while estimates.len() > MOST_ESTIMATES {
         let rest = estimates.split_off(MOST_ESTIMATES);
-        connection.write_rows(&ESTIMATES, &[estimates]).await?;
+        tx.write_rows(ESTIMATES, &[estimates]).await?;
         estimates = rest;
     }
-    connection
-        .write_rows(&WRITE, &rows(&writing, estimates))
+    tx
+        .write_rows(WRITE, &rows(&writing, estimates))
         .await
 }
 
@@ -88,9 +88,9 @@ fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>) -> Vec<Rows<'a>> {
 }
 
 /// New estimates, but for the last ones of many.
-static ESTIMATES: Statement = Statement::new(&[sheets::ESTIMATES]);
+const ESTIMATES: &[Piece] = &[sheets::ESTIMATES];
 
-static WRITE: Statement = Statement::new(&[
+const WRITE: &[Piece] = &[
     sheets::SHEETS,
     sheets::DOCUMENTS,
     sheets::ANSWERED_QUESTIONS,
@@ -109,4 +109,4 @@ static WRITE: Statement = Statement::new(&[
     announced::DISAGREEMENTS,
     announced::CHANGES,
     audit::PIECE,
-]);
+];

@@ -3,12 +3,10 @@
 use sqlx::FromRow;
 use sqlx::migrate::Migrator;
 
-use super::connected::{Connected, Either};
-use super::migrations::{newest_of, own_migration};
+use super::migrations::newest_of;
 use super::program::NewerTables;
-use super::query::Query;
+use crate::connect::query::Query;
 use crate::record::refusal::Refusal;
-use super::session::on_session;
 use crate::{Store, StoreError};
 
 const APPLIED: &str = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
@@ -17,14 +15,6 @@ const PROGRAM: &str = "SELECT program FROM store_version WHERE id = 1";
 /// Notes the newest migration, and which program applied it.
 pub(crate) const NOTE_PROGRAM: &str =
     "UPDATE store_version SET migration = $1, program = $2 WHERE id = 1 AND migration < $1";
-
-/// Takes the writers' lock and reserves this many sequence numbers, unless the tables are those of a newer program.
-pub(crate) const ADVANCE_VERSION: &str = "
-    UPDATE store_version SET version = version + $1 WHERE id = 1 AND migration <= $2 RETURNING version";
-
-const WRITERS: &str = "SELECT migration, program FROM store_version WHERE id = 1";
-/// The tables stay as they are until the end of the transaction. Other writers do not wait for it.
-const HELD: &str = " FOR KEY SHARE";
 
 /// A migration that was applied to the tables.
 #[derive(Debug, FromRow)]
@@ -54,43 +44,6 @@ fn newest_unknown(
     }
 }
 
-/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
-///
-/// # Errors
-/// The query fails, or the tables are those of a newer program.
-pub(crate) async fn take_numbers(
-    transaction: &mut impl Connected,
-    count: i64,
-) -> Result<i64, StoreError> {
-    let advance = Query::new(ADVANCE_VERSION)
-        .bind(count)
-        .bind(own_migration());
-    if let Some((last,)) = transaction.row(advance).await? {
-        return Ok(last);
-    }
-    require_own_tables(transaction).await?;
-    Err(sqlx::Error::RowNotFound.into())
-}
-
-/// Refuses in a transaction that writes if the tables are those of a newer program.
-///
-/// # Errors
-/// The query fails, or they are.
-pub(crate) async fn require_own_tables(transaction: &mut impl Connected) -> Result<(), StoreError> {
-    let writers = match transaction.either() {
-        (Either::Postgres(_), _) => Query::new(WRITERS).text(HELD),
-        (Either::Sqlite(_), _) => Query::new(WRITERS),
-    };
-    let newest: Option<(i64, Option<String>)> = transaction.row(writers).await?;
-    match newest.filter(|(migration, _)| *migration > own_migration()) {
-        Some((migration, program)) => {
-            let newer = NewerTables::new(migration, program.as_deref());
-            Err(StoreError::Refused(Refusal::NewerTables(newer)))
-        }
-        None => Ok(()),
-    }
-}
-
 impl Store {
     /// The program whose tables these are, if it is newer than this one.
     ///
@@ -98,17 +51,14 @@ impl Store {
     /// The database is unreachable, or the tables belong to a different build.
     pub(crate) async fn newer_tables(&self) -> Result<Option<NewerTables>, StoreError> {
         let migrations = self.migrations();
-        on_session!(self, in_time, session => {
-            let mut statements = session.statements().await?;
-            let applied: Vec<AppliedRow> = statements.rows(Query::new(APPLIED)).await?;
-            let Some(migration) = newest_unknown(migrations, &applied)? else {
-                return statements.commit().await.map(|()| None);
-            };
-            let program: Option<(Option<String>,)> = statements.row(Query::new(PROGRAM)).await?;
-            statements.commit().await?;
-            let program = program.and_then(|(version,)| version);
-            Ok(Some(NewerTables::new(migration, program.as_deref())))
-        })
+        let mut loan = self.connection_without_waiting().await?;
+        let mut tx = loan.statements().await?;
+        let applied: Vec<AppliedRow> = tx.rows(Query::new(APPLIED)).await?;
+        let Some(migration) = newest_unknown(migrations, &applied)? else {
+            return Ok(None);
+        };
+        let (program,): (String,) = tx.one(Query::new(PROGRAM)).await?;
+        Ok(Some(NewerTables::new(migration, &program)))
     }
 
     /// Reads from the tables of a newer program from now on. Writes are refused until this process ends.

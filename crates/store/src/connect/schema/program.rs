@@ -35,10 +35,10 @@ pub struct NewerTables {
 
 impl NewerTables {
     /// Tables with this newest migration, which a program of this version has applied.
-    pub(crate) fn new(migration: i64, program: Option<&str>) -> Self {
+    pub(crate) fn new(migration: i64, program: &str) -> Self {
         Self {
             migration,
-            program: program.and_then(Release::read),
+            program: Release::read(program),
         }
     }
 }

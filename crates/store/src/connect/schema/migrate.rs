@@ -3,16 +3,16 @@
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
-use super::database::Pool;
+use crate::connect::database::Pool;
 use super::migrations::{POSTGRES_MIGRATIONS, SQLITE_MIGRATIONS, own_migration};
 use super::newer_tables::NOTE_PROGRAM;
 use super::program::OWN_VERSION;
-use super::query::Query;
+use crate::connect::query::Query;
 use crate::keep::reporting::replace_views;
 use crate::{Store, StoreError};
 
 /// One program migrates at a time: the row is locked, or, before there is one, a number. Transactions that write are waited
-/// for, and later ones wait for the end of this one: those of an older program see the new migration.
+/// for, and later ones wait for the end of this one.
 const HOLD_WRITERS: &str = "
     DO $$
     BEGIN

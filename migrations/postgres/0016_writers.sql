@@ -1,5 +1,0 @@
--- The newest migration, and the program that applied it, in the row that every transaction that writes reads or locks: an older
--- program, which does not know that migration, refuses to write.
-ALTER TABLE store_version ADD COLUMN migration bigint NOT NULL DEFAULT 0;
-ALTER TABLE store_version ADD COLUMN program text COLLATE "C";
-DROP TABLE program;

@@ -1,1 +1,0 @@
--- On SQLite this replaces two indexes that no query took. Here they are taken; both databases have the same migrations.
