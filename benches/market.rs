@@ -16,9 +16,12 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
-use unroof_store::{DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, Recording, SightedBy, Store, StoreLimits};
 use unroof_infer::estimate::{ENGINE_VERSION, Format, infer, read_request};
 use unroof_roofline::reference::calibration::Calibration;
+use unroof_store::{
+    DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, Recording, SightedBy,
+    Store, StoreLimits,
+};
 use uuid::Uuid;
 
 use service::Process;

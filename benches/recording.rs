@@ -13,8 +13,8 @@ use std::time::Instant;
 use jiff::Timestamp;
 use serde_json::Value;
 use tikv_jemallocator::Jemalloc;
-use unroof_store::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
 use unroof_infer::estimate::{Format, infer, read_request};
+use unroof_store::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
 use uuid::Uuid;
 
 /// Allocator of the program.

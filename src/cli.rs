@@ -1,6 +1,5 @@
 //! The command line: one file per command.
 
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,10 +9,10 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
+pub use crate::shell::verbosity::Verbosity;
 use unroof_store::DatabaseUrl;
 use unroof_telemetry::TARGET;
 use unroof_telemetry::Telemetry;
-pub use crate::shell::verbosity::Verbosity;
 
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
@@ -204,7 +203,9 @@ pub fn run() -> ExitCode {
     let command_line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
     let CommandLine { verbosity, command } = match command_line {
         Ok(command_line) => command_line,
-        Err(error) if crate::shell::help::is_help(&error) => return ended(crate::shell::help::print(&error)),
+        Err(error) if crate::shell::help::is_help(&error) => {
+            return ended(crate::shell::help::print(&error));
+        }
         Err(error) => crate::shell::terminal::without_typed_secrets(error).exit(),
     };
     ended(answer(command, verbosity))
@@ -321,7 +322,12 @@ fn report_causes(out: &mut impl Write, error: &anyhow::Error) -> io::Result<()> 
 
 /// Writes a labelled line; the text may quote untrusted input.
 fn write_labelled(out: &mut impl Write, name: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "{} {}", label(name), crate::shell::terminal::quoted(text))
+    writeln!(
+        out,
+        "{} {}",
+        label(name),
+        crate::shell::terminal::quoted(text)
+    )
 }
 
 /// Whether the reader of the output closed the pipe, as `head` does.
@@ -361,8 +367,8 @@ impl DatabaseArguments {
             .with_target(TARGET, LevelFilter::OFF);
         let has_styles = self.log_format == LogFormat::Text
             && anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
-        let lines =
-            tracing_subscriber::fmt::layer().with_writer(move || crate::shell::terminal::LogLines { has_styles });
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(move || crate::shell::terminal::LogLines { has_styles });
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(has_styles).boxed(),
             LogFormat::Json => lines.json().boxed(),

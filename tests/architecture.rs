@@ -324,11 +324,21 @@ fn no_folder_has_more_than_twenty_files_and_its_own_file_is_in_it() {
         *folders.entry(path.parent().unwrap()).or_default() += 1;
         let is_beside = path.with_extension("").is_dir();
         // Cargo finds the programs of tests and benches at the top of their folders.
-        let is_program = path.parent().is_some_and(|parent| parent.ends_with("benches"));
-        assert!(!is_beside || is_program, "{}: make it mod.rs of its folder", path.display());
+        let is_program = path
+            .parent()
+            .is_some_and(|parent| parent.ends_with("benches"));
+        assert!(
+            !is_beside || is_program,
+            "{}: make it mod.rs of its folder",
+            path.display()
+        );
     }
     for (folder, files) in folders {
-        assert!(files <= MOST_FILES, "{} has {files} files", folder.display());
+        assert!(
+            files <= MOST_FILES,
+            "{} has {files} files",
+            folder.display()
+        );
     }
 }
 
@@ -340,7 +350,9 @@ fn no_package_is_too_large_to_be_held_in_mind() {
     for package in Package::all() {
         let files = package.files();
         let tests = ["tests", "testing"].map(str::to_owned);
-        let code = files.iter().filter(|file| !file.module.iter().any(|name| tests.contains(name)));
+        let code = files
+            .iter()
+            .filter(|file| !file.module.iter().any(|name| tests.contains(name)));
         let lines: usize = code.map(|file| lines_of_code(&file.text)).sum();
         assert!(lines <= MOST_LINES, "{} has {lines} lines", package.name);
     }
@@ -348,9 +360,14 @@ fn no_package_is_too_large_to_be_held_in_mind() {
 
 /// Lines that are neither blank nor comments, before the tests at the end of a file.
 fn lines_of_code(text: &str) -> usize {
-    let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text
+        .split("\n#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
     let lines = code.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+        .count()
 }
 
 #[test]
@@ -463,7 +480,14 @@ fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
 fn the_image_is_built_from_all_that_the_build_reads() {
     let text = |name| fs::read_to_string(repository().join(name)).expect(name);
     let (image, sent) = (text("Dockerfile"), text(".dockerignore"));
-    for name in ["benches", "crates", "examples", "migrations", "openapi", "src"] {
+    for name in [
+        "benches",
+        "crates",
+        "examples",
+        "migrations",
+        "openapi",
+        "src",
+    ] {
         let copies =
             |line: &str| line.starts_with("COPY") && line.split(' ').any(|word| word == name);
         assert!(

@@ -22,10 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     let folder = std::env::var("OUT_DIR")?;
     let folder = Path::new(&folder);
-    compress(
-        &mut File::open(API_DOCUMENT)?,
-        &folder.join("openapi.json"),
-    )?;
+    compress(&mut File::open(API_DOCUMENT)?, &folder.join("openapi.json"))?;
     compress_swagger_ui(&folder.join("swagger-ui"))
 }
 

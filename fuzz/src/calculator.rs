@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use unroof_base::input::RequestError;
 use unroof_roofline::calculator::layout::layout;
 use unroof_roofline::calculator::simulate::simulate;
 use unroof_roofline::calculator::training::training;
-use unroof_base::input::RequestError;
 
 use super::{finite, refusal};
 

@@ -13,9 +13,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
-use unroof_store::clock::Clock;
-use unroof_server::{App, router};
 use unroof_edge::limit::limits::Limits;
+use unroof_server::{App, router};
+use unroof_store::clock::Clock;
 use unroof_store::{Store, StoreLimits};
 
 /// Sheets that are stored, so that lists have pages.

@@ -9,15 +9,17 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::shell::input::read_input;
-use crate::estimates::report::{paragraph, table, write_reasons, write_table};
 use crate::cli::{Failure, label};
+use crate::estimates::report::{paragraph, table, write_reasons, write_table};
+use crate::shell::input::read_input;
 use crate::shell::terminal;
-use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, InputValue, NoValue};
 use unroof_base::input::RequestError;
 use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
-use unroof_roofline::reference::{Accelerator, accelerators};
 use unroof_base::units::{Bytes, readable};
+use unroof_roofline::calculator::inputs::{
+    EquationUsed, InputOrigin, InputUsed, InputValue, NoValue,
+};
+use unroof_roofline::reference::{Accelerator, accelerators};
 
 /// Flags that state fields of a request; the request's type declares them.
 #[derive(Debug)]

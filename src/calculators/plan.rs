@@ -9,13 +9,16 @@ use super::calculator::{
     RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size,
     values, write_grounds, write_values,
 };
+use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
 use crate::shell::terminal::width;
-use crate::cli::{Failure, label};
-use unroof_roofline::plan::question::request::PlanRequest;
-use unroof_roofline::plan::{CheapestTier, FrontItem, Layout, Offloaded, PlanAnswer, PlanItem, PlanPoint, PoolItem, SensitivityItem, ServingKind, SplitItem, plan};
 use unroof_base::units::{Seconds, readable};
+use unroof_roofline::plan::question::request::PlanRequest;
+use unroof_roofline::plan::{
+    CheapestTier, FrontItem, Layout, Offloaded, PlanAnswer, PlanItem, PlanPoint, PoolItem,
+    SensitivityItem, ServingKind, SplitItem, plan,
+};
 
 /// Arguments of `unroof plan`.
 #[derive(Debug, Args)]

@@ -9,14 +9,17 @@ use super::calculator::{
     RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
     write_grounds, write_values, yes_no,
 };
+use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
-use crate::cli::{Failure, label};
 use crate::shell::terminal;
-use unroof_roofline::calculator::simulate::request::SimulateRequest;
-use unroof_roofline::calculator::simulate::{Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split, simulate};
-use unroof_roofline::reference::open_models;
 use unroof_base::units::{Seconds, readable};
+use unroof_roofline::calculator::simulate::request::SimulateRequest;
+use unroof_roofline::calculator::simulate::{
+    Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
+    simulate,
+};
+use unroof_roofline::reference::open_models;
 
 /// Rows of a series in the report; `--json` has all of them.
 const MOST_ROWS: usize = 40;

@@ -9,12 +9,15 @@ use super::calculator::{
     RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
     write_grounds, write_values, yes_no,
 };
+use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
-use crate::cli::{Failure, label};
-use unroof_roofline::calculator::training::request::TrainingRequest;
-use unroof_roofline::calculator::training::{ActivationsItem, OptimumItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem, training};
 use unroof_base::units::readable;
+use unroof_roofline::calculator::training::request::TrainingRequest;
+use unroof_roofline::calculator::training::{
+    ActivationsItem, OptimumItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase,
+    TrainingPhaseItem, training,
+};
 
 /// Arguments of `unroof training`.
 #[derive(Debug, Args)]

@@ -10,19 +10,21 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::calculators::calculator::{RequestFlags, print};
 use super::infer::catalog_by_name;
-use crate::shell::input::read_input;
 use super::report::{paragraph, table, write_table};
+use crate::calculators::calculator::{RequestFlags, print};
 pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+use crate::shell::input::read_input;
 use crate::shell::terminal;
-use unroof_store::clock::Clock;
-use unroof_store::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
-use unroof_price_sheet::catalog::Catalog;
-use unroof_price_sheet::cost::{Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost, usage_id};
-use unroof_infer::estimate::{Format, read_file};
 use unroof_base::input::text::printable;
 use unroof_base::input::{RequestError, json};
+use unroof_infer::estimate::{Format, read_file};
+use unroof_price_sheet::catalog::Catalog;
+use unroof_price_sheet::cost::{
+    Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost, usage_id,
+};
+use unroof_store::clock::Clock;
+use unroof_store::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
 
 /// Arguments of `unroof cost`.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 
 use super::report::{interval, paragraph, write_rows};
-use crate::record::source::{Document, Source, SourceArguments};
 pub use crate::cli::{Failure, Verbosity};
+use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;
 use unroof_base::units::compact;
 

@@ -10,9 +10,9 @@ use unroof_infer::posterior::Interval;
 use uuid::Uuid;
 
 use super::report::{paragraph, percent, percentages, write_rows, write_stored};
-use crate::record::source::{Document, Source, SourceArguments};
 pub use crate::cli::{Failure, Verbosity};
 use crate::record::names;
+use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;
 
 /// Columns of a terminal from which the interval of a margin has room.

@@ -10,9 +10,9 @@ use unroof_calibration::validation::{Board, By, Score, Scored, Shown, board};
 use unroof_roofline::reference::RecordSetting;
 use unroof_roofline::reference::calibration::Calibration;
 
+use super::calibration;
 use super::report::{paragraph, table, write_table};
 use crate::cli::{Failure, text_of};
-use super::calibration;
 use crate::shell::terminal;
 
 /// Arguments of `unroof validate`.

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use unroof_base::units::readable;
 
-use crate::estimates::report::{paragraph, write_rows};
 use super::source::{Document, Source, SourceArguments};
 pub use crate::cli::{Failure, Verbosity, label};
+use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
 
 /// Arguments of `unroof changes`.

@@ -8,9 +8,9 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use uuid::Uuid;
 
+pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::number;
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::shell::terminal;
 use unroof_store::clock::Clock;
 use unroof_store::integrity::{Checked, Checker, Fault, Part, Sample, Watch};

@@ -7,10 +7,10 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::estimates::report::{paragraph, write_rows};
+use super::names;
 use super::source::{Document, Source, SourceArguments};
 pub use crate::cli::{Failure, Verbosity};
-use super::names;
+use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
 
 /// Arguments of `unroof history`.

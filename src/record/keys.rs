@@ -8,15 +8,15 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use crate::estimates::report::write_rows;
 pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+use crate::estimates::report::write_rows;
 use crate::shell::terminal;
-use unroof_store::access::{Actor, NewKey, Scope};
-use unroof_store::clock::Clock;
-use unroof_server::MOST_KEYS;
-use unroof_store::{DatabaseUrl, KeyRow, NewKeyRow, Store, StoreLimits};
 use unroof_base::input::cursor::{Cursor, Faults};
 use unroof_base::input::json::Json;
+use unroof_server::MOST_KEYS;
+use unroof_store::access::{Actor, NewKey, Scope};
+use unroof_store::clock::Clock;
+use unroof_store::{DatabaseUrl, KeyRow, NewKeyRow, Store, StoreLimits};
 
 /// Arguments of `unroof keys`.
 #[derive(Debug, Args)]

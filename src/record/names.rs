@@ -3,8 +3,8 @@
 use anyhow::anyhow;
 use serde::Deserialize;
 
-use crate::cli::Failure;
 use super::source::Source;
+use crate::cli::Failure;
 
 /// Names that a hint lists.
 const MOST_NEAR: usize = 5;

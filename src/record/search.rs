@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use clap::Args;
 
 use super::names::{Found, FoundName};
-use crate::estimates::report::write_rows;
 use super::source::SourceArguments;
 pub use crate::cli::{Failure, Verbosity};
+use crate::estimates::report::write_rows;
 use crate::shell::terminal;
 
 /// Arguments of `unroof search`.

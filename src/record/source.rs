@@ -9,11 +9,11 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use url::Url;
 
-use crate::service::service::{ServiceUrl, USER_AGENT, problem_of, route};
 pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
-use unroof_store::clock::Clock;
-use unroof_server::{App, ask};
+use crate::service::service::{ServiceUrl, USER_AGENT, problem_of, route};
 use unroof_edge::limit::limits::Limits;
+use unroof_server::{App, ask};
+use unroof_store::clock::Clock;
 use unroof_store::import::client_error;
 use unroof_store::{DatabaseUrl, Store, StoreError, StoreLimits};
 

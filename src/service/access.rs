@@ -7,9 +7,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use uuid::Uuid;
 
+use unroof_server::ListenAddress;
 use unroof_store::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
 use unroof_store::clock::Clock;
-use unroof_server::ListenAddress;
 use unroof_store::{NewKeyRow, Store};
 
 /// Keys and trusted proxies.

@@ -11,20 +11,22 @@ use jiff::SignedDuration;
 use uuid::Uuid;
 
 use super::access::AccessArguments;
-use crate::estimates::calibration::CalibrationArguments;
 use super::limits::LimitArguments;
-use crate::estimates::scale::ScaleArguments;
 use super::telemetry::TelemetryArguments;
 pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+use crate::estimates::calibration::CalibrationArguments;
+use crate::estimates::scale::ScaleArguments;
 use crate::shell::terminal;
-use unroof_store::clock::Clock;
+use unroof_edge::limit::limits::Limits;
+use unroof_infer::estimate::Estimator;
+use unroof_jobs::Refresh;
 use unroof_server::examples::EXAMPLE_SHEETS;
 use unroof_server::{App, ListenAddress, Server, StopSignals, serve, serve_metrics};
-use unroof_edge::limit::limits::Limits;
-use unroof_jobs::Refresh;
-use unroof_store::{DatabaseUrl, Databases, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError};
+use unroof_store::clock::Clock;
+use unroof_store::{
+    DatabaseUrl, Databases, SecretsKey, ServiceAddressFile, ServingLock, Store, StoreError,
+};
 use unroof_telemetry::Telemetry;
-use unroof_infer::estimate::Estimator;
 
 /// Arguments of `unroof serve`.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 
-use crate::cli::{CommandLine, Failure};
 use super::terminal;
+use crate::cli::{CommandLine, Failure};
 
 /// The commands by what they are for. Every command is in one group, which a test checks.
 const GROUPS: [(&str, &[&str]); 4] = [

@@ -6,8 +6,8 @@ use std::io::{self, StderrLock, StdoutLock, Write};
 use anstream::AutoStream;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use unroof_telemetry::secrets::{redacted, without_secrets};
 use unroof_base::input::text::{escaped, is_unprintable, printable};
+use unroof_telemetry::secrets::{redacted, without_secrets};
 
 /// Standard output, without colours where none are wanted.
 pub(crate) fn stdout() -> Plain<AutoStream<StdoutLock<'static>>> {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use unroof_infer::estimate::{Format, read_request, textbook};
 use unroof_base::input::RequestError;
 use unroof_base::input::json;
 use unroof_base::input::json::Json;
+use unroof_infer::estimate::{Format, read_request, textbook};
 
 use crate::support::{TestDatabase, on_each_database, say};
 

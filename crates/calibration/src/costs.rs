@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::prices::PricedModel;
-use unroof_infer::posterior::{Prior, sample_prior, summarize};
-use unroof_infer::evidence::assumptions::Assumptions;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_base::units::Decimal;
+use unroof_infer::evidence::assumptions::Assumptions;
+use unroof_infer::posterior::{Prior, sample_prior, summarize};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Draws per model: the median is known to a few percent.
 const DRAWS: usize = 2_048;

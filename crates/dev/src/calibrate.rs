@@ -28,7 +28,11 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "CSV", requires = "models")]
     tiers: Option<PathBuf>,
     /// Output file; `-` prints the calibration
-    #[arg(long, value_name = "FILE", default_value = "crates/roofline/data/calibration.json")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "crates/roofline/data/calibration.json"
+    )]
     output: PathBuf,
 }
 

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use unroof_base::units::readable;
 use unroof_calibration::costs::{Exceeding, ModelCosts, costs};
 use unroof_calibration::prices::built_in;
 use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
-use unroof_base::units::readable;
 
 use crate::generated::write_section;
 

@@ -38,7 +38,10 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
     } else if arguments.write {
         let picture = svg(&report).map_err(anyhow::Error::msg)?;
         let project = &arguments.project;
-        write(&project.join("crates/roofline/data/efficiencies.json"), &efficiencies)?;
+        write(
+            &project.join("crates/roofline/data/efficiencies.json"),
+            &efficiencies,
+        )?;
         write(
             &project.join("docs/model/measurements.md"),
             &report.markdown(),

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use unroof_price_sheet::catalog::model_key;
 use unroof_infer::estimate::columns;
+use unroof_price_sheet::catalog::model_key;
+use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
-use unroof_roofline::forward::KvCache;
 
 /// The views, with marks in the place of the columns of lists.
 const TEMPLATE: &str = include_str!("reporting.sql");

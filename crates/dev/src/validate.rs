@@ -33,9 +33,15 @@ pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result
     let board = board(&models, by, Shown::ALL);
     let project = &arguments.project;
     let records = json(&board.track_records())?;
-    write(&project.join("crates/roofline/data/track_record.json"), &records)?;
+    write(
+        &project.join("crates/roofline/data/track_record.json"),
+        &records,
+    )?;
     let estimates = held_out_csv(&board.held_out());
-    write(&project.join("crates/roofline/data/held_out.csv"), &estimates)?;
+    write(
+        &project.join("crates/roofline/data/held_out.csv"),
+        &estimates,
+    )?;
     write_section(&project.join(PAGE), &markdown(&board))?;
     let picture = svg(&board.pooled_hosts).map_err(anyhow::Error::msg)?;
     write(&project.join("docs/images/joint-estimate.svg"), &picture)?;

@@ -30,15 +30,17 @@ use std::time::Instant;
 
 use divan::Bencher;
 use unroof_infer::clue;
-use unroof_infer::posterior::{EFFECTIVE_DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Answer, CancelToken, Format, Request, infer, read_request};
-use unroof_infer::joint;
 use unroof_infer::evidence::likelihood::Observed;
 use unroof_infer::evidence::reading::Reading;
 use unroof_infer::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_infer::joint;
+use unroof_infer::posterior::{
+    EFFECTIVE_DRAWS, PRIOR_DRAWS, Prior, sample, sample_prior, summarize,
+};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 const RICH: &str = include_str!("../../../benches/rich_sheet.json");
 const PLAIN: &str = include_str!("../../../benches/plain_sheet.json");

@@ -4,12 +4,12 @@ use std::error::Error;
 use std::hint::black_box;
 
 use jiff::Timestamp;
-use unroof_price_sheet::catalog::Catalog;
 use unroof_infer::clue;
-use unroof_infer::posterior::{EFFECTIVE_DRAWS, Prior, sample};
 use unroof_infer::estimate::{CancelToken, Estimator, Format, Request, read_request};
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_infer::posterior::{EFFECTIVE_DRAWS, Prior, sample};
+use unroof_price_sheet::catalog::Catalog;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 const RICH: &[u8] = include_bytes!("../../../benches/rich_sheet.json");
 /// An entry of a catalog in LiteLLM's format.

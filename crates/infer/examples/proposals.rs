@@ -8,10 +8,10 @@ use std::fs;
 use std::path::Path;
 
 use unroof_infer::clue;
-use unroof_infer::posterior::{EFFECTIVE_DRAWS, Prior, sample};
 use unroof_infer::estimate::{Format, read_request};
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_infer::posterior::{EFFECTIVE_DRAWS, Prior, sample};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 const INPUTS: [f64; 14] = [
     0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 0.8, 1.25, 2.0, 3.0, 5.0, 10.0, 20.0, 40.0,

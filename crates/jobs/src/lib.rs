@@ -29,9 +29,9 @@ pub use webhook_sender::ChangeDelivery;
 pub use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
+use unroof_store::Store;
 use unroof_store::clock::Clock;
 use unroof_store::import::Importer;
-use unroof_store::Store;
 
 /// Pause where the database does not answer.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(5);

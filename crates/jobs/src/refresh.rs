@@ -8,13 +8,17 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
-use unroof_store::access::Actor;
-use unroof_store::import::{CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, without_secrets};
-use unroof_store::import::lines;
-use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
-use unroof_store::{DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError};
-use unroof_price_sheet::catalog::UnknownFormat;
 use unroof_infer::estimate::CancelToken;
+use unroof_price_sheet::catalog::UnknownFormat;
+use unroof_store::access::Actor;
+use unroof_store::import::lines;
+use unroof_store::import::{
+    CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, without_secrets,
+};
+use unroof_store::{
+    DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError,
+};
+use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
 
 /// A catalog that is fetched at an interval.
 #[derive(Clone)]

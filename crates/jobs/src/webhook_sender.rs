@@ -17,9 +17,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
-use unroof_store::{Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease};
-use unroof_telemetry::{call_span, delivery_span, note_status};
+use unroof_store::{
+    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
+};
 use unroof_telemetry::headers_of;
+use unroof_telemetry::{call_span, delivery_span, note_status};
 
 /// Most changes of a delivery.
 const BATCH: u32 = 100;

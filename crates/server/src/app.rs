@@ -8,17 +8,17 @@ use tokio::sync::Semaphore;
 use unroof_infer::estimate::Estimator;
 use uuid::Uuid;
 
-use unroof_edge::limit::limits::Limits;
 use super::answers::Answers;
-use unroof_edge::limit::budget::Budget;
 use super::clients::Clients;
 use super::compute::{Compute, Views};
 use super::service::Service;
-use unroof_store::access::Access;
-use unroof_store::clock::Clock;
+use unroof_edge::limit::budget::Budget;
+use unroof_edge::limit::limits::Limits;
 use unroof_jobs::egress::Names;
 use unroof_jobs::{JobSettings, Jobs};
 use unroof_store::Store;
+use unroof_store::access::Access;
+use unroof_store::clock::Clock;
 use unroof_telemetry::Telemetry;
 
 /// State of the service. A request passes several layers that each hold it, so that copying it is one count.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use unroof_edge::limit::limits::Limits;
 use unroof_edge::limit::known_keys::Keys;
+use unroof_edge::limit::limits::Limits;
 use unroof_edge::limit::places::Places;
 use unroof_edge::limit::quota::Quotas;
 use unroof_edge::limit::refusals::Refusals;
-use unroof_store::access::{Access, Client};
-use unroof_store::clock::Clock;
 use unroof_jobs::Jobs;
 use unroof_store::Store;
+use unroof_store::access::{Access, Client};
+use unroof_store::clock::Clock;
 
 /// The part of all change streams that one client may have: a quarter.
 const STREAM_SHARES: usize = 4;

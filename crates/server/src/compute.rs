@@ -7,20 +7,20 @@ use jiff::Timestamp;
 use moka::future::Cache;
 use uuid::Uuid;
 
-use unroof_edge::limit::limits::Limits;
 use super::answers::Answers;
-use unroof_edge::limit::budget::{Budget, Text};
-use crate::api::answers::density::document::EstimateDensity;
 use super::market::Markets;
+use crate::api::answers::density::document::EstimateDensity;
 use crate::api::answers::model_link::ModelLink;
 use crate::api::answers::observation::Observation;
 use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::limit::budget::{Budget, Text};
+use unroof_edge::limit::limits::Limits;
 use unroof_edge::limit::workers::Workers;
+use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
+use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::import::Priority::Long;
 use unroof_store::{NewEstimate, Saved, SightedBy};
 use unroof_telemetry::compute_span;
-use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
-use unroof_price_sheet::sheet::PriceSheet;
 
 /// Densities in memory, of about 100 kB each.
 const DENSITIES_KEPT: u64 = 64;

@@ -1,22 +1,27 @@
 //! The HTTP API: the only place that knows status codes. One file per resource.
 
-pub mod api;
-pub mod examples;
-pub(crate) mod pages;
 mod answers;
+pub mod api;
 mod app;
 mod charts;
 mod clients;
 mod compute;
+pub mod examples;
 mod list;
 mod market;
+pub(crate) mod pages;
 mod query;
 mod service;
 
-use crate::api::answers::{badge, compare, density, estimates, infer, models, reference, series, track_record};
+use crate::api::answers::{
+    badge, compare, density, estimates, infer, models, reference, series, track_record,
+};
 use crate::api::calculators::{calculator, cost, plan};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
-use crate::api::prices::{atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search, withdrawals};
+use crate::api::prices::{
+    atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search,
+    withdrawals,
+};
 use std::sync::Arc;
 
 use axum::Router;
@@ -33,19 +38,19 @@ use utoipa_axum::{PathItemExt, routes};
 
 use crate::service::access::guarded;
 
-use unroof_store::access::Scope;
 use unroof_base::input::cursor::nearest_names;
+use unroof_store::access::Scope;
 
-pub use app::App;
-pub use unroof_edge::limit::budget::LARGEST_ANSWER;
-pub use unroof_edge::listen::hosts::host_name;
 pub use crate::api::operations::keys::MOST_KEYS;
-pub use unroof_edge::limit::limits::{ClientLimits, Limits};
-pub use unroof_edge::listen::listener::{ListenAddress, Server};
+pub use crate::api::operations::openapi::document;
 pub use crate::service::local::{LocalAnswer, ask};
 pub use crate::service::metrics_page::metrics_router;
-pub use crate::api::operations::openapi::document;
 pub use crate::service::server::{StopSignals, serve, serve_metrics};
+pub use app::App;
+pub use unroof_edge::limit::budget::LARGEST_ANSWER;
+pub use unroof_edge::limit::limits::{ClientLimits, Limits};
+pub use unroof_edge::listen::hosts::host_name;
+pub use unroof_edge::listen::listener::{ListenAddress, Server};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -241,7 +246,10 @@ fn service(app: App) -> Router {
 
 fn scoped(app: App, check: crate::service::middleware::Check) -> Router {
     let router = unwrapped(app.clone());
-    router.layer(from_fn_with_state((app, check), crate::service::middleware::request_scope))
+    router.layer(from_fn_with_state(
+        (app, check),
+        crate::service::middleware::request_scope,
+    ))
 }
 
 fn unwrapped(app: App) -> Router {
@@ -253,7 +261,9 @@ fn unwrapped(app: App) -> Router {
         .method_not_allowed_fallback(crate::service::middleware::other_method)
         .with_state(app.clone())
         .layer(from_fn_with_state(app, crate::service::answer_time::limit))
-        .layer(CatchPanicLayer::custom(crate::service::middleware::panicked));
+        .layer(CatchPanicLayer::custom(
+            crate::service::middleware::panicked,
+        ));
     if limits.allowed_origins.is_empty() {
         return router;
     }

@@ -11,44 +11,57 @@ pub(crate) mod record;
 #[cfg(test)]
 mod record_rules;
 
-pub use crate::keep::audit::{AuditAction, CallerKind};
-pub use crate::keep::audit_log::AuditRow;
-pub use crate::keep::backup::{BackupError, back_up};
-pub use crate::list::change_filter::ChangeFilter;
-pub use crate::list::change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
-pub use crate::list::changes::{ChangeRow, ChangesFrom};
-pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
-pub use crate::record::checksum::Document;
 pub use crate::connect::database::{Store, StoreConnections};
 pub use crate::connect::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use crate::connect::databases::Databases;
-pub use crate::record::effect::{Effect, Other};
-pub use crate::list::estimates::{EstimateRow, Latest, LatestKey};
-pub use crate::list::history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
-pub use crate::list::imports::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow, OfferRow, RefusalsRow, RunningImport};
-pub use crate::keep::keys::{KeyRow, NewKeyRow};
 pub use crate::connect::limits::StoreLimits;
-pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey};
 pub use crate::connect::lock::StoreLock;
-pub use crate::list::market::{EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow};
-pub use crate::list::meters::{CatalogImports, SourceImports, WebhookCounts};
-pub use crate::list::models::{DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow, NewModelEstimate, StoredAnswer};
-pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
-pub use crate::record::offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
-pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
-pub use crate::list::price_sheets::PriceSheetRow;
 pub use crate::connect::schema::program::NewerTables;
-pub use crate::record::recording::{EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved};
-pub use crate::record::refusal::Refusal;
-pub use crate::list::search::NameRow;
-pub use crate::keep::secrets_key::{SecretError, SecretsKey};
-pub use crate::list::series::PriceStepRow;
 pub use crate::connect::service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use crate::connect::serving_lock::ServingLock;
 pub use crate::connect::standby::StandbyReads;
 pub use crate::connect::time::DbTime;
 pub use crate::connect::version::Listener;
-pub use crate::keep::webhooks::{Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease, WebhookRow};
+pub use crate::keep::audit::{AuditAction, CallerKind};
+pub use crate::keep::audit_log::AuditRow;
+pub use crate::keep::backup::{BackupError, back_up};
+pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
+pub use crate::keep::keys::{KeyRow, NewKeyRow};
+pub use crate::keep::secrets_key::{SecretError, SecretsKey};
+pub use crate::keep::webhooks::{
+    Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
+    WebhookRow,
+};
+pub use crate::list::change_filter::ChangeFilter;
+pub use crate::list::change_summary::{ChangeCount, KindCount, MoveRow, Summarised};
+pub use crate::list::changes::{ChangeRow, ChangesFrom};
+pub use crate::list::estimates::{EstimateRow, Latest, LatestKey};
+pub use crate::list::history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
+pub use crate::list::imports::{
+    ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
+    OfferRow, RefusalsRow, RunningImport,
+};
+pub use crate::list::market::{
+    EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,
+};
+pub use crate::list::meters::{CatalogImports, SourceImports, WebhookCounts};
+pub use crate::list::models::{
+    DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
+    NewModelEstimate, StoredAnswer,
+};
+pub use crate::list::price_sheets::PriceSheetRow;
+pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey};
+pub use crate::list::search::NameRow;
+pub use crate::list::series::PriceStepRow;
+pub use crate::record::checksum::Document;
+pub use crate::record::effect::{Effect, Other};
+pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
+pub use crate::record::offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
+pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
+pub use crate::record::recording::{
+    EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
+};
+pub use crate::record::refusal::Refusal;
 pub use crate::record::withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use crate::record::work::ListedOffer;
 

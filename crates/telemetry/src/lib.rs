@@ -24,8 +24,7 @@ use uuid::Uuid;
 use client::{Client, EXPORT_TIME};
 pub use endpoint::Endpoint;
 pub use span::{
-    RequestTrace, TARGET, call_span, compute_span, database_span, delivery_span,
-    note_status,
+    RequestTrace, TARGET, call_span, compute_span, database_span, delivery_span, note_status,
 };
 pub use trace_context::headers_of;
 

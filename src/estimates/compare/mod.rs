@@ -13,12 +13,12 @@ use serde_json::Value;
 use unroof_infer::estimate::{CancelToken, Format, read_file};
 
 use super::calibration::CalibrationArguments;
-use crate::shell::input::read_input;
 use super::sheets::example;
 use super::show::{self, Wanted};
-use crate::record::source::{Document, Source, SourceArguments};
 pub use crate::cli::{Failure, Verbosity};
 use crate::record::names;
+use crate::record::source::{Document, Source, SourceArguments};
+use crate::shell::input::read_input;
 use crate::shell::terminal;
 use compared::Compared;
 use table::Comparison;

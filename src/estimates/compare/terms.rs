@@ -1,7 +1,7 @@
 //! Price terms of several sheets, aligned.
 
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_base::units::{Decimal, readable};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// A term of a sheet in words; none where the sheet does not state it.
 type Term = fn(&PriceSheet) -> Option<String>;

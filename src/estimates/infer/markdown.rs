@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use unroof_infer::joint::{QuantityEstimate, Regime};
-use unroof_infer::posterior::Interval;
+use unroof_base::units::compact;
+use unroof_base::units::readable;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Answer, Conflict};
 use unroof_infer::evidence::clue_table::ReadingId;
+use unroof_infer::joint::{QuantityEstimate, Regime};
+use unroof_infer::posterior::Interval;
 use unroof_roofline::reference::calibration::Calibration;
-use unroof_base::units::compact;
-use unroof_base::units::readable;
 
 /// The two readings of the talk that cannot both be right.
 const FAMOUS: [ReadingId; 2] = [

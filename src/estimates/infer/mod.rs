@@ -10,15 +10,15 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::calibration::CalibrationArguments;
-use crate::shell::input::read_input;
 use super::report::{self, Grounds};
 use super::sheets::Sheets;
-use crate::record::source::SourceArguments;
 pub use crate::cli::{Failure, Verbosity};
+use crate::record::source::SourceArguments;
+use crate::shell::input::read_input;
 use crate::shell::terminal;
-use unroof_store::clock::Clock;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_infer::estimate::{Answer, CancelToken, Format, read_file};
+use unroof_price_sheet::catalog::{CATALOGS, Catalog};
+use unroof_store::clock::Clock;
 
 /// Arguments of `unroof infer`.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::paragraph;
 use crate::cli::label;
 use crate::shell::terminal;
-use unroof_infer::estimate::judgement::headline::{finding, subject};
 use unroof_infer::estimate::StoredEstimate;
+use unroof_infer::estimate::judgement::headline::{finding, subject};
 use unroof_infer::estimate::warnings;
 
 /// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use super::{NO_BREAK, by_reason, paragraph, table, write_table};
 use crate::cli::label;
 use crate::shell::terminal::width;
+use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::errors_in_words;
-use unroof_infer::joint::{NotIdentified, Regime};
-use unroof_infer::posterior::Interval;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
-use unroof_base::units::{compact, readable};
+use unroof_infer::joint::{NotIdentified, Regime};
+use unroof_infer::posterior::Interval;
 
 /// Columns of a terminal from which bars have room.
 const LEAST_WIDTH_OF_BARS: usize = 76;

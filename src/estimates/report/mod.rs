@@ -14,11 +14,11 @@ use textwrap::core::display_width;
 
 use crate::cli::label;
 use crate::shell::terminal::width;
+use unroof_base::units::{Decimal, readable};
 use unroof_infer::estimate::{Answer, StoredEstimate};
 use unroof_infer::evidence::assumptions::Origin;
 use unroof_infer::evidence::reading::{Detail, Input, Kind, Reading, Value, duration};
 use unroof_price_sheet::sheet::{Basis, PriceSheet, RateCell};
-use unroof_base::units::{Decimal, readable};
 
 /// Cells up to this width stay on one line where the table has room.
 const SHORT_CELL: usize = 16;

@@ -12,20 +12,23 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
-use crate::estimates::calibration::CalibrationArguments;
-use crate::shell::input::read_input;
-use crate::estimates::report::paragraph;
 pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+use crate::estimates::calibration::CalibrationArguments;
+use crate::estimates::report::paragraph;
+use crate::shell::input::read_input;
 use crate::shell::terminal;
-use unroof_store::access::Actor;
-use unroof_store::clock::Clock;
-use unroof_store::import::{CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options, Priority, Summary, Turn, Version, fetch, without_secrets};
-use unroof_store::import::lines;
-use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 use progress::Progress;
 use remote::{Query, Service};
 use report::LinePrinter;
 use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
+use unroof_store::access::Actor;
+use unroof_store::clock::Clock;
+use unroof_store::import::lines;
+use unroof_store::import::{
+    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
+    Priority, Summary, Turn, Version, fetch, without_secrets,
+};
+use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]

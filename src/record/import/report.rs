@@ -5,11 +5,11 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::progress::Progress;
-use crate::estimates::report::{number, paragraph, table, write_table};
 use crate::cli::Failure;
+use crate::estimates::report::{number, paragraph, table, write_table};
 use crate::shell::terminal;
-use unroof_store::import::{Imported, Line, Outcome, Summary};
 use unroof_base::input::text::printable;
+use unroof_store::import::{Imported, Line, Outcome, Summary};
 
 /// Prints the lines of one import, of this process or of a service.
 pub(super) struct LinePrinter {

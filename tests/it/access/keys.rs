@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use unroof_store::access::Scope;
 use unroof_server::needed_scopes;
+use unroof_store::access::Scope;
 
 use super::routes::{content, filled};
 use super::{get, key, post, send, service};

@@ -3,8 +3,8 @@
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
-use unroof_store::access::Scope;
 use unroof_server::needed_scopes;
+use unroof_store::access::Scope;
 
 use super::pages::form;
 use super::{key, post, send, service};

@@ -6,8 +6,8 @@ use unroof_infer::estimate::Estimator;
 use unroof_roofline::reference::calibration::Calibration;
 use uuid::Uuid;
 
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
 
 use crate::models::{estimate_models, hosted, observe};
 use crate::support::{Api, clock, on_each_database};

@@ -10,7 +10,9 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
-use unroof_store::{ChangeFilter, ChangeKind, Effect, Listing, Recording, Saved, Store, StoreError, StoreLimits};
+use unroof_store::{
+    ChangeFilter, ChangeKind, Effect, Listing, Recording, Saved, Store, StoreError, StoreLimits,
+};
 
 use crate::changes::Prepared;
 use crate::database_faults::proxy::{Link, Proxy};

@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use unroof_store::clock::Clock;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
+use unroof_store::clock::Clock;
 
 use super::withdrawal::{Service, now, priced};
 use crate::server::run;

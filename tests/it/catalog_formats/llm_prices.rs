@@ -1,7 +1,7 @@
 //! llm-prices, of which there is no snapshot: that its shapes are distinguished from all other catalogs.
 
-use unroof_price_sheet::catalog::recognize;
 use unroof_base::input::json;
+use unroof_price_sheet::catalog::recognize;
 
 #[test]
 fn each_shape_of_llm_prices_is_recognised_as_no_other_catalog() {

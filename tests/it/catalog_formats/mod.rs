@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jsonschema::Validator;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog, recognize};
 use unroof_base::input::cursor::{Cursor, Faults};
 use unroof_base::input::json;
 use unroof_base::input::json::Json;
+use unroof_price_sheet::catalog::{CATALOGS, Catalog, recognize};
 use unroof_price_sheet::sheet::{PriceSheet, canonical, json_schema};
 
 use crate::support::say;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use unroof_price_sheet::catalog::{Catalog, recognize};
 use unroof_base::input::cursor::{Cursor, Faults};
 use unroof_base::input::json;
 use unroof_base::input::json::Json;
-use unroof_price_sheet::sheet::{PriceSheet, canonical, json_schema};
 use unroof_base::units::Decimal;
+use unroof_price_sheet::catalog::{Catalog, recognize};
+use unroof_price_sheet::sheet::{PriceSheet, canonical, json_schema};
 
 use crate::support::say;
 

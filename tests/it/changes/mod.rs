@@ -9,9 +9,9 @@ mod stream;
 pub(crate) mod webhooks;
 
 use jiff::Timestamp;
-use unroof_store::{EstimateRecord, Recording, SightedBy, Store};
 use unroof_infer::estimate::{Format, infer, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{EstimateRecord, Recording, SightedBy, Store};
 
 use crate::support::{NOW, sheet_of};
 

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use axum::http::Method;
 use serde_json::Value;
-use unroof_store::access::{Actor, Scope};
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
+use unroof_store::access::{Actor, Scope};
 
 use super::client::{Event, Stream};
 use crate::access::key;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};
-use unroof_store::clock::Clock;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
+use unroof_store::clock::Clock;
 
 use super::{paths_taking, routes, with_query};
 use crate::support::{Api, Reply, TestDatabase, clock, on_each_database, sheet};

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof_store::clock::Clock;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
+use unroof_store::clock::Clock;
 
 use super::bodies::full_sheet;
 use super::paged_rows;

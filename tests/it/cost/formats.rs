@@ -1,8 +1,8 @@
 //! A small entry of every catalog format: read, a usage priced, and the cost compared with one computed by hand.
 
 use serde_json::{Value, json};
-use unroof_price_sheet::catalog::Catalog;
 use unroof_base::input;
+use unroof_price_sheet::catalog::Catalog;
 
 use super::{lines, priced, reasons};
 

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use serde_json::json;
 use tokio::task::JoinHandle;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
 use unroof_store::{Store, StoreLimits};
 
 use crate::support::{Api, Reply, clock, sheet_of};

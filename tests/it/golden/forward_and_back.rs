@@ -4,8 +4,12 @@ use super::sheets::*;
 use super::{EXACT, ROUND_TRIP, TEXTBOOK_MODEL, at};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use unroof_roofline::forward::{Efficiencies, Model, OperatingPoint, Overlap, PromptTokens, ServingUnit, compute_to_bandwidth, cost_per_generated_token, cost_per_prompt_token, crossover_context, latency_floor, memory_time_over_compute_time, optimal_batch, optimal_batch_at_context, step_time};
 use unroof_base::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond};
+use unroof_roofline::forward::{
+    Efficiencies, Model, OperatingPoint, Overlap, PromptTokens, ServingUnit, compute_to_bandwidth,
+    cost_per_generated_token, cost_per_prompt_token, crossover_context, latency_floor,
+    memory_time_over_compute_time, optimal_batch, optimal_batch_at_context, step_time,
+};
 
 /// A machine and a model drawn at random, without its KV cache.
 #[derive(Debug, Clone, Copy)]

@@ -5,15 +5,15 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use unroof_roofline::calculator::simulate::simulate;
-use unroof_infer::estimate::{Format, Textbook, read_request, textbook};
-use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Purpose};
-use unroof_roofline::reference::{fitted_attainment, kernel_times, open_model, open_models};
-use unroof_roofline::forward::{KvCache, PromptTokens, optimal_batch, throughput};
 use unroof_base::units::{Seconds, UsdPerHour};
 use unroof_dev::efficiencies::{
     Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict, svg,
 };
+use unroof_infer::estimate::{Format, Textbook, read_request, textbook};
+use unroof_roofline::calculator::simulate::simulate;
+use unroof_roofline::forward::{KvCache, PromptTokens, optimal_batch, throughput};
+use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Purpose};
+use unroof_roofline::reference::{fitted_attainment, kernel_times, open_model, open_models};
 
 use super::{EXACT, ROUND_TRIP};
 use crate::support::repository;

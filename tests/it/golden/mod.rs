@@ -4,12 +4,16 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
+use unroof_base::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 use unroof_infer::evidence::reading::{Reading, Value};
+use unroof_roofline::forward::{
+    Efficiencies, HoldCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads,
+    cost_per_generated_token, crossover_context, optimal_batch, step_time, throughput,
+    worst_case_latency,
+};
 use unroof_roofline::reference::architecture::{Architecture, AttentionGroup, GroupedQuery};
 use unroof_roofline::reference::open_model;
 use unroof_roofline::reference::{StorageTier, storage_tiers};
-use unroof_roofline::forward::{Efficiencies, HoldCost, KvCache, Model, OperatingPoint, Overlap, ServingUnit, WeightReads, cost_per_generated_token, crossover_context, optimal_batch, step_time, throughput, worst_case_latency};
-use unroof_base::units::{Bytes, BytesPerSecond, BytesPerToken, MacPerSecond, Seconds};
 
 /// Tolerance for exact numbers.
 const EXACT: f64 = 1e-12;

@@ -3,11 +3,11 @@
 use super::sheets::*;
 use super::{ROUND_TRIP, TEXTBOOK_MODEL, TEXTBOOK_UNIT, at};
 use serde_json::{Value as Json, json};
+use unroof_base::units::BytesPerToken;
 use unroof_infer::estimate::Textbook;
 use unroof_infer::evidence::clue_table::ReadingId;
 use unroof_infer::evidence::reading::{Kind, NotDefined, Reason};
 use unroof_roofline::forward::{Model, cost_per_generated_token};
-use unroof_base::units::BytesPerToken;
 
 fn assert_close(what: &str, computed: f64, expected: f64) {
     let agrees = (computed - expected).abs() <= ROUND_TRIP * expected.abs();

@@ -6,7 +6,6 @@ use jiff::civil::date;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use unroof_infer::posterior::{Prior, sample, summarize};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_infer::evidence::kv_reading::KvReading;
@@ -14,9 +13,10 @@ use unroof_infer::evidence::likelihood::student_t_scale_mixture;
 use unroof_infer::evidence::machine::{Machine, machines};
 use unroof_infer::evidence::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
 use unroof_infer::evidence::unknowns::{Running, Unknowns};
+use unroof_infer::posterior::{Prior, sample, summarize};
+use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 use unroof_roofline::reference::calibration::{Calibration, ModelClass, OverLines};
 use unroof_roofline::reference::{AttentionKind, decode_contexts};
-use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell, ServiceTier, SpeedMultiplier};
 
 /// Simulated sheets, and draws per posterior.
 const TRIALS: usize = 1_000;

@@ -8,8 +8,8 @@ mod properties;
 mod validated;
 
 use serde_json::{Value, json};
-use unroof_infer::joint::QuantityEstimate;
 use unroof_infer::estimate::{Answer, Format, infer, read_request};
+use unroof_infer::joint::QuantityEstimate;
 
 /// A sheet with nothing but base prices.
 fn sheet(provider: &str, input: &str, output: &str) -> Value {

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 use unroof_calibration::validation::{Board, By, Shown, board};
+use unroof_dev::joint::{markdown, svg};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_roofline::reference::{RecordSetting, held_out_csv};
-use unroof_dev::joint::{markdown, svg};
 
 use crate::server::{maintain, output_of, run};
 use crate::support::repository;

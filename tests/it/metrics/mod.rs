@@ -15,8 +15,8 @@ use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tower::ServiceExt;
-use unroof_server::{App, metrics_router};
 use unroof_edge::limit::limits::Limits;
+use unroof_server::{App, metrics_router};
 use unroof_store::Store;
 
 use crate::server::{self, Server, client, get, run};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, header};
 use serde_json::{Value, json};
-use unroof_store::access::Scope;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
+use unroof_store::access::Scope;
 
 use crate::access::limits::budget;
 use crate::access::{key, service, service_within};

@@ -90,7 +90,10 @@ async fn a_source_that_lists_an_offer_for_the_first_time_changes_no_price() {
         let reported = async |kind: &str| all_rows(&api, &format!("/changes?kind={kind}")).await;
         let added = reported("source.added").await;
         assert_eq!(added.len(), 1, "{added:?}");
-        assert_eq!((&added[0]["in_force"], &added[0]["cell"]), (&json!(true), &json!(null)));
+        assert_eq!(
+            (&added[0]["in_force"], &added[0]["cell"]),
+            (&json!(true), &json!(null))
+        );
         let words = added[0]["summary"].as_str().unwrap();
         assert!(
             words.starts_with("first look by litellm: adds cache read 0.1 $/Mtok, "),

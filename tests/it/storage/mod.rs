@@ -9,8 +9,11 @@ mod plans;
 mod save;
 
 use serde_json::Value;
-use unroof_store::{AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store, Times};
 use unroof_infer::estimate::{Answer, Format, Request, infer, read_request};
+use unroof_store::{
+    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store,
+    Times,
+};
 use uuid::Uuid;
 
 use crate::support::NOW;

@@ -14,7 +14,11 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
-use unroof_store::{AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder, ImportPlace, ImportSelection, Latest, LatestKey, ModelSelection, NameKind, NamePrefix, Order, Place, PricesOf, Selection, SortKey, Store, StoreError, StoreLimits, Times};
+use unroof_store::{
+    AsOf, ChangeFilter, ChangeKind, ChangesFrom, DbTime, HistoryKey, ImportOrder, ImportPlace,
+    ImportSelection, Latest, LatestKey, ModelSelection, NameKind, NamePrefix, Order, Place,
+    PricesOf, Selection, SortKey, Store, StoreError, StoreLimits, Times,
+};
 use uuid::Uuid;
 
 use super::Question;

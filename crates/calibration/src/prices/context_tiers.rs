@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::count;
 use super::data::PricedModel;
-use unroof_roofline::reference::calibration::ContextTierLaw;
 use unroof_price_sheet::sheet::compare::decision::ContextTierDecision;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_roofline::reference::calibration::ContextTierLaw;
 
 /// Share of thresholds that are copied from others. Three families have decided on one, too few to estimate it: at this
 /// share no held-out decision is scored worse with the clue than without it.

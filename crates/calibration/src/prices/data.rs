@@ -6,13 +6,13 @@ use jiff::civil::Date;
 use serde::Deserialize;
 use thiserror::Error;
 
-use unroof_roofline::forward::READ_CONTEXT_TOKENS;
+use unroof_base::units::Decimal;
 use unroof_infer::evidence::release::years;
-use unroof_roofline::reference::{AttentionKind, open_models};
+use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 use unroof_price_sheet::vendors::{is_known_vendor, vendor};
 use unroof_roofline::forward::KvCache;
-use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
-use unroof_base::units::Decimal;
+use unroof_roofline::forward::READ_CONTEXT_TOKENS;
+use unroof_roofline::reference::{AttentionKind, open_models};
 
 /// Published figures of a model; natural logarithms, KV bytes at one byte per element.
 #[derive(Debug, Clone, Copy, PartialEq)]

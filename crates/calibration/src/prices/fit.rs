@@ -9,12 +9,14 @@ use sha2::{Digest, Sha256};
 use super::data::PricedModel;
 use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
 use super::{Settings, context_tiers, count, population};
+use unroof_base::units::significant;
 use unroof_price_sheet::catalog::is_sold_by_author;
-use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw, Provenance};
-use unroof_price_sheet::vendors::vendor;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::{Decision, decisions};
-use unroof_base::units::significant;
+use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::calibration::{
+    Calibration, HostMarkup, OverLines, PriceLaw, Provenance,
+};
 
 const COMMAND: &str = "unroof-dev calibrate";
 

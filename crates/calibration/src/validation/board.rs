@@ -9,8 +9,11 @@ use super::scored::scored_models;
 use super::setting::folds_of_decisions;
 use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate_setting, validation};
 use crate::prices::PricedModel;
-use unroof_roofline::reference::{HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord, RecordSetting, TrackRecord, TrackRecords};
 use unroof_base::units::significant;
+use unroof_roofline::reference::{
+    HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord,
+    QuantityRecord, RecordSetting, TrackRecord, TrackRecords,
+};
 
 /// The scores in every setting.
 #[derive(Debug, Clone, Serialize)]

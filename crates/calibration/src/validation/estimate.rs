@@ -6,11 +6,13 @@ use super::score::{Distribution, Exact};
 
 use crate::prices::PricedModel;
 use unroof_infer::clue::observed;
-use unroof_infer::posterior::{Draws, PRIOR_DRAWS, Posterior, Prior, possible_share, sample, sample_prior};
 use unroof_infer::estimate::quantities::JointQuantity as J;
 use unroof_infer::evidence::likelihood::Likelihood;
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_infer::posterior::{
+    Draws, PRIOR_DRAWS, Posterior, Prior, possible_share, sample, sample_prior,
+};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Parts of a sheet that the estimate uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

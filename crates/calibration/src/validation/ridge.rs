@@ -4,8 +4,8 @@ use nalgebra::{DMatrix, DVector};
 
 use super::score::{quantile, sorted};
 use crate::prices::{PricedModel, count};
-use unroof_price_sheet::sheet::RateCell;
 use unroof_base::units::Decimal;
+use unroof_price_sheet::sheet::RateCell;
 
 /// Weight of the penalty on standardised slopes, in models.
 const PENALTY: f64 = 1.0;

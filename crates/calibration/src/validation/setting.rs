@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest, Sha256};
 
 use crate::prices::{PricedModel, count, with_history};
-use unroof_roofline::reference::RecordSetting;
-use unroof_price_sheet::vendors::vendor;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::decisions;
+use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::RecordSetting;
 
 /// Hosts per model of which each is taken alone, and pools per model of each small number of decisions: more of them
 /// change no mean by more than its own error.

@@ -16,9 +16,9 @@ use super::setting::{Fold, folds};
 use crate::prices::{PricedModel, Settings, calibrate};
 use unroof_infer::estimate::quantities::JointQuantity as J;
 use unroof_infer::evidence::clue_table::ReadingId;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_roofline::reference::RecordSetting;
 use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::RecordSetting;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Scores of every quantity, by name.
 pub type Scored = BTreeMap<&'static str, Score>;

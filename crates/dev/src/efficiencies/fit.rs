@@ -6,9 +6,9 @@ use argmin::core::{CostFunction, Executor, State};
 use argmin::solver::neldermead::NelderMead;
 
 use super::predict::predict;
+use unroof_base::units::Seconds;
 use unroof_roofline::reference::Attainment;
 use unroof_roofline::reference::measurement::{Measurement, Purpose};
-use unroof_base::units::Seconds;
 
 /// Errors in the natural log that count as ordinary: of throughput, where engines and loads differ; of the slopes,
 /// which one kernel makes.

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::predict::{at_peak, kernel_serving, overlap_times, predict};
 use super::report::{Report, RowKind, Scored, median};
+use unroof_base::units::readable;
 use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Measurement, Purpose};
 use unroof_roofline::reference::{Attainment, kernel_times};
-use unroof_base::units::readable;
 
 /// Rows that are further off than this factor are named with their cause.
 const FAR_OFF: f64 = 3.0;

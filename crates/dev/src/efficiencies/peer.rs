@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::predict::peer_ms;
-use unroof_roofline::reference::{Attainment, PeerTime, peer_times};
 use unroof_base::units::readable;
+use unroof_roofline::reference::{Attainment, PeerTime, peer_times};
 
 /// The section, by these efficiencies.
 #[must_use]

@@ -3,8 +3,8 @@
 use plotters::prelude::*;
 
 use super::report::{Report, RowKind, Scored};
-use unroof_roofline::reference::measurement::Purpose;
 use unroof_base::units::readable;
+use unroof_roofline::reference::measurement::Purpose;
 
 const SIZE: (u32, u32) = (760, 560);
 const GROUND: RGBColor = RGBColor(255, 255, 255);

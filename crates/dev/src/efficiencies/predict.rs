@@ -1,8 +1,15 @@
 //! Predicts a published measurement with the forward model.
 
-use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, MeasuredSpread, Measurement};
-use unroof_roofline::reference::{Attainment, KernelTime, PeerTime, WeightFormats, accelerator, fitted_attainment, open_model};
-use unroof_roofline::forward::{Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PromptTokens, Serving, Speculation, Spread};
+use unroof_roofline::forward::{
+    Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PromptTokens,
+    Serving, Speculation, Spread,
+};
+use unroof_roofline::reference::measurement::{
+    Measure, MeasuredPhase, MeasuredSpread, Measurement,
+};
+use unroof_roofline::reference::{
+    Attainment, KernelTime, PeerTime, WeightFormats, accelerator, fitted_attainment, open_model,
+};
 
 /// Contexts between which the rise of a step's time is taken.
 const SLOPE_CONTEXTS: (f64, f64) = (1_000.0, 100_000.0);

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::fit::{FitError, fit, fit_from};
 use super::predict::{predict, predict_at_peak};
+use unroof_base::units::Seconds;
 use unroof_roofline::reference::measurement::{MeasuredPhase, Measurement, Purpose, measurements};
 use unroof_roofline::reference::{Attainment, open_model};
-use unroof_base::units::Seconds;
 
 /// Significant digits that efficiencies are kept with: more would be noise.
 const DIGITS: i32 = 4;

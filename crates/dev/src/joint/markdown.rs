@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::Experiments;
-use unroof_calibration::validation::{Board, ModelOutcome, Outcome, ReadingScore, Score, Scored, Validation, scored_models};
+use unroof_calibration::validation::{
+    Board, ModelOutcome, Outcome, ReadingScore, Score, Scored, Validation, scored_models,
+};
 use unroof_roofline::reference::RecordSetting;
 
 const INTRODUCTION: &str = "\

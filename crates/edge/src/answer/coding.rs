@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::limit::budget::{Budget, Text};
 use super::problem::Problem;
+use crate::limit::budget::{Budget, Text};
 
 /// Level of gzip, from 1 (fast) to 9 (small).
 const GZIP_LEVEL: u32 = 5;

@@ -11,12 +11,12 @@ use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use unroof_jobs::outage;
-use unroof_store::import::CatalogError;
-use unroof_store::{Refusal, StoreError};
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
 use unroof_base::input::schema::one_of_texts;
+use unroof_jobs::outage;
+use unroof_store::import::CatalogError;
+use unroof_store::{Refusal, StoreError};
 
 /// Scheme by which a key is sent, with every 401.
 pub const CHALLENGE: &str = "Bearer realm=\"unroof\"";

@@ -11,9 +11,9 @@ use moka::future::Cache;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::limit::budget::{Budget, Counted};
 use super::coding::{Coding, SizeOfBody};
 use super::problem::Problem;
+use crate::limit::budget::{Budget, Counted};
 
 /// Cached bodies; the least used are evicted first.
 #[derive(Debug, Clone)]
@@ -36,11 +36,7 @@ pub struct CachedBody {
 }
 
 impl CachedBody {
-    pub fn new(
-        bytes: impl Into<Bytes>,
-        content_type: &'static str,
-        link: Option<String>,
-    ) -> Self {
+    pub fn new(bytes: impl Into<Bytes>, content_type: &'static str, link: Option<String>) -> Self {
         let bytes = bytes.into();
         let digest = Sha256::digest(&bytes);
         Self::with_digest(bytes, &digest[..16], content_type, link)

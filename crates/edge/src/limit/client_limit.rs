@@ -6,10 +6,10 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::answer::stated_length;
-use crate::answer::problem::{LIMITED, Problem};
 use super::queue::CLIENT;
 use super::quota::{Exhausted, Quotas, cost};
+use crate::answer::problem::{LIMITED, Problem};
+use crate::answer::stated_length;
 use unroof_store::access::{Client, Scope};
 
 /// The budget that a request is charged to.

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::listen::peer::Peer;
 use super::places::{Place, Places, TooMany};
+use crate::listen::peer::Peer;
 use unroof_store::access::{Access, network_of};
 
 /// Open connections of each address, or of each IPv6 /64.

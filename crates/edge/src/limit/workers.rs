@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::answer::problem::{INTERNAL, LIMITED, Problem};
 use super::queue::{Queue, Refused, Turn};
+use crate::answer::problem::{INTERNAL, LIMITED, Problem};
 use unroof_store::import::Priority;
 
 /// A pool for one kind of work, with its own threads: blocked threads of other pools do not delay it.

@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::limit::limits::Limits;
 use crate::answer::problem::{MISDIRECTED, Problem, UNREADABLE};
+use crate::limit::limits::Limits;
 
 /// Kind of a `Host` header or authority.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Evidence, ModePrices};
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Evidence, ModePrices};
 
 pub(super) static CLUE: Clue = Clue::new(&[&UTILISATION], read).about_modes();
 

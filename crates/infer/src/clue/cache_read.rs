@@ -4,9 +4,9 @@ use super::{Clue, Readings, or_lacking};
 use crate::evidence::assumptions::Origin;
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
+use crate::evidence::sheet::{Cell, Evidence};
 use unroof_base::units::Decimal;
 
 pub(super) static CLUE: Clue = Clue::new(&[&LOAD_PATH], read);

@@ -6,13 +6,13 @@ use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::cache_placement::observe_document;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::Evidence;
 use crate::evidence::hold_cost::{HbmHolding, tiers};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use unroof_roofline::reference::{StorageTier, TALK_DRAIN_TIMES};
-use unroof_roofline::forward::HoldCost;
+use crate::evidence::sheet::Evidence;
 use unroof_base::units::Seconds;
+use unroof_roofline::forward::HoldCost;
+use unroof_roofline::reference::{StorageTier, TALK_DRAIN_TIMES};
 
 pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read)
     .observed_by(|sheets, _| observe_document(sheets, DRAIN_TIME.clue));

@@ -5,10 +5,10 @@ use crate::evidence::builder::{ReadingBuilder, Values};
 use crate::evidence::cache_offers::held_for_longer;
 use crate::evidence::cache_placement::observe_hold_price;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Cell, Evidence};
 use unroof_base::units::Decimal;
 
 pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read)

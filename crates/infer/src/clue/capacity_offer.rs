@@ -3,9 +3,9 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Cell, Evidence};
 use unroof_price_sheet::sheet::CapacityOffer;
 
 /// No term of the joint estimate: a unit is a number of chips that no offer states, and its price has a markup of its own.

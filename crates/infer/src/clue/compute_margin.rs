@@ -3,12 +3,12 @@
 use super::Clue;
 use crate::evidence::assumptions::Interval;
 use crate::evidence::clue_table::ClueKind;
-use crate::evidence::sheet::Evidence;
 use crate::evidence::likelihood::{Likelihood, Observed, log_normal, normal_tail, terms};
 use crate::evidence::quantity::{NINETY_PERCENT, Quantity as Q};
+use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::calibration::Calibration;
 use unroof_base::units::elementary::exp;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// A term only where a margin is stated: no margin is assumed of itself.
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);

@@ -5,11 +5,13 @@ use statrs::distribution::{Continuous, StudentsT};
 use super::{Clue, Readings};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
-use crate::evidence::sheet::Evidence;
-use crate::evidence::likelihood::{Likelihood, Observed, student_t_below, student_t_over_peak, terms};
+use crate::evidence::likelihood::{
+    Likelihood, Observed, student_t_below, student_t_over_peak, terms,
+};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Specification};
 use crate::evidence::release::{Release, release};
+use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
 use unroof_roofline::reference::calibration::{Calibration, ContextLaw};
 

@@ -5,10 +5,12 @@ use statrs::distribution::{Continuous, StudentsT};
 use super::{Clue, Readings};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
-use crate::evidence::sheet::{ContextStep, Evidence, Price};
-use crate::evidence::likelihood::{Likelihood, Observed, log_normal, student_t_below, student_t_over_peak, terms};
+use crate::evidence::likelihood::{
+    Likelihood, Observed, log_normal, student_t_below, student_t_over_peak, terms,
+};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::sheet::{ContextStep, Evidence, Price};
 use crate::evidence::unknowns::Unknowns;
 use unroof_roofline::reference::calibration::{Calibration, ContextTierLaw};
 

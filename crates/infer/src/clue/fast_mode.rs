@@ -4,14 +4,16 @@ use super::{Clue, Readings, or_lacking};
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::builder::{ReadingBuilder, Values};
 use crate::evidence::clue_table::{ClueKind, ReadingId};
-use crate::evidence::sheet::{Evidence, ModePrices};
-use crate::evidence::likelihood::{Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms};
+use crate::evidence::likelihood::{
+    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
+};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Evidence, ModePrices};
 use crate::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_price_sheet::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
 use unroof_base::units::elementary::exp;
+use unroof_price_sheet::sheet::{SpeedBound, SpeedMetric, SpeedMultiplier};
+use unroof_roofline::reference::calibration::Calibration;
 
 pub(super) static CLUE: Clue = Clue::new(&[&BATCH_RATIO, &KV_OVER_WEIGHTS, &MAX_SPEEDUP], read)
     .about_modes()

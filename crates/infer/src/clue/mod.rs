@@ -27,12 +27,12 @@ mod token_prices;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::clue_table;
-use crate::evidence::sheet::Evidence;
 use crate::evidence::likelihood::Observed;
 use crate::evidence::reading::{NotDefined, Reading, Specification};
-use unroof_roofline::reference::calibration::Calibration;
+use crate::evidence::sheet::Evidence;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::whole_sheets;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// A price-sheet feature: its readings, and the functions that draw them from a sheet.
 pub struct Clue {

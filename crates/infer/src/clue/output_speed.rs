@@ -4,15 +4,17 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
-use crate::evidence::sheet::Evidence;
 use crate::evidence::fastest_step::{Waits, log_fastest_speed};
-use crate::evidence::likelihood::{Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms};
+use crate::evidence::likelihood::{
+    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
+};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_price_sheet::sheet::{MeasuredSpeed, RateCell};
 use unroof_base::units::elementary::exp;
+use unroof_price_sheet::sheet::{MeasuredSpeed, RateCell};
+use unroof_roofline::reference::calibration::Calibration;
 
 pub(super) static CLUE: Clue = Clue::new(&[&WEIGHT_BYTES], read)
     .about_modes()

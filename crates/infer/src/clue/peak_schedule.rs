@@ -3,8 +3,8 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Cell, Evidence};
 
 /// No term of the joint estimate: the utilisation there is that of the whole day, which the ratio of two parts of the
 /// day leaves open.

@@ -3,9 +3,9 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::evidence::sheet::{Cell, Evidence};
 
 pub(super) static CLUE: Clue = Clue::new(&[&ACTIVE_PARAMETERS], read);
 

@@ -3,9 +3,9 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::{ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::{Cell, Evidence};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::sheet::{Cell, Evidence};
 
 /// No term of the joint estimate: each such sheet adds a context that no other price depends on, and the ratio of the
 /// two prices is used up by it.

@@ -3,10 +3,10 @@
 use super::Clue;
 use crate::evidence::builder::{ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::sheet::Evidence;
 use crate::evidence::hold_cost::tiers;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::evidence::sheet::Evidence;
 use unroof_roofline::reference::StorageTier;
 
 pub(super) static CLUE: Clue =

@@ -3,18 +3,21 @@
 use wide::f64x8;
 
 use super::Clue;
-use unroof_price_sheet::catalog::is_sold_by_author;
 use crate::evidence::clue_table::ClueKind;
-use crate::evidence::sheet::Evidence;
-use crate::evidence::likelihood::{LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail, student_t_scale_mixture, terms};
+use crate::evidence::likelihood::{
+    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail,
+    student_t_scale_mixture, terms,
+};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::release::release;
+use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
-use unroof_price_sheet::vendors::vendor;
+use unroof_base::units::elementary::{exp, exp_each, ln};
+use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::decisions;
-use unroof_base::units::elementary::{exp, exp_each, ln};
+use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines, PriceLaw};
 
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
 

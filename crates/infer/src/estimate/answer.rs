@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::estimate::judgement::conflict::Conflict;
-use crate::joint::Joint;
 use crate::evidence::reading::{Input, Reading};
+use crate::joint::Joint;
 use unroof_price_sheet::sheet::{Limits, RateCell, ServiceTier, SheetId};
 
 /// The answer to a price sheet.

@@ -6,12 +6,12 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema}
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::evidence::assumptions::Assumptions;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Body, Kind, Schemas, add_schema, by, optional, plain, value};
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::input::json::Json;
 use unroof_base::input::schema::Name;
-use crate::evidence::assumptions::Assumptions;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 
 /// Most sheets that are pooled.

@@ -203,12 +203,12 @@ fn short(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::joint;
     use super::*;
-    use unroof_base::input::cancel::CancelToken;
     use crate::evidence::assumptions::Assumptions;
-    use unroof_roofline::reference::calibration::Calibration;
+    use crate::joint;
+    use unroof_base::input::cancel::CancelToken;
     use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+    use unroof_roofline::reference::calibration::Calibration;
 
     fn sheet(input: &str, output: &str) -> PriceSheet {
         let mut cell = RateCell::new("standard", ContextTier::default(), None);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::posterior::{Interval, Prior};
 use super::{Answer, Request, infer_while};
-use unroof_price_sheet::catalog::is_sold_by_author;
-use unroof_base::input::cancel::{CancelToken, Cancelled};
 use crate::evidence::assumptions::Assumptions;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_price_sheet::vendors::vendor;
+use crate::posterior::{Interval, Prior};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Estimates with one calibration. Estimates by another calibration have other ids.
 #[derive(Debug, Clone)]

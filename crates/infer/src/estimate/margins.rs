@@ -3,8 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::joint::QuantityEstimate;
-use crate::posterior::{Draws, Interval, summarize};
 use super::quantities::Quantities;
 use crate::clue;
 use crate::evidence::assumptions::Assumptions;
@@ -12,8 +10,10 @@ use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity;
 use crate::evidence::reading::Reading;
 use crate::evidence::unknowns::{Running, Unknowns};
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use crate::joint::QuantityEstimate;
+use crate::posterior::{Draws, Interval, summarize};
 use unroof_base::units::{Decimal, significant};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// Probability that cost exceeds price from which a line has a warning.
 const WARNED_FROM: f64 = 0.5;

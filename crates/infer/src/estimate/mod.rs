@@ -2,18 +2,18 @@
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
 
-pub mod judgement;
-pub mod record;
 mod answer;
 mod body;
 pub mod density;
 mod estimator;
+pub mod judgement;
 pub mod margins;
 pub mod model;
 mod modes;
 pub mod nearest;
 pub mod quantities;
 pub mod quantity_estimate;
+pub mod record;
 mod request;
 pub mod samples;
 pub mod serving;
@@ -25,24 +25,26 @@ pub mod vendor;
 use serde_json::json;
 use uuid::Uuid;
 
-pub use unroof_base::input::cancel::{CancelGuard, CancelToken, Cancelled};
-pub use answer::{Answer, SheetSummary, Textbook};
-pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
 pub use crate::estimate::judgement::conflict::Conflict;
-pub use estimator::Estimator;
-pub use crate::joint::{ENGINE_VERSION, Joint};
-pub use quantity_estimate::LEAST_BITS;
-pub use request::{Format, Request, RequestFile, read_file, read_request};
-pub use crate::estimate::record::row::{Column, ListRow, StoredQuantity, StoredRow, columns, row_columns};
+pub use crate::estimate::judgement::warnings::warnings;
+pub use crate::estimate::record::row::{
+    Column, ListRow, StoredQuantity, StoredRow, columns, row_columns,
+};
 pub use crate::estimate::record::stored::{NotRepeatable, Question, StoredQuestion};
 pub use crate::estimate::record::stored_estimate::StoredEstimate;
-pub use crate::estimate::judgement::warnings::warnings;
+pub use crate::joint::{ENGINE_VERSION, Joint};
+pub use answer::{Answer, SheetSummary, Textbook};
+pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
+pub use estimator::Estimator;
+pub use quantity_estimate::LEAST_BITS;
+pub use request::{Format, Request, RequestFile, read_file, read_request};
+pub use unroof_base::input::cancel::{CancelGuard, CancelToken, Cancelled};
 
 use crate::clue;
 use crate::evidence::assumptions::{Assumptions, Origin};
 use crate::evidence::reading::{Input, Reading};
-use unroof_roofline::reference::calibration::Calibration;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Answers a request by the built-in calibration.
 #[must_use]
@@ -115,7 +117,10 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     let mut conflicts = Vec::new();
     for sheet in contents {
         let mut own = clue::readings(sheet, assumptions);
-        conflicts.extend(crate::estimate::judgement::conflict::conflicts(&own, assumptions));
+        conflicts.extend(crate::estimate::judgement::conflict::conflicts(
+            &own,
+            assumptions,
+        ));
         conflicts.extend(modes::off_one_curve(&own));
         if contents.len() > 1 {
             for reading in &mut own {

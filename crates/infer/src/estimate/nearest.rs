@@ -3,13 +3,13 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::posterior::Summary;
 use super::quantities::{JointQuantity, Quantities};
 use super::quantity_estimate::QuantityEstimate;
+use crate::posterior::Summary;
+use unroof_base::units::significant;
+use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
-use unroof_roofline::forward::KvCache;
-use unroof_base::units::significant;
 
 /// An open-weight model near the estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]

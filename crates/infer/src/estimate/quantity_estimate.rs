@@ -5,10 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
-use crate::posterior::{Interval, Summary};
 use crate::evidence::clue_table::ClueKind;
-use unroof_roofline::reference::{LEAST_GAIN, QuantityRecord};
+use crate::posterior::{Interval, Summary};
 use unroof_base::units::{readable, significant};
+use unroof_roofline::reference::{LEAST_GAIN, QuantityRecord};
 
 /// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
 pub const LEAST_BITS: f64 = 0.3;

@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 
 use super::body::{InferEntryRequest, InferRequest, PoolRequest, read_stated_sheet};
-use unroof_price_sheet::catalog::{Catalog, recognized};
+use crate::evidence::assumptions::Assumptions;
+use crate::evidence::quantity::Quantity;
+use unroof_base::input;
+use unroof_base::input::RequestError;
 use unroof_base::input::body::Body;
 use unroof_base::input::cursor::{Cursor, Faults, nearest_names};
 use unroof_base::input::json;
 use unroof_base::input::json::{Json, JsonError, Object};
-use unroof_base::input;
-use unroof_base::input::RequestError;
-use crate::evidence::assumptions::Assumptions;
-use crate::evidence::quantity::Quantity;
+use unroof_price_sheet::catalog::{Catalog, recognized};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// The sheets of one model, mostly one sheet, and the assumptions.

@@ -1,7 +1,7 @@
 //! The draws of a joint estimate with every quantity computed, for densities and comparisons.
 
-use crate::posterior::{Draws, Summary, summarize};
 use super::quantities::JointQuantity;
+use crate::posterior::{Draws, Summary, summarize};
 
 /// Weighted draws of all quantities together.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! The serving of the drawn models: the cost of a token over the length of its context, and the place of decoding on the
 //! roofline of each machine.
 
-use crate::posterior::{Draws, Interval, summarize};
 use crate::evidence::machine::Machine;
 use crate::evidence::unknowns::{Running, Unknowns};
+use crate::posterior::{Draws, Interval, summarize};
 use unroof_roofline::reference::accelerators;
 
 /// Draws that are served: two digits need no more.
@@ -158,12 +158,12 @@ fn name_of(machine: &Machine) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::joint;
     use super::*;
-    use unroof_base::input::cancel::CancelToken;
     use crate::evidence::assumptions::Assumptions;
-    use unroof_roofline::reference::calibration::Calibration;
+    use crate::joint;
+    use unroof_base::input::cancel::CancelToken;
     use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+    use unroof_roofline::reference::calibration::Calibration;
 
     fn serving() -> Serving {
         let mut cell = RateCell::new("standard", ContextTier::default(), None);

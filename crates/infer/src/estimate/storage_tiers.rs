@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::posterior::Draws;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::cache_offers::{CacheOffer, cache_offers};
 use crate::evidence::cache_placement::{WithoutDocument, weigh};
@@ -13,10 +12,11 @@ use crate::evidence::cache_tiers::{CacheTier, Demand};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::reading::{Reading, Value};
 use crate::evidence::unknowns::Unknowns;
-use unroof_roofline::reference::{CacheDocument, StorageClass, StorageKind};
-use unroof_price_sheet::sheet::PriceSheet;
+use crate::posterior::Draws;
 use unroof_base::units::elementary::exp;
 use unroof_base::units::significant;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::{CacheDocument, StorageClass, StorageKind};
 
 /// A cache offer, with the probability of each storage tier.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]

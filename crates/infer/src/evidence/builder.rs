@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::assumptions::{Assumptions, Origin, RangeCorner, RangeEnd};
-use crate::evidence::sheet::{Cell, Evidence};
 use super::quantity::Quantity;
 use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Value};
-use unroof_roofline::reference::track_record_of_reading;
+use crate::evidence::sheet::{Cell, Evidence};
 use unroof_base::units::readable;
+use unroof_roofline::reference::track_record_of_reading;
 
 /// Values of the quantities that a closed form uses.
 pub(crate) struct Values([f64; Quantity::COUNT]);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::assumptions::Assumptions;
 use super::cache_tiers::{CacheTier, Demand, Lifetime, Placement, cache_tiers};
 use crate::evidence::sheet::{Cell, Evidence};
-use unroof_roofline::reference::{CacheDocument, OfferedAs, cache_documents};
-use unroof_price_sheet::sheet::PriceSheet;
 use unroof_base::units::Decimal;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::{CacheDocument, OfferedAs, cache_documents};
 
 /// An offer to keep prompt tokens in a cache.
 #[derive(Debug, Clone)]

@@ -4,11 +4,11 @@ use super::assumptions::Assumptions;
 use super::cache_offers::{CacheOffer, HeldFor, cache_offers, held_for_longer};
 use super::cache_tiers::{CacheTier, Demand};
 use super::clue_table::ClueKind;
-use crate::evidence::sheet::Evidence;
 use super::likelihood::{Likelihood, MISPRINTS, Observed, normal_below, terms};
 use super::unknowns::Unknowns;
-use unroof_price_sheet::sheet::PriceSheet;
+use crate::evidence::sheet::Evidence;
 use unroof_base::units::elementary::ln;
+use unroof_price_sheet::sheet::PriceSheet;
 
 /// Standard deviation of the bounds from prices of caches, in logarithms. A price pays at least what its bytes cost,
 /// mostly far more, so it gives only a bound; margins differ between prices, and servers and power are not counted.

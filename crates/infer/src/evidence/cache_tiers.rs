@@ -8,10 +8,12 @@ use super::assumptions::Assumptions;
 use super::hold_cost::tiers;
 use super::likelihood::normal_below;
 use super::unknowns::Unknowns;
-use unroof_roofline::reference::{AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers};
-use unroof_roofline::forward::{HoldCost, fill_time};
 use unroof_base::units::elementary::{exp, ln};
 use unroof_base::units::{Bytes, BytesPerSecond};
+use unroof_roofline::forward::{HoldCost, fill_time};
+use unroof_roofline::reference::{
+    AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers,
+};
 
 /// Share of a device that stays free: what vLLM leaves of an accelerator's memory where nothing is set
 /// (`gpu_memory_utilization` 0.9).

@@ -136,8 +136,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use unroof_roofline::forward::{
+        Engine, KvCache, Overheads, Overlap, PromptTokens, Serving, Speculation, Spread,
+    };
     use unroof_roofline::reference::{WeightFormats, fitted_attainment};
-    use unroof_roofline::forward::{Engine, KvCache, Overheads, Overlap, PromptTokens, Serving, Speculation, Spread};
 
     const MODELS: usize = 200;
 

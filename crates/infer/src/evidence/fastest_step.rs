@@ -1,10 +1,10 @@
 //! The fastest decoding that a machine allows one user: batch 1, at peak bandwidth.
 
 use super::unknowns::Unknowns;
-use unroof_roofline::reference::{Accelerator, AcceleratorStatus, accelerators, fitted_attainment};
-use unroof_roofline::forward::Overheads;
 use unroof_base::units::Seconds;
 use unroof_base::units::elementary::{exp, ln};
+use unroof_roofline::forward::Overheads;
+use unroof_roofline::reference::{Accelerator, AcceleratorStatus, accelerators, fitted_attainment};
 
 /// Most tokens that a step of speculative decoding yields per user, the checked one included: drafts of the vendors'
 /// own multi-token heads are two to four tokens long \[D\].

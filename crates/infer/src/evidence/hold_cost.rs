@@ -1,10 +1,10 @@
 //! Cost of holding a byte on each storage tier: the yardstick of every reading about caches.
 
 use super::builder::{ReadingBuilder, Values};
-use crate::evidence::sheet::Evidence;
 use super::quantity::Quantity as Q;
 use super::reading::{Input, Kind, NotDefined, Value};
 use crate::evidence::assumptions::Origin;
+use crate::evidence::sheet::Evidence;
 use unroof_roofline::reference::{StorageTier, accelerator, storage_tiers};
 
 /// Storage tiers a cache can be held on; HBM comes with its accelerator, never as a component.

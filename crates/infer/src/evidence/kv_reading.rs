@@ -1,8 +1,8 @@
 //! Bytes of cache that a step reads, by context: windows and selected entries stop growing, the rest does not.
 
+use unroof_base::units::number::Number;
 pub use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::AttentionKind;
-use unroof_base::units::number::Number;
 
 /// Window of a windowed layer, tokens; most have 128 to 4,096.
 const WINDOW_TOKENS: f64 = 1_024.0;

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use unroof_roofline::reference::{Accelerator, AcceleratorStatus, AttentionKind, accelerators, fitted_attainment, open_models};
+use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 use unroof_roofline::forward;
 use unroof_roofline::forward::{Efficiencies, Formats, UnitLogs, compute_to_bandwidth};
-use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
+use unroof_roofline::reference::{
+    Accelerator, AcceleratorStatus, AttentionKind, accelerators, fitted_attainment, open_models,
+};
 
 /// A machine as far as the joint estimate needs it; natural logarithms.
 #[derive(Debug, Clone)]

@@ -1,6 +1,5 @@
 //! Parts of clues: quantities, a caller's assumptions, unknowns, likelihoods, and the readings drawn from evidence.
 
-pub mod sheet;
 pub mod assumptions;
 pub mod builder;
 pub mod cache_offers;
@@ -18,4 +17,5 @@ pub mod quantity;
 pub mod reading;
 pub mod release;
 pub mod serving_cost;
+pub mod sheet;
 pub mod unknowns;

@@ -4,9 +4,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use unroof_base::input::cursor::Cursor;
-use unroof_roofline::reference::Accelerator;
-use unroof_roofline::forward::compute_to_bandwidth;
 use unroof_base::units::{BytesPerSecond, FlopPerSecond, readable};
+use unroof_roofline::forward::compute_to_bandwidth;
+use unroof_roofline::reference::Accelerator;
 
 /// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]

@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::assumptions::Origin;
 use super::clue_table::{ClueKind, ReadingId};
-use unroof_roofline::reference::TrackRecord;
 use unroof_base::units::readable;
+use unroof_roofline::reference::TrackRecord;
 
 /// Specification of a reading: the row of `docs/MODEL.md` that it implements.
 #[derive(Debug, Serialize, ToSchema)]

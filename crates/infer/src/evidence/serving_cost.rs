@@ -4,12 +4,15 @@ use std::sync::LazyLock;
 
 use super::canonical::{Attention, CanonicalModel, Sizes};
 use super::unknowns::{Running, Unknowns};
-use unroof_roofline::reference::{WeightFormats, fitted_attainment};
-use unroof_roofline::forward;
-use unroof_roofline::forward::{AttentionWork, Engine, Overheads, Overlap, PassTime, PromptTokens, Speculation, Spread, UnitLogs};
 use unroof_base::units::Bytes;
 use unroof_base::units::elementary::ln;
 use unroof_base::units::number::Number;
+use unroof_roofline::forward;
+use unroof_roofline::forward::{
+    AttentionWork, Engine, Overheads, Overlap, PassTime, PromptTokens, Speculation, Spread,
+    UnitLogs,
+};
+use unroof_roofline::reference::{WeightFormats, fitted_attainment};
 
 /// log of tokens per Mtok over seconds per hour
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;

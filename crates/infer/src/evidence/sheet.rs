@@ -2,8 +2,10 @@
 
 use super::assumptions::Assumptions;
 use super::reading::NotDefined;
-use unroof_price_sheet::sheet::{Basis, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell};
 use unroof_base::units::Decimal;
+use unroof_price_sheet::sheet::{
+    Basis, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell,
+};
 
 /// A sheet in its canonical order, and the assumptions.
 #[derive(Clone, Copy)]

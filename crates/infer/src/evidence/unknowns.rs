@@ -2,8 +2,8 @@
 
 use super::kv_reading::KvReading;
 use super::machine::Machine;
-use unroof_roofline::reference::AttentionKind;
 use unroof_base::units::elementary::{exp, exp_each, ln};
+use unroof_roofline::reference::AttentionKind;
 
 /// One hypothesis about all unknowns of a price sheet; natural logarithms.
 #[derive(Debug, Clone, Copy)]

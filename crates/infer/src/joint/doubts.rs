@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
 use unroof_base::units::{Decimal, readable};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
 
 /// Least price of text in published catalogs, USD per million tokens (Qwen2.5-Coder-3B at Nebius and nscale).
 const CHEAPEST: f64 = 0.01;

@@ -7,31 +7,33 @@ pub(crate) mod steps;
 
 pub use crate::estimate::judgement::model_check::Misfit;
 pub use crate::estimate::quantities::Quantities;
-pub use crate::estimate::quantity_estimate::{LEAST_BITS, Move, NotIdentified, PriorEstimate, QuantityEstimate, RatioEstimate, Regime};
+pub use crate::estimate::quantity_estimate::{
+    LEAST_BITS, Move, NotIdentified, PriorEstimate, QuantityEstimate, RatioEstimate, Regime,
+};
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
 
 use super::posterior::{
     Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
     sample_while, summarize,
 };
+use crate::clue;
+use crate::estimate::judgement::model_check;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::samples::{PriorAndPosterior, Samples};
 use crate::estimate::serving::Serving;
 use crate::estimate::{margins, nearest, storage_tiers};
-use crate::estimate::judgement::model_check;
-use crate::clue;
-use unroof_base::input::cancel::{CancelToken, Cancelled};
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::likelihood::Observed;
 use crate::evidence::quantity::Quantity;
 use crate::evidence::reading::Reading;
-use unroof_roofline::reference::calibration::Calibration;
-use unroof_roofline::reference::{RecordSetting, track_record_of_quantity};
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
-use unroof_base::units::{Decimal, readable, significant};
 use doubts::doubts;
 use setting::{independent_decisions, settings_of};
 use steps::{CLUE_STRIDE, Step, steps};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_base::units::{Decimal, readable, significant};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::{RecordSetting, track_record_of_quantity};
 
 /// Smallest reported move of a quantity by a clue: 3 %, the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use unroof_price_sheet::catalog::is_sold_by_author;
-use unroof_roofline::reference::RecordSetting;
-use unroof_price_sheet::vendors::vendor;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::decisions;
+use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::RecordSetting;
 
 /// The settings that the sheets may be in: two where the seller cannot be classed.
 pub(super) fn settings_of(contents: &[PriceSheet]) -> Vec<RecordSetting> {
@@ -53,8 +53,8 @@ fn has_periods(contents: &[PriceSheet]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unroof_price_sheet::sheet::RateCell;
     use RecordSetting::{AllPeriods, AuthorAlone, OtherHostAlone, PooledHosts};
+    use unroof_price_sheet::sheet::RateCell;
 
     fn sheet(provider: &str, model: &str) -> PriceSheet {
         PriceSheet::new(provider, model, vec![RateCell::default()])

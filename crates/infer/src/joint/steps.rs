@@ -1,10 +1,10 @@
 //! The clues one after the other: the weights of the draws after each clue, and its tail probability.
 
-use crate::posterior::{Posterior, softmax};
-use unroof_base::input::cancel::{CancelToken, Cancelled};
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::Likelihood;
 use crate::evidence::unknowns::Unknowns;
+use crate::posterior::{Posterior, softmax};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 
 /// Stride of the draws that are used per clue.
 pub(super) const CLUE_STRIDE: usize = 6;

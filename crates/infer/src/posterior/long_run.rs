@@ -16,8 +16,8 @@ use crate::clue;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, Request, read_request};
 use crate::evidence::likelihood::Likelihood;
-use unroof_roofline::reference::calibration::Calibration;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Draws of each class of models.
 const PER_CLASS: usize = 12_000;

@@ -12,10 +12,10 @@ use crate::evidence::machine::{Machine, machines, machines_sold};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
 use crate::evidence::unknowns::{Running, Unknowns};
+use unroof_base::units::elementary::{exp, ln};
+use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::calibration::{AttentionLaw, Calibration, ModelClass, Population};
 use unroof_roofline::reference::{AttentionKind, decode_contexts};
-use unroof_price_sheet::sheet::PriceSheet;
-use unroof_base::units::elementary::{exp, ln};
 
 /// Coordinates of the unknowns.
 const ACTIVE: usize = 0;

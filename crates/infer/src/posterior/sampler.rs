@@ -14,9 +14,9 @@ use super::weights::{
     count_f64, effective_sample_size, log_sum, normalize, share_of, softmax, whole,
 };
 use crate::estimate::quantities::JointQuantity;
-use unroof_base::input::cancel::{CancelToken, Cancelled};
 use crate::evidence::likelihood::Likelihood;
 use crate::evidence::unknowns::Unknowns;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::elementary::ln;
 
 /// Effective sample size of a full answer.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::prior::Prior;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::machine::sold_by;
-use unroof_roofline::reference::calibration::{Calibration, Population};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::{Calibration, Population};
 
 /// Priors that are kept, the last used first; each takes about a megabyte.
 const KEPT: usize = 8;

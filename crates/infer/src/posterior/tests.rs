@@ -7,19 +7,19 @@ use wide::f64x4;
 
 use super::*;
 use crate::clue;
-use crate::posterior::draw::{Draw, Proposed};
-use crate::posterior::gaussian::UNKNOWNS;
-use crate::posterior::placing::{BLOCK, Placer};
-use crate::posterior::prior::exists;
-use crate::posterior::sobol::{Point, points};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::{Format, read_request};
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::Likelihood;
 use crate::evidence::unknowns::{Running, Unknowns};
-use unroof_roofline::reference::calibration::Calibration;
+use crate::posterior::draw::{Draw, Proposed};
+use crate::posterior::gaussian::UNKNOWNS;
+use crate::posterior::placing::{BLOCK, Placer};
+use crate::posterior::prior::exists;
+use crate::posterior::sobol::{Point, points};
 use unroof_base::units::number::Number;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Every kind of clue, on a machine that is known.
 const QUESTION: &str = r#"{

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::sheet::JsonObject;
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::input::json::{DEEPEST_NESTING, Json};
-use crate::sheet::JsonObject;
 use unroof_base::units::Decimal;
 
 use super::values::count;

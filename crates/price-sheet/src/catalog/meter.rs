@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
-use unroof_base::input::json::Json;
 use crate::sheet::{CacheWrite, CacheWriteBilling, OtherMeter, RateCell};
+use unroof_base::input::json::Json;
 use unroof_base::units::Decimal;
 
 /// Kind of token rate.

@@ -23,11 +23,11 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
+use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
+use rules::tokenizer_note;
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::input::json::Json;
 use unroof_base::input::text::{is_unprintable, printable};
-use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
-use rules::tokenizer_note;
 
 pub use canonical::canonical_model;
 pub use names::{model_key, offer_id};

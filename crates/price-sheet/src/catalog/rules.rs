@@ -11,12 +11,12 @@ use super::CatalogEntry;
 use super::entry::Entry;
 use super::names::{is_gemini, model_key};
 use super::values::is_name;
-use unroof_base::input::body::MOST_ENTRIES;
-use unroof_base::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
-use unroof_base::input::json::Json;
 use crate::sheet::{
     CacheWriteBilling, ContextTier, JsonObject, MOST_RATE_CELLS, PriceSheet, RateCell, ServiceTier,
 };
+use unroof_base::input::body::MOST_ENTRIES;
+use unroof_base::input::cursor::{Cursor, LONGEST_NAME, one_of_hint, shortened};
+use unroof_base::input::json::Json;
 use unroof_base::units::Decimal;
 
 /// Note on a sheet whose input and output prices are both 0.

@@ -1,8 +1,8 @@
 //! Whether a seller is the author of the model that it sells.
 
 use super::canonical::author_of_model;
-use crate::vendors::{is_known_vendor, vendor};
 use crate::sheet::PriceSheet;
+use crate::vendors::{is_known_vendor, vendor};
 
 /// Vendors that also sell models of others under their own name.
 const RESELLERS: [&str; 8] = [

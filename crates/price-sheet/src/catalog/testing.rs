@@ -1,10 +1,10 @@
 //! Helpers for the tests of all catalogs: entries read, and a sheet in short lines.
 
 use super::{Catalog, CatalogEntry};
+use crate::sheet::{Basis, PriceSheet, RateCell, canonical};
 use unroof_base::input::cursor::{Cursor, Fault, Faults};
 use unroof_base::input::json;
 use unroof_base::input::json::Json;
-use crate::sheet::{Basis, PriceSheet, RateCell, canonical};
 
 /// The sheets of an entry, after a check that each survives a round trip; or every fault.
 pub(super) fn read_all(

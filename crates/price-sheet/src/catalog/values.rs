@@ -1,8 +1,8 @@
 //! Values that all catalogs write: names, whole numbers, lengths.
 
+use crate::sheet::MOST_COUNT;
 use unroof_base::input::cursor::LONGEST_NAME;
 use unroof_base::input::json::Json;
-use crate::sheet::MOST_COUNT;
 
 /// Whether a text is a valid name.
 pub(super) fn is_name(text: &str) -> bool {

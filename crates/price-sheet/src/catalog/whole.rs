@@ -1,10 +1,10 @@
 //! Whole published catalogs, read at once.
 
 use super::{CATALOGS, CatalogEntry, recognize};
+use crate::sheet::PriceSheet;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::{Cursor, Fault, Faults};
 use unroof_base::input::json;
-use crate::sheet::PriceSheet;
 
 /// An entry of a published catalog after reading.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use super::usage::Usage;
-use unroof_base::input::body::document::name;
-use unroof_base::input::body::{Body, Source, body, by, object, optional, plain, value};
+use crate::sheet::{PriceSheet, canonical, timestamp};
 use unroof_base::input;
 use unroof_base::input::RequestError;
-use crate::sheet::{PriceSheet, canonical, timestamp};
+use unroof_base::input::body::document::name;
+use unroof_base::input::body::{Body, Source, body, by, object, optional, plain, value};
 
 body! {
     /// A usage to price: by the stored price of an offer, or by a sheet.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::clock_window::applies;
 use super::usage::Usage;
-use unroof_base::input::cursor::{one_of_hint, shortened};
 use crate::sheet::{ContextTier, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell};
+use unroof_base::input::cursor::{one_of_hint, shortened};
 use unroof_base::units::Decimal;
 
 /// The reason why something has no price, and a way out.

@@ -11,7 +11,9 @@ use super::fields::{
 use super::{
     CapacityOffer, JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source,
 };
-use unroof_base::input::body::document::{choice, choices, document, filled, maybe, name, or_null, part, text};
+use unroof_base::input::body::document::{
+    choice, choices, document, filled, maybe, name, or_null, part, text,
+};
 use unroof_base::input::body::{List, MapOf, object, plain, value};
 
 document! {

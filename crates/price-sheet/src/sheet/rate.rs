@@ -1,7 +1,9 @@
 //! Cells of token prices of a sheet.
 
 use super::fields::{MOST_COUNT, MOST_RATE_CELLS, source_index};
-use unroof_base::input::body::document::{choice, choices, decimal, document, filled, maybe, name, or_null, part};
+use unroof_base::input::body::document::{
+    choice, choices, decimal, document, filled, maybe, name, or_null, part,
+};
 use unroof_base::input::body::{List, Object, Truth, count, object, plain, value};
 use unroof_base::units::Decimal;
 

@@ -2,7 +2,9 @@
 
 use super::JsonObject;
 use super::fields::{MOST_SOURCES, verbatim};
-use unroof_base::input::body::document::{Choices, choice, choices, decimal, document, filled, maybe, name, text};
+use unroof_base::input::body::document::{
+    Choices, choice, choices, decimal, document, filled, maybe, name, text,
+};
 use unroof_base::input::body::{List, Object, object, plain, value};
 use unroof_base::units::Decimal;
 

@@ -6,9 +6,9 @@ use super::Chart;
 use super::axis;
 use super::mark::{Anchor, text};
 use super::scale::{Scale, extent};
-use crate::chart::kinds::strip::Strip;
 use super::table::Table;
 use super::tone::Tone;
+use crate::chart::kinds::strip::Strip;
 use unroof_base::units::compact;
 
 /// Width of a drawing that a telephone shows without scrolling.

@@ -13,11 +13,7 @@ const BELOW: f64 = 16.0;
 const BESIDE: f64 = 6.0;
 
 /// A horizontal axis: values below the drawing, and vertical grid lines from its top to its bottom.
-pub fn horizontal(
-    scale: &Scale,
-    (top, bottom): (f64, f64),
-    ticks: &[(f64, String)],
-) -> Markup {
+pub fn horizontal(scale: &Scale, (top, bottom): (f64, f64), ticks: &[(f64, String)]) -> Markup {
     html! {
         @for (value, name) in ticks {
             @let x = scale.at(*value);
@@ -28,11 +24,7 @@ pub fn horizontal(
 }
 
 /// A vertical axis: values left of the drawing, and horizontal grid lines.
-pub fn vertical(
-    scale: &Scale,
-    (left, right): (f64, f64),
-    ticks: &[(f64, String)],
-) -> Markup {
+pub fn vertical(scale: &Scale, (left, right): (f64, f64), ticks: &[(f64, String)]) -> Markup {
     html! {
         @for (value, name) in ticks {
             @let y = scale.at(*value);
@@ -43,11 +35,7 @@ pub fn vertical(
 }
 
 /// Ticks of a scale, written in some way.
-pub fn named(
-    scale: &Scale,
-    count: usize,
-    name: impl Fn(f64) -> String,
-) -> Vec<(f64, String)> {
+pub fn named(scale: &Scale, count: usize, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
     let ticks = scale.ticks(count).into_iter();
     ticks.map(|value| (value, name(value))).collect()
 }

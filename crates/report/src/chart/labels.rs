@@ -66,11 +66,7 @@ pub struct Label {
 
 /// Places for the names of dots, in their order, inside a part of the drawing and outside what is taken. A long name for which
 /// there is no place is cut.
-pub fn beside(
-    dots: &[((f64, f64), &str)],
-    taken: &[Area],
-    within: Area,
-) -> Vec<Option<Label>> {
+pub fn beside(dots: &[((f64, f64), &str)], taken: &[Area], within: Area) -> Vec<Option<Label>> {
     let mut taken = taken.to_vec();
     taken.extend(dots.iter().map(|(dot, _)| Area::of_dot(*dot)));
     let place = |(dot, name): &((f64, f64), &str)| {

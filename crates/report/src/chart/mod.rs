@@ -4,10 +4,10 @@
 //! Every mark has presentation attributes and classes. Alone, as a file, a chart shows the attributes; in a page, the style
 //! sheet overrides them by class, so that it follows the theme.
 
-pub mod kinds;
 pub mod aligned;
 pub mod axis;
 pub mod frame;
+pub mod kinds;
 pub mod labels;
 pub mod mark;
 pub mod scale;

@@ -22,7 +22,7 @@ mod training;
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
 pub use engine::{AttentionWork, Engine, PassTime, Speculation};
 pub use hold_cost::{HoldCost, fill_time};
-pub use kv_cache::{READ_CONTEXT_TOKENS, AttentionKernels, KvCache};
+pub use kv_cache::{AttentionKernels, KvCache, READ_CONTEXT_TOKENS};
 pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,

@@ -5,15 +5,15 @@ use super::answer::{
     PowerItem, SearchedItem, SplitItem, TrafficItem,
 };
 use super::binding::binds;
-use crate::plan::serving::candidate::{Candidate, Way};
-use crate::plan::serving::forward::{Engine, Parts};
-use crate::plan::question::goal::Goal;
-use crate::plan::serving::offload::offload;
-use crate::plan::question::request::Question;
 use super::search::Search;
-use crate::plan::question::traffic::DAY_S;
 use super::{front, sensitivity, series};
 use crate::calculator::inputs::NoValue;
+use crate::plan::question::goal::Goal;
+use crate::plan::question::request::Question;
+use crate::plan::question::traffic::DAY_S;
+use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::forward::{Engine, Parts};
+use crate::plan::serving::offload::offload;
 use unroof_base::units::{Bytes, Seconds};
 
 const MILLION: f64 = 1e6;

@@ -1,8 +1,8 @@
 //! Limits that keep a plan from being better.
 
-use crate::plan::serving::candidate::{Candidate, Way};
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
+use crate::plan::serving::candidate::{Candidate, Way};
 
 /// Limits within a fiftieth of which a plan works.
 pub(super) fn binds(

@@ -1,9 +1,9 @@
 //! The front of speed against cost: the cheapest plan for each limit on the time per generated token.
 
 use super::answer::FrontItem;
+use super::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Limits;
-use super::search::Search;
 use unroof_base::units::Seconds;
 
 /// Speeds that are tried.

@@ -3,20 +3,20 @@
 //! Pure: a function from the text of a request to an answer that serialises. `forward` calls the forward model; the
 //! queue model is in `queue`.
 
-pub mod question;
-pub(crate) mod serving;
 mod answer;
 mod assemble;
 mod binding;
 mod front;
 mod grid;
+pub mod question;
 mod search;
 mod sensitivity;
 mod series;
+pub(crate) mod serving;
 
+use self::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::{Question, read_question};
-use self::search::Search;
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{

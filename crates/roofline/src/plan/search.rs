@@ -1,15 +1,15 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
+use super::grid::{Layout, layouts};
+use crate::plan::question::chip::Chip;
+use crate::plan::question::goal::Goal;
+use crate::plan::question::request::{Question, ServingKinds};
 use crate::plan::serving::aggregated::SharedUnit;
 use crate::plan::serving::candidate::{Candidate, Way};
-use crate::plan::question::chip::Chip;
 use crate::plan::serving::decode::DecodeUnit;
 use crate::plan::serving::disaggregated::{decode_choices, paired, prefill_choices};
 use crate::plan::serving::forward::Engine;
-use crate::plan::question::goal::Goal;
-use super::grid::{Layout, layouts};
 use crate::plan::serving::prefill::PrefillUnit;
-use crate::plan::question::request::{Question, ServingKinds};
 
 /// Prefill units, and decode units, of which every pair is tried.
 const PAIRED: usize = 12;

@@ -1,11 +1,11 @@
 //! Sensitivity: each input a tenth lower and higher, with the layouts of the best plans and units on average.
 
 use super::answer::SensitivityItem;
-use crate::plan::serving::candidate::Candidate;
-use crate::plan::question::goal::Goal;
 use super::grid::Layout;
-use crate::plan::question::request::Question;
 use super::search::Search;
+use crate::plan::question::goal::Goal;
+use crate::plan::question::request::Question;
+use crate::plan::serving::candidate::Candidate;
 
 /// A change of the request by a factor.
 type Change = fn(&mut Question, f64);

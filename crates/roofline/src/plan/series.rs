@@ -2,10 +2,10 @@
 
 use super::answer::PlanPoint;
 use super::binding::binds;
-use crate::plan::serving::candidate::{Candidate, Way};
+use super::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
-use super::search::Search;
+use crate::plan::serving::candidate::{Candidate, Way};
 
 const MILLION: f64 = 1e6;
 

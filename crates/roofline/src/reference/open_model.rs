@@ -180,7 +180,9 @@ mod tests {
                 format!("{name}-instruct"),
                 format!("{name}-chat"),
             ];
-            let found = known.iter().find_map(|name| unroof_price_sheet::catalog::canonical_model(name));
+            let found = known
+                .iter()
+                .find_map(|name| unroof_price_sheet::catalog::canonical_model(name));
             assert!(found.is_some(), "{}", model.name);
         }
     }

@@ -2,13 +2,13 @@
 
 use super::Question;
 use super::drawn::capital;
+use crate::api::answers::compare::{ComparedQuantity, Comparison, names, read_comparison};
+use crate::compute::Views;
+use unroof_base::units::compact;
+use unroof_edge::answer::problem::Problem;
 use unroof_report::chart::Chart;
 use unroof_report::chart::aligned::Aligned;
 use unroof_report::chart::kinds::strip::Strip;
-use crate::api::answers::compare::{ComparedQuantity, Comparison, names, read_comparison};
-use crate::compute::Views;
-use unroof_edge::answer::problem::Problem;
-use unroof_base::units::compact;
 
 /// Probability from which one model is said to have more than another.
 pub(crate) const CLEAR: f64 = 0.8;

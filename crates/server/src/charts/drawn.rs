@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use super::Question;
 use super::model::required;
 use super::subject::Subject;
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::cost::{Cost, TariffAndCost};
-use unroof_report::chart::kinds::density::Densities;
-use unroof_report::chart::kinds::roofline::{Draw, Roofline};
-use crate::compute::Views;
 use crate::api::answers::density::{EstimateDensity, read_density};
+use crate::compute::Views;
+use unroof_base::units::{Decimal, compact};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_infer::estimate::LEAST_BITS;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::serving::{CostAt, RooflinePoint};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
-use unroof_base::units::{Decimal, compact};
+use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::cost::{Cost, TariffAndCost};
+use unroof_report::chart::kinds::density::Densities;
+use unroof_report::chart::kinds::roofline::{Draw, Roofline};
 
 /// Prior and posterior of a quantity.
 ///

@@ -1,13 +1,13 @@
 //! The chart of the forward calculators: cost over speed.
 
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::frontier::{Frontier, Way};
 use crate::api::calculators::calculated::{Calculated, calculate};
 use crate::compute::Views;
+use unroof_base::units::compact;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::frontier::{Frontier, Way};
 use unroof_roofline::calculator::simulate::SimulationAnswer;
 use unroof_roofline::plan::PlanAnswer;
-use unroof_base::units::compact;
 
 use super::Question;
 

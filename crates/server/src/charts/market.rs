@@ -7,13 +7,13 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, MapDeserializer};
 
 use super::Question;
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::strip::{Strip, Strips};
 use crate::compute::Views;
 use crate::market;
 use crate::market::{Market, MarketModel, MarketQuestion, Parameters};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::strip::{Strip, Strips};
 
 /// The estimates of the models that a market page lists.
 ///

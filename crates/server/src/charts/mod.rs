@@ -20,12 +20,12 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::compute::Views;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::Path;
+use unroof_base::input::cursor::nearest_names;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_report::chart::Chart;
-use unroof_base::input::cursor::nearest_names;
 
 pub(super) use question::Question;
 

@@ -2,16 +2,18 @@
 
 use super::Question;
 use super::subject::Subject;
+use crate::compute::Views;
+use unroof_base::units::compact;
+use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::record::stored_estimate::{
+    EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers,
+};
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::heat::{HeatMap, HeatRow};
 use unroof_report::chart::kinds::neighbours::{Neighbours, Point};
 use unroof_report::chart::kinds::waterfall::{Step, Waterfall};
-use crate::compute::Views;
-use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
-use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers};
 use unroof_roofline::reference::storage_tiers;
-use unroof_base::units::compact;
 
 /// Offers of caches that one drawing shows.
 const MOST_OFFERS: usize = 8;
@@ -31,10 +33,7 @@ pub(super) async fn moves(views: &Views, question: &Question) -> Result<Chart, P
 ///
 /// # Errors
 /// The estimate lacks the quantity.
-pub(crate) fn moves_of(
-    subject: &Subject,
-    quantity: JointQuantity,
-) -> Result<Chart, Problem> {
+pub(crate) fn moves_of(subject: &Subject, quantity: JointQuantity) -> Result<Chart, Problem> {
     let label = quantity.definition().label;
     let own = required(subject, quantity)?;
     let size = |step: &StoredMove| step.factor.ln().abs();
@@ -183,10 +182,7 @@ fn against(question: &Question) -> Result<JointQuantity, Problem> {
 ///
 /// # Errors
 /// The estimate lacks a quantity.
-pub(crate) fn neighbours_of(
-    subject: &Subject,
-    against: JointQuantity,
-) -> Result<Chart, Problem> {
+pub(crate) fn neighbours_of(subject: &Subject, against: JointQuantity) -> Result<Chart, Problem> {
     let active = required(subject, JointQuantity::ActiveParameters)?;
     let other = required(subject, against)?;
     let is_of_cache = against == JointQuantity::KvBytesRead;

@@ -7,10 +7,10 @@ use serde::de::IntoDeserializer;
 use url::form_urlencoded;
 
 use crate::list::page::Moment;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_store::DbTime;
-use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::input::cursor::nearest_names;
+use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_store::DbTime;
 
 /// Parameters that one address may have.
 const MOST_PARAMETERS: usize = 64;

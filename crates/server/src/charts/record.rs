@@ -1,13 +1,13 @@
 //! The charts of the track record: estimates against public values, and the calibration curve.
 
 use super::Question;
+use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
+use crate::compute::Views;
+use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::calibration::Calibration;
 use unroof_report::chart::kinds::truth::{Scored, Truth};
-use crate::compute::Views;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
-use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_roofline::reference::RecordSetting;
 
 /// The record of a quantity in a setting: of active parameters from pooled hosts where nothing is asked for.

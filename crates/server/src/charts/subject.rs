@@ -6,15 +6,15 @@ use uuid::Uuid;
 use super::Question;
 use crate::answers::Answers;
 use crate::api::answers::models::{ModelOffer, ModelShown, no_model};
-use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
-use unroof_store::{AsOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
-use unroof_infer::estimate::StoredEstimate;
-use unroof_infer::estimate::model::author_of;
-use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
-use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::input::json;
-use unroof_price_sheet::vendors::vendor;
+use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
+use unroof_infer::estimate::StoredEstimate;
+use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::model::author_of;
+use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_price_sheet::vendors::vendor;
+use unroof_store::{AsOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
 
 /// A model, or an offer.
 pub(crate) struct Subject {
@@ -38,10 +38,7 @@ impl Subject {
     ///
     /// # Errors
     /// There is no such model or offer, or the query fails.
-    pub(crate) async fn read(
-        answers: &Answers,
-        question: &Question,
-    ) -> Result<Self, Problem> {
+    pub(crate) async fn read(answers: &Answers, question: &Question) -> Result<Self, Problem> {
         match (question.last("provider"), question.last("offer")) {
             (Some(provider), Some(offer)) => {
                 Self::of_offer(answers, question, (provider, offer)).await
@@ -102,10 +99,7 @@ impl Subject {
     ///
     /// # Errors
     /// The query fails, or the sheet is damaged.
-    pub(crate) async fn sheet(
-        &self,
-        answers: &Answers,
-    ) -> Result<Option<PriceSheet>, Problem> {
+    pub(crate) async fn sheet(&self, answers: &Answers) -> Result<Option<PriceSheet>, Problem> {
         let Some(id) = self.sheet_id else {
             return Ok(None);
         };

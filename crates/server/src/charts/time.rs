@@ -6,16 +6,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Question;
 use super::drawn::{Side, capital};
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
-use crate::compute::Views;
-use unroof_edge::answer::problem::Problem;
 use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
-use unroof_store::DbTime;
+use crate::compute::Views;
+use unroof_base::units::{compact, readable};
+use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
-use unroof_base::units::{compact, readable};
+use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
+use unroof_store::DbTime;
 
 /// Hosts that have a colour of their own.
 const COLOURED: usize = 6;
@@ -171,11 +171,7 @@ fn coloured(series: &Series, side: Side) -> Vec<String> {
 }
 
 /// The estimate of a quantity over time.
-pub(crate) fn estimates_of(
-    series: &Series,
-    quantity: JointQuantity,
-    now: Timestamp,
-) -> Chart {
+pub(crate) fn estimates_of(series: &Series, quantity: JointQuantity, now: Timestamp) -> Chart {
     let span = |step: &EstimateStep| {
         let own = step
             .quantities

@@ -14,12 +14,12 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::answers::Answers;
 use super::list_text::ListText;
 pub(crate) use super::list_text::{FieldNames, ListItem, fields};
+use crate::answers::Answers;
+use crate::query::query;
 pub(crate) use unroof_edge::answer::names::FilterText;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_edge::limit::workers::Workers;
 use unroof_store::clock::Clock;

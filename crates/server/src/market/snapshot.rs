@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use moka::future::Cache;
 use uuid::Uuid;
 
-use unroof_report::chart::kinds::strip::Strip;
-use unroof_store::{AsOf, DbTime, MarketOffer, MarketOffersRow, NewestEstimateRow, Store, StoreError};
-use unroof_infer::posterior::Interval;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Estimator, StoredQuantity, StoredRow};
+use unroof_infer::posterior::Interval;
+use unroof_report::chart::kinds::strip::Strip;
+use unroof_store::{
+    AsOf, DbTime, MarketOffer, MarketOffersRow, NewestEstimateRow, Store, StoreError,
+};
 
 /// A price of input and output tokens, in US dollars per million.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -232,11 +234,7 @@ impl Market {
     }
 
     /// The strip of a model's estimate; none without an estimate.
-    pub(crate) fn strip(
-        &self,
-        model: &MarketModel,
-        quantity: JointQuantity,
-    ) -> Option<Strip> {
+    pub(crate) fn strip(&self, model: &MarketModel, quantity: JointQuantity) -> Option<Strip> {
         let stored = model.estimate(quantity)?;
         let (median, interval) = stored.span()?;
         let prior = self.prior(quantity);

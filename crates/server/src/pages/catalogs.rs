@@ -13,12 +13,14 @@ use uuid::Uuid;
 use super::answer;
 use super::layout::{Page, Tab};
 use crate::answers::Answers;
-use unroof_edge::answer::problem::Problem;
 use crate::pages::names::offer_address;
 use crate::pages::words::count;
-use unroof_store::import::Refusal;
-use unroof_store::{DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection};
 use unroof_base::units::readable;
+use unroof_edge::answer::problem::Problem;
+use unroof_store::import::Refusal;
+use unroof_store::{
+    DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection,
+};
 
 /// Imports that are looked at.
 const IMPORTS: u32 = 200;

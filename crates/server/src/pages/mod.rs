@@ -26,8 +26,8 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::{MethodRouter, get, post};
 
-use crate::service::access::guarded;
 use super::app::App;
+use crate::service::access::guarded;
 use unroof_store::access::Scope;
 
 pub(super) use answer::{HTML, as_page};

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use unroof_report::chart::kinds::strip::Strip;
-use unroof_infer::estimate::Joint;
-use unroof_infer::joint::QuantityEstimate;
-use unroof_infer::estimate::quantities::{JointQuantity, Quantities};
 use unroof_base::units::compact;
+use unroof_infer::estimate::Joint;
+use unroof_infer::estimate::quantities::{JointQuantity, Quantities};
+use unroof_infer::joint::QuantityEstimate;
+use unroof_report::chart::kinds::strip::Strip;
 
 /// All quantities, those that are identified first.
 pub(super) fn all(joint: &Joint) -> Markup {

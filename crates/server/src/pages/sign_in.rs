@@ -13,15 +13,15 @@ use url::form_urlencoded;
 
 use super::answer::{html, of};
 use super::layout::Page;
-use unroof_store::access::{Actor, Identity};
-use crate::service::access::{SESSION, Sender, session};
 use crate::answers::Answers;
+use crate::api::operations::keys::random_key;
 use crate::clients::Clients;
 use crate::compute::Views;
+use crate::service::access::{SESSION, Sender, session};
 use crate::service::extract::{FormBody, Query};
-use unroof_edge::listen::hosts::is_from_own_page;
-use crate::api::operations::keys::random_key;
 use unroof_edge::answer::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
+use unroof_edge::listen::hosts::is_from_own_page;
+use unroof_store::access::{Actor, Identity};
 
 /// Time for which a browser stays signed in.
 const SESSION_TIME: SignedDuration = SignedDuration::from_hours(12);

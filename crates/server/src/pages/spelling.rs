@@ -1,8 +1,8 @@
 //! Names of models as people write them.
 
 use crate::answers::Answers;
-use unroof_store::ModelSelection;
 use unroof_price_sheet::catalog::model_key;
+use unroof_store::ModelSelection;
 
 /// Models of one author among which another spelling is looked for.
 const MOST_MODELS: u32 = 1_000;

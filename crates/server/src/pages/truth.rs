@@ -12,13 +12,13 @@ use super::figure::figure;
 use super::layout::{Page, Tab};
 use super::words::{percent, sheets_of};
 use crate::answers::Answers;
+use crate::api::answers::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
 use crate::charts::Question;
 use crate::charts::record::{asked, calibration_of, setting_name, truth_of};
+use unroof_base::units::compact;
 use unroof_edge::answer::problem::Problem;
-use crate::api::answers::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
 use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_base::units::compact;
 
 /// Shows the page of estimates against true values.
 pub(super) async fn show(

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use crate::charts::drawn::capital;
+use unroof_base::units::readable;
 use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::warnings;
 use unroof_roofline::reference::RecordSetting;
-use unroof_base::units::readable;
 
 /// A count, with thousands separators.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]

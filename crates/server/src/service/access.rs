@@ -15,14 +15,14 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 use tokio::time::{Instant, Interval, interval_at};
 
+use super::middleware::RequestId;
 use crate::App;
+use crate::clients::Clients;
+use unroof_edge::answer::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 use unroof_edge::limit::client_limit;
 use unroof_edge::limit::client_limit::Account;
-use crate::clients::Clients;
 use unroof_edge::listen::hosts::is_from_own_page;
-use super::middleware::RequestId;
 use unroof_edge::listen::peer::Peer;
-use unroof_edge::answer::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 use unroof_store::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// The name of the cookie of a signed-in browser.

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
 
-use unroof_edge::limit::limits::Limits;
 use super::access::identify;
 use crate::app::App;
 use unroof_edge::answer::problem::Problem;
+use unroof_edge::limit::limits::Limits;
 
 /// Finds the caller of a request and has it answered. Cancels requests that exceed the timeout; reading the body has its own
 /// timeout.

@@ -15,9 +15,11 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::compute::Views;
-use unroof_edge::answer::stated_length;
-use unroof_edge::answer::problem::{NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE};
 use unroof_base::input::cursor::nearest_names;
+use unroof_edge::answer::problem::{
+    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
+};
+use unroof_edge::answer::stated_length;
 
 /// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]

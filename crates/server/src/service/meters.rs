@@ -12,8 +12,8 @@ use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 
 use super::metrics::register;
-use unroof_store::import::CatalogFormat;
 use unroof_jobs::{Jobs, Refresh};
+use unroof_store::import::CatalogFormat;
 use unroof_store::{CatalogImports, DbTime, StoreError, WebhookCounts};
 
 type FloatGauge = Gauge<f64, AtomicU64>;

@@ -18,9 +18,9 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
-use unroof_edge::limit::limits::Limits;
 use crate::service::meters::Meters;
 use crate::service::metrics::Metrics;
+use unroof_edge::limit::limits::Limits;
 use unroof_edge::limit::refusals::Refusals;
 use unroof_telemetry::Telemetry;
 

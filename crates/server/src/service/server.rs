@@ -15,20 +15,20 @@ use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::compute::Views;
-use unroof_edge::listen::listener::{Server, Stream, try_answer};
 use super::metrics_page::metrics_service;
-use unroof_edge::listen::peer::{FromPeer, Peer};
+use super::middleware;
+use crate::compute::Views;
+use crate::{App, service};
+use unroof_edge::limit::limits::Limits;
 use unroof_edge::limit::per_address::PerAddress;
 use unroof_edge::limit::places;
 use unroof_edge::limit::places::TooMany;
 use unroof_edge::limit::refusals::Refusals;
-use crate::{App, service};
-use unroof_edge::limit::limits::Limits;
-use super::middleware;
+use unroof_edge::listen::listener::{Server, Stream, try_answer};
+use unroof_edge::listen::peer::{FromPeer, Peer};
+use unroof_infer::estimate::Format;
 use unroof_jobs::Refresh;
 use unroof_store::SightedBy;
-use unroof_infer::estimate::Format;
 
 /// The stop signals. Process 1 of a container has no default handlers, so the handlers are installed at start.
 #[derive(Debug)]

@@ -17,10 +17,10 @@ use super::database_url::DatabaseUrl;
 use super::databases::Databases;
 use super::file::{FileIdentity, make_private_file};
 use super::limits::{StoreLimits, pool_options};
+use super::standby::Standby;
+use crate::keep::secrets_key::SecretsKey;
 use crate::record::queue::Queue;
 use crate::record::refusal::Writing;
-use crate::keep::secrets_key::SecretsKey;
-use super::standby::Standby;
 use crate::{DbTime, StoreError};
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.

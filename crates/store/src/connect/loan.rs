@@ -10,9 +10,9 @@ use tracing::{Instrument, Span};
 
 use crate::connect::database::Pool;
 use crate::connect::query::Query;
-use crate::record::refusal::Refusal;
 use crate::connect::standby::Standby;
 use crate::connect::tx::{On, Tx};
+use crate::record::refusal::Refusal;
 use crate::{Store, StoreError, locked};
 use unroof_telemetry::database_span;
 

@@ -8,8 +8,8 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Arguments, FromRow, QueryBuilder, Sqlite};
 
-use crate::StoreError;
 use super::value::{Kind, Value};
+use crate::StoreError;
 
 /// Rows for one statement, each with a value per column.
 pub(crate) type Rows<'a> = Vec<Vec<Value<'a>>>;

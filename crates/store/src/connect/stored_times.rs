@@ -1,7 +1,7 @@
 //! Part of a list that was stored between two times, so that a list in the order of storing reads no other part.
 
-use crate::list::query::{Order, SortKey, Stretch};
 use super::query::Query;
+use crate::list::query::{Order, SortKey, Stretch};
 use crate::{Store, StoreError, Times};
 
 const BLOCKS: &str = "

@@ -5,10 +5,10 @@ use std::slice;
 
 use sqlx::{AssertSqlSafe, Database, Executor, Postgres, SqlSafeStr, Sqlite, Transaction};
 
-use crate::StoreError;
-use crate::connect::loan::Operation;
 use super::query::Query;
 use super::rows::{FromEitherRow, Piece, Rows, arrays, text};
+use crate::StoreError;
+use crate::connect::loan::Operation;
 
 /// Statements on a connection to PostgreSQL or to SQLite. What is not committed is rolled back.
 pub(crate) enum Tx<'c> {

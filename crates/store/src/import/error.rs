@@ -2,8 +2,8 @@
 
 use unroof_infer::estimate::Cancelled;
 
-use crate::import::entry::entries::CatalogError;
 use crate::StoreError;
+use crate::import::entry::entries::CatalogError;
 
 /// Reason why an import ended early.
 #[derive(Debug, thiserror::Error)]

@@ -7,10 +7,10 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
 use ureq::config::RedirectAuthHeaders;
 
+use unroof_telemetry::headers_of;
 pub use unroof_telemetry::secrets::without_secrets;
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, redacted};
 use unroof_telemetry::{call_span, note_status};
-use unroof_telemetry::headers_of;
 
 /// Largest catalog, in bytes.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;

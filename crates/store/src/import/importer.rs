@@ -6,17 +6,17 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
-use crate::import::entry::entries::CatalogError;
 use super::error::ImportError;
 use super::fetch::Version;
-use crate::import::progress::lines::LineSender;
 use super::options::Options;
 use super::priority::Priority;
-use crate::import::progress::report::{Line, Summary};
 use super::run::Import;
 use super::turn::Turn;
 use crate::access::Actor;
 use crate::clock::Clock;
+use crate::import::entry::entries::CatalogError;
+use crate::import::progress::lines::LineSender;
+use crate::import::progress::report::{Line, Summary};
 use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError};
 
 /// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.

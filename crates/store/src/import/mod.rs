@@ -2,29 +2,29 @@
 //! records everything, and reports one line per entry.
 
 pub(crate) mod entry;
-pub mod progress;
 mod error;
 mod fetch;
 mod importer;
 mod models;
 mod options;
 mod priority;
+pub mod progress;
 mod run;
 mod turn;
 
 pub use crate::import::entry::entries::{CatalogError, CatalogFormat};
+pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
+pub use crate::import::progress::refusals::Refusal;
+pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use error::ImportError;
 pub use fetch::{
     FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_credentials,
     without_secrets,
 };
 pub use importer::Importer;
-pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
 pub(crate) use models::Drawn;
 pub use models::ModelEstimator;
 pub use options::Options;
 pub use priority::Priority;
-pub use crate::import::progress::refusals::Refusal;
-pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use run::Import;
 pub use turn::Turn;

@@ -8,13 +8,17 @@ use tokio::sync::mpsc;
 
 use super::error::ImportError;
 use super::priority::Priority;
-use crate::{DbTime, DueModel, ModelOutcome, ModelRecord, ModelSheetRow, NewModelEstimate, Store, StoreError};
+use crate::{
+    DbTime, DueModel, ModelOutcome, ModelRecord, ModelSheetRow, NewModelEstimate, Store, StoreError,
+};
+use unroof_base::input::json;
+use unroof_base::units::compact;
 use unroof_infer::estimate::model::{ModelPool, author_of};
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::{CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow};
-use unroof_base::input::json;
+use unroof_infer::estimate::{
+    CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow,
+};
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
-use unroof_base::units::compact;
 
 /// Models that are estimated and stored together.
 const MODELS_AT_ONCE: u32 = 64;

@@ -8,7 +8,10 @@ use uuid::Uuid;
 use crate::import::Drawn;
 use crate::{CheckedEstimate, EstimateRecord};
 use unroof_infer::estimate::model::ModelPool;
-use unroof_infer::estimate::{CancelToken, Cancelled, ENGINE_VERSION, Estimator, NotRepeatable, Question, Request, StoredQuestion, infer_while};
+use unroof_infer::estimate::{
+    CancelToken, Cancelled, ENGINE_VERSION, Estimator, NotRepeatable, Question, Request,
+    StoredQuestion, infer_while,
+};
 use unroof_infer::evidence::assumptions::Assumptions;
 
 /// The parts of an estimate that say how it was made.

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::record::names::stored_names;
-use crate::record::recording::Recording;
+use crate::access::{Actor, Identity};
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind::{Id, Text, Time};
 use crate::connect::value::Value;
+use crate::record::names::stored_names;
+use crate::record::recording::Recording;
 use crate::record::work::Act;
-use crate::access::{Actor, Identity};
 
 stored_names! {
     /// Action that the audit log records.

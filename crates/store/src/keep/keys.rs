@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
+use crate::access::{Actor, Key, KeyHash, KeyRing, Scope};
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
-use crate::access::{Actor, Key, KeyHash, KeyRing, Scope};
 
 /// A key to be stored.
 #[derive(Debug, Clone, Copy)]

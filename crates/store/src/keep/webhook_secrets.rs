@@ -5,8 +5,8 @@ use std::sync::Arc;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::connect::query::Query;
 use super::secrets_key::{SEALED, SecretError, SecretsKey};
+use crate::connect::query::Query;
 use crate::{Store, StoreError};
 
 #[derive(FromRow)]

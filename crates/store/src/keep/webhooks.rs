@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
-use crate::record::names::stored_names;
-use crate::connect::query::Query;
-use crate::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use crate::access::Actor;
+use crate::connect::query::Query;
+use crate::record::names::stored_names;
+use crate::{ChangeFilter, ChangeRow, DbTime, Store, StoreError};
 use unroof_telemetry::secrets::without_secrets;
 
 /// A webhook to be added.

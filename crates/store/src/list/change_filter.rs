@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::record::names::ChangeKind;
 use crate::connect::query::Query;
+use crate::record::names::ChangeKind;
 
 /// Restricts the feed of changes: of every list of values one, or any value where the list is empty.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::connect::database::Pool;
-use crate::record::names::ChangeKind;
 use crate::connect::query::Query;
+use crate::record::names::ChangeKind;
 use crate::{ChangeFilter, DbTime, Store, StoreError};
 use unroof_base::units::significant;
 

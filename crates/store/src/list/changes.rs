@@ -5,8 +5,8 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::record::names::ChangeKind;
 use crate::connect::query::Query;
+use crate::record::names::ChangeKind;
 use crate::{ChangeFilter, DbTime, Store, StoreError};
 
 /// A change of a price or an estimate, as a row of the feed.

@@ -3,11 +3,11 @@
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::record::checksum::{Document, StoredDocument};
-use crate::list::query::{AsOf, Order, Place, Selection, SortKey};
 use crate::connect::query::Query;
-use crate::record::recording::EstimateOf;
 use crate::connect::value::Value;
+use crate::list::query::{AsOf, Order, Place, Selection, SortKey};
+use crate::record::checksum::{Document, StoredDocument};
+use crate::record::recording::EstimateOf;
 use crate::{DbTime, Store, StoreError, Times};
 use unroof_price_sheet::sheet::PriceSheet;
 

@@ -6,9 +6,9 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::connect::query::Query;
 use crate::record::checksum::StoredDocument;
 use crate::record::plan::read_sheet;
-use crate::connect::query::Query;
 use crate::record::work::Work;
 use crate::{DbTime, Selection, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;

@@ -9,15 +9,15 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::keep::audit::{AuditAction, AuditEntry};
+use crate::access::Actor;
 use crate::connect::database::{Importing, Pool};
 use crate::connect::lock::StoreLock;
-use crate::record::names::stored_names;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::{Kind, Value};
+use crate::keep::audit::{AuditAction, AuditEntry};
+use crate::record::names::stored_names;
 use crate::{DbTime, Store, StoreError, locked};
-use crate::access::Actor;
 
 /// A stored sheet with its listing.
 #[derive(Debug, Clone, FromRow)]

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::record::known::VERSION;
 use crate::connect::query::Query;
 use crate::connect::rows::FromEitherRow;
 use crate::connect::standby::{Standby, StandbyReads};
+use crate::record::known::VERSION;
 use crate::{Store, StoreError};
 
 impl Store {

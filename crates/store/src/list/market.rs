@@ -5,10 +5,10 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::connect::database::Pool;
-use crate::list::query::AsOf;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
+use crate::list::query::AsOf;
 use crate::{DbTime, Store, StoreError};
 
 /// The newest estimate of a model.

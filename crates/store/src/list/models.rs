@@ -5,14 +5,14 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::record::checksum::{StoredDocument, checksum};
-use crate::list::query::{AsOf, NamePrefix};
-use crate::record::names::ChangeKind;
 use crate::connect::query::Query;
-use crate::record::recording::MODEL;
 use crate::connect::rows::{Piece, Rows, text};
 use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
 use crate::connect::version::take_numbers;
+use crate::list::query::{AsOf, NamePrefix};
+use crate::record::checksum::{StoredDocument, checksum};
+use crate::record::names::ChangeKind;
+use crate::record::recording::MODEL;
 use crate::{DbTime, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;
 

@@ -5,9 +5,9 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::record::checksum::{Document, StoredDocument};
-use crate::list::query::{Order, Place, Selection, SortKey};
 use crate::connect::query::Query;
+use crate::list::query::{Order, Place, Selection, SortKey};
+use crate::record::checksum::{Document, StoredDocument};
 use crate::{DbTime, Store, StoreError, Times};
 
 /// A price sheet as a flat row. Prices are those of the base cell, in `currency` per million tokens, as the nearest

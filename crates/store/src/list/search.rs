@@ -6,9 +6,9 @@ use serde::Serialize;
 use sqlx::FromRow;
 use utoipa::ToSchema;
 
+use crate::connect::query::Query;
 use crate::list::query::NamePrefix;
 use crate::record::names::NameKind;
-use crate::connect::query::Query;
 use crate::{Store, StoreError};
 
 /// A name that something in the lists has.

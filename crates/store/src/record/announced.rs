@@ -7,18 +7,20 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use uuid::Uuid;
 
-use crate::StoreError;
 use super::derive::RetirementNews;
 use super::names::ChangeKind;
 use super::offers::Retirement;
 use super::plan::{OfferPlan, Plan, SheetText, read_sheet};
 use super::recording::Listing;
 use super::work::Work;
+use crate::StoreError;
+use unroof_base::units::Decimal;
 use unroof_price_sheet::history::{Event, News, UNKNOWN_START};
-use unroof_price_sheet::sheet::compare::difference::{PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences};
+use unroof_price_sheet::sheet::compare::difference::{
+    PriceDifference, contradiction_words, contradictions, first_words, in_words, price_differences,
+};
 use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
-use unroof_base::units::Decimal;
 
 /// Names under which a change is listed.
 #[derive(Debug, Clone)]

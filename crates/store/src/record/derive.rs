@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
-use unroof_price_sheet::history::{Ending, Event, News, Period, Sighting, StartBasis, Stated, Withdrawal, name_new_sources, news, price_at, stated_at, timeline};
+use unroof_price_sheet::history::{
+    Ending, Event, News, Period, Sighting, StartBasis, Stated, Withdrawal, name_new_sources, news,
+    price_at, stated_at, timeline,
+};
 
 /// A stored period and its place in the table.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,11 +14,11 @@ use super::offers::{
     Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
 };
 use super::plan::{Known, OpenDisagreement, SheetText};
+use super::work::Work;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, text};
 use crate::connect::tx::Tx;
 use crate::connect::value::Kind;
-use super::work::Work;
 use crate::{DbTime, StoreError};
 use unroof_price_sheet::history::{Ending, Period, Standing, StartBasis};
 use unroof_price_sheet::sheet::compare::Cells;

@@ -5,8 +5,8 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::offers::{ListedSheet, LookAt};
-use crate::connect::query::Query;
 use super::work::{ListedOffer, Work};
+use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
 use unroof_price_sheet::history::FRESH_FOR;
 

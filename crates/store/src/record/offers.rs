@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
 use crate::access::Actor;
+use unroof_base::units::Decimal;
 use unroof_price_sheet::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
 use unroof_price_sheet::sheet::compare::Cells;
 use unroof_price_sheet::sheet::{Limits, PriceSheet, RateCell};
-use unroof_base::units::Decimal;
 
 /// The source of posted sheets.
 pub const POSTED: &str = "posted";

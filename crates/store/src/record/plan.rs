@@ -7,12 +7,12 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::StoreError;
 use super::derive::{Derived, StoredPeriod};
 use super::effect::Effect;
 use super::offers::{Cut, LookAmong, Offer, SheetFacts};
 use super::recording::{Listing, Recording};
 use super::work::{Act, Work};
+use crate::StoreError;
 use unroof_base::input::json;
 use unroof_price_sheet::sheet::{MOST_SOURCES, PriceSheet, canonical};
 

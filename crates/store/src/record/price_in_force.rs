@@ -12,9 +12,9 @@ use super::checksum::StoredDocument;
 use super::plan::read_sheet;
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
+use unroof_base::input::cursor::{Fault, FaultKind};
 use unroof_price_sheet::cost::{OfferName, OtherSheet, SheetInForce};
 use unroof_price_sheet::history::UNKNOWN_START;
-use unroof_base::input::cursor::{Fault, FaultKind};
 use unroof_price_sheet::sheet::PriceSheet;
 
 /// Most regions of an offer.

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::announced::Announced;
 use super::plan::{Known, Plan, SheetText};
-use crate::connect::tx::Tx;
 use super::work::Work;
-use crate::StoreError;
 use super::{known, tables};
+use crate::StoreError;
+use crate::connect::tx::Tx;
 
 /// All that is to be written, as of a version of the store.
 #[derive(Debug)]

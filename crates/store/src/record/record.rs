@@ -3,14 +3,14 @@
 
 use std::ops::Range;
 
-use crate::connect::loan::Loan;
 use super::plan::{Acted, Step};
 use super::ready::Ready;
 use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use crate::connect::version::{ADVANCE_VERSION, take_numbers};
-use super::work::Work;
-use crate::{Store, StoreError};
 use super::tables;
+use super::work::Work;
+use crate::connect::loan::Loan;
+use crate::connect::version::{ADVANCE_VERSION, take_numbers};
+use crate::{Store, StoreError};
 
 /// Times that a plan is made without the lock, while other writers commit.
 const MOST_TRIES: usize = 3;

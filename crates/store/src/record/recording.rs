@@ -6,8 +6,8 @@ use uuid::Uuid;
 use super::checksum::Document;
 use super::effect::Effect;
 use super::offers::{SheetFacts, SightedBy, stored};
-use unroof_price_sheet::catalog::{model_of, offer_id};
 use unroof_infer::estimate::{Answer, ListRow};
+use unroof_price_sheet::catalog::{model_of, offer_id};
 use unroof_price_sheet::sheet::PriceSheet;
 
 /// An estimate to be stored.

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::locked;
 use crate::connect::schema::program::NewerTables;
+use crate::locked;
 
 /// Reason why the database takes no writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

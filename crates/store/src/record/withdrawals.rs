@@ -5,10 +5,10 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::plan::Acted;
-use crate::connect::query::Query;
 use super::work::{Act, Work};
-use crate::{DbTime, Store, StoreError};
 use crate::access::Actor;
+use crate::connect::query::Query;
+use crate::{DbTime, Store, StoreError};
 
 /// A price that was withdrawn.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::access::Actor;
 use crate::record::announced::{Announced, Change};
 use crate::record::checksum::Document;
 use crate::record::effect::Effect;
@@ -20,7 +21,6 @@ use crate::record::plan::{Acted, Known, OpenDisagreement, Plan, SheetText, read_
 use crate::record::recording::{EstimateRecord, Listing, Recording};
 use crate::record::tables;
 use crate::record::work::{Act, ListedOffer, Work};
-use crate::access::Actor;
 use unroof_price_sheet::catalog::offer_id;
 use unroof_price_sheet::sheet::PriceSheet;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::record::derive::StoredPeriod;
-use unroof_price_sheet::history::{Ending, StartBasis};
 use unroof_base::units::Decimal;
+use unroof_price_sheet::history::{Ending, StartBasis};
 
 /// A sheet whose price begins on a day.
 fn from(output: &str, start: i64) -> PriceSheet {

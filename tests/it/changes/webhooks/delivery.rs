@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
-use unroof_store::clock::Clock;
 use unroof_edge::limit::limits::Limits;
+use unroof_store::clock::Clock;
 
 use crate::changes::{Prepared, models};
 use crate::server::LONGEST_WAIT;

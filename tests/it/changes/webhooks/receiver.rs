@@ -13,10 +13,10 @@ use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use unroof_store::clock::Clock;
-use unroof_server::App;
 use unroof_edge::limit::limits::Limits;
+use unroof_server::App;
 use unroof_store::Store;
+use unroof_store::clock::Clock;
 
 use crate::server::LONGEST_WAIT;
 use crate::support::{Api, NOW, TestDatabase};

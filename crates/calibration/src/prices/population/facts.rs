@@ -2,8 +2,8 @@
 
 use crate::prices::count;
 use crate::prices::data::PricedModel;
-use unroof_roofline::reference::calibration::Dates;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Dates;
 
 /// Facts about a model besides its prices, as deviations from the mean of all.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,11 @@
 //! An estimate in one sentence: figures of what is identified, the names of the rest, and the margin of the output price.
 
-use crate::posterior::Interval;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate};
+use crate::posterior::Interval;
+use unroof_base::units::compact;
 use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::PriceSheet;
-use unroof_base::units::compact;
 
 /// A space at which no line is broken.
 const NO_BREAK: char = '\u{a0}';

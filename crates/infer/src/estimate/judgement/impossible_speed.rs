@@ -1,12 +1,12 @@
 //! A speed that no listed accelerator reaches with any size that the prices allow.
 
 use super::conflict::Conflict;
-use crate::joint::Joint;
-use crate::posterior::Interval;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::fastest_step::{FastestStep, fastest_step};
-use unroof_price_sheet::sheet::{PriceSheet, ServiceTier};
+use crate::joint::Joint;
+use crate::posterior::Interval;
 use unroof_base::units::readable;
+use unroof_price_sheet::sheet::{PriceSheet, ServiceTier};
 
 /// The smallest model that is looked for: with fewer parameters a step only waits.
 const SMALLEST_MODEL: f64 = 1e6;

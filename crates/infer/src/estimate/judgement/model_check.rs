@@ -3,10 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::joint::steps::Step;
 use crate::evidence::clue_table::ClueKind;
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use crate::joint::steps::Step;
 use unroof_base::units::{Decimal, significant};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// Whether the sheets fit the model.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use crate::estimate::quantities::JointQuantity;
 use unroof_price_sheet::catalog::canonical::canonical_model;
+use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
-use unroof_roofline::forward::KvCache;
 
 /// The open-weight models by their canonical names.
 static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLock::new(|| {

@@ -51,8 +51,8 @@ fn below_cost(margin: &StoredMargin) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use crate::estimate::{Format, infer, read_request};
     use super::*;
+    use crate::estimate::{Format, infer, read_request};
 
     fn estimate(currency: &str, input: &str) -> StoredEstimate {
         let sheet = json!({

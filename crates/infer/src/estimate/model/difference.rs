@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::posterior::Interval;
 use super::super::quantities::{JointQuantity, Quantities};
 use super::super::quantity_estimate::QuantityEstimate;
+use crate::posterior::Interval;
 use unroof_base::units::significant;
 
 /// A quantity on which two estimates differ: their 90 % intervals have no value in common, or their medians are a factor

@@ -14,14 +14,14 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use self::decisions::{MOST_SHEETS, distinct_decisions, own_decisions, spread_over_sellers};
+use crate::clue;
+use crate::evidence::assumptions::Assumptions;
 use crate::joint;
 use crate::joint::{ENGINE_VERSION, Joint};
-use crate::clue;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
-use crate::evidence::assumptions::Assumptions;
-use unroof_roofline::reference::calibration::Calibration;
 use unroof_price_sheet::sheet::compare::decision::Prices;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_roofline::reference::calibration::Calibration;
 
 /// The estimate of a model from all its sheets.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -1,9 +1,9 @@
 //! Tests of the estimate of a model.
 
 use super::super::margins::ImpliedMargin;
-use crate::posterior::Interval;
 use super::super::quantities::JointQuantity;
 use super::*;
+use crate::posterior::Interval;
 use unroof_price_sheet::sheet::{ContextTier, RateCell};
 
 fn sheet(provider: &str, input: &str, output: &str) -> PriceSheet {

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::clue::{CLUES, Clue};
 use crate::estimate::answer::Answer;
-use crate::posterior::Interval;
 use crate::estimate::quantities::{JointQuantity, Quantities, QuantityColumns};
 use crate::estimate::quantity_estimate::QuantityEstimate;
-use crate::clue::{CLUES, Clue};
 use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::posterior::Interval;
 use unroof_price_sheet::sheet::RateCell;
 
 /// An answer as one row of a list: four columns per quantity of the joint estimate, and one nullable number per scalar

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::joint;
-use crate::joint::ENGINE_VERSION;
 use crate::estimate::model::ModelPool;
 use crate::estimate::samples::PriorAndPosterior;
 use crate::estimate::serving::Serving;
 use crate::estimate::{Answer, Estimator, Request, identity};
-use unroof_base::input::cancel::{CancelToken, Cancelled};
-use unroof_base::input;
-use unroof_base::input::json;
 use crate::evidence::assumptions::Assumptions;
+use crate::joint;
+use crate::joint::ENGINE_VERSION;
+use unroof_base::input;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_base::input::json;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 
 /// The sheets of an estimate as the engine reads them, and the assumptions.
@@ -254,8 +254,8 @@ fn read(document: &str, service_tiers: Option<&Value>) -> Option<PriceSheet> {
 mod tests {
     use serde_json::json;
 
-    use crate::estimate::{Format, infer, read_request};
     use super::*;
+    use crate::estimate::{Format, infer, read_request};
 
     fn document(provider: &str) -> String {
         let document = json!({

@@ -7,9 +7,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
-use crate::posterior::Interval;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::Regime;
+use crate::posterior::Interval;
 use unroof_roofline::reference::RecordSetting;
 
 /// A stored estimate, as far as it is shown.

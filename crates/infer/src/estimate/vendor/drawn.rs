@@ -1,13 +1,13 @@
 //! The draws of one model by itself, weighed under every hypothesis about its vendor.
 
-use crate::posterior::Draws;
 use super::hypothesis::Accelerators;
 use crate::clue;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::Observed;
-use unroof_roofline::reference::calibration::Calibration;
+use crate::posterior::Draws;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// One draw of a model in so many is weighed for every markup. Every third would fall in step with the proposals.
 const STRIDE: usize = 2;

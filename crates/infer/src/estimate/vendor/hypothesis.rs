@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::evidence::machine::Machine;
-use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines};
 use unroof_price_sheet::vendors::vendor;
+use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines};
 
 /// Points of the vendor's markup.
 pub(super) const MARKUPS: usize = 64;

@@ -18,14 +18,14 @@ use self::drawn::{Drawn, price_terms};
 use self::hypothesis::{Accelerators, markups, with_markup};
 pub use self::together::MOST_MODELS;
 use self::together::together;
-use crate::posterior::{EFFECTIVE_DRAWS, Prior, sample_while};
 use crate::clue;
-use unroof_base::input::cancel::{CancelToken, Cancelled};
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::likelihood::Observed;
 use crate::evidence::machine::machines;
-use unroof_roofline::reference::calibration::Calibration;
+use crate::posterior::{EFFECTIVE_DRAWS, Prior, sample_while};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// A model of a vendor with the sheets that its estimate reads.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! Tests of the estimate of a vendor.
 
-use crate::posterior::Interval;
 use super::*;
+use crate::posterior::Interval;
 use unroof_price_sheet::sheet::{ContextTier, RateCell};
 
 fn model(name: &str, input: &str, output: &str) -> VendorModel {

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::posterior::summarize;
 use super::answer::{MarkupEstimate, SizeEstimate, SizeRatio, Span, VendorEstimate};
 use super::drawn::{Drawn, Sizes};
 use super::hypothesis::{Accelerators, MARKUPS, spread};
+use crate::posterior::summarize;
 use unroof_base::units::significant;
 
 /// Most models of a vendor that are drawn together.

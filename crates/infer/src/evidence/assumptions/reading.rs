@@ -9,12 +9,14 @@ use utoipa::openapi::schema::{
 use utoipa::{PartialSchema, ToSchema};
 
 use super::{Assumptions, Interval, SizeClass};
+use crate::evidence::quantity::{Bounds, Quantity as Q};
 use unroof_base::input::body::{Kind, Schemas, add_schema};
 use unroof_base::input::cursor::{Cursor, nearest_names, one_of_hint, shortened};
 use unroof_base::input::json::Json;
-use crate::evidence::quantity::{Bounds, Quantity as Q};
 use unroof_roofline::reference::names::AcceleratorId;
-use unroof_roofline::reference::{accelerator, accelerators, reported_compute_margin, vendors_with_compute_margin};
+use unroof_roofline::reference::{
+    accelerator, accelerators, reported_compute_margin, vendors_with_compute_margin,
+};
 
 /// Limit of service tiers with a stated speed; a sheet has no more tiers.
 const MOST_TIERS: usize = 64;

@@ -1,8 +1,8 @@
 //! Attention of a canonical model, by what its cache reads and stores.
 
 use crate::evidence::kv_reading::KvReading;
-use unroof_roofline::forward::{AttentionKernels, KvCache, PromptTokens};
 use unroof_base::units::number::Number;
+use unroof_roofline::forward::{AttentionKernels, KvCache, PromptTokens};
 
 /// Attention of a model: what it reads and stores of a context, and its arithmetic.
 #[derive(Debug, Clone, Copy)]

@@ -8,13 +8,13 @@ mod sizes;
 use std::sync::LazyLock;
 
 use super::kv_reading::KvReading;
-use unroof_roofline::reference::architecture::Architecture;
-use unroof_roofline::reference::open_models;
-use unroof_roofline::forward::{KvCache, ModelShape};
-use unroof_base::units::number::Number;
 pub use attention::Attention;
 use regression::Regressed;
 pub use sizes::Sizes;
+use unroof_base::units::number::Number;
+use unroof_roofline::forward::{KvCache, ModelShape};
+use unroof_roofline::reference::architecture::Architecture;
+use unroof_roofline::reference::open_models;
 
 /// Deviation of a stated size up to which it is that of an open-weight model: published figures are rounded.
 const ROUNDING: f64 = 0.03;

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use nalgebra::{DMatrix, DVector};
 
 use super::sizes::Sizes;
+use unroof_base::units::number::Number;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
+use unroof_roofline::forward::{KvCache, ModelShape, PromptTokens};
 use unroof_roofline::reference::architecture::Architecture;
 use unroof_roofline::reference::{AttentionKind, open_models};
-use unroof_roofline::forward::{KvCache, ModelShape, PromptTokens};
-use unroof_base::units::number::Number;
 
 /// Numbers of sizes that a regression starts from.
 const OF_SIZES: usize = 6;

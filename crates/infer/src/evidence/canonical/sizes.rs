@@ -1,9 +1,9 @@
 //! The sizes that a canonical model is made of.
 
 pub use crate::evidence::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
+use unroof_roofline::forward::KvCache;
 use unroof_roofline::reference::AttentionKind;
 use unroof_roofline::reference::architecture::Architecture;
-use unroof_roofline::forward::KvCache;
 
 /// The sizes that a draw of the joint estimate has; natural logarithms, KV in elements.
 #[derive(Debug, Clone, Copy, PartialEq)]

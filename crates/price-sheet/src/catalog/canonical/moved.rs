@@ -61,11 +61,7 @@ const MEANINGS: [Meaning; 17] = [
 
 /// The canonical model that a seller's name stood for at a time; none for a name that was never moved, before its first
 /// meaning, and after it was retired.
-pub(crate) fn moved_model(
-    provider: &str,
-    name: &str,
-    at: Timestamp,
-) -> Option<&'static str> {
+pub(crate) fn moved_model(provider: &str, name: &str, at: Timestamp) -> Option<&'static str> {
     let bare = name.rsplit('/').next().unwrap_or(name);
     let day = at.to_string();
     // Days of four-digit years are in the order of their texts.

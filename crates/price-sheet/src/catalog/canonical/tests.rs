@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::{canonical_model, of_stated};
 use crate::catalog::recognize;
+use crate::sheet::SheetId;
 use unroof_base::input::cursor::{Cursor, Faults};
 use unroof_base::input::json;
-use crate::sheet::SheetId;
 
 #[test]
 fn the_spellings_of_one_model_have_one_name() {

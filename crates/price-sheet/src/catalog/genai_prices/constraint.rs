@@ -5,8 +5,8 @@ use jiff::civil::Time;
 
 use crate::catalog::hours::{self, time_of_day};
 use crate::catalog::rules::{described, has_only, start_of_day};
-use unroof_base::input::cursor::Cursor;
 use crate::sheet::{Schedule, Window};
+use unroof_base::input::cursor::Cursor;
 
 const MINUTES_PER_DAY: i32 = 24 * 60;
 

@@ -19,9 +19,9 @@ use super::rules::{
 };
 use super::values::{alias, count, is_name, renamed};
 use super::{Catalog, CatalogEntry, names};
+use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 use unroof_base::input::cursor::{Cursor, LONGEST_TEXT};
 use unroof_base::input::json::Json;
-use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 
 /// Catalog of genai-prices.
 pub(super) static CATALOG: Catalog = Catalog {

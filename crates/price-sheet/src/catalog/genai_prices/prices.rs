@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::catalog::entry::Entry;
 use crate::catalog::meter::{self, Meter};
 use crate::catalog::rules::{context_tier_of, has_only};
+use crate::sheet::{ContextTier, JsonObject, MOST_COUNT, OtherMeter, RateCell};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
-use crate::sheet::{ContextTier, JsonObject, MOST_COUNT, OtherMeter, RateCell};
 use unroof_base::units::Decimal;
 
 const METERS: [(&str, Meter); 7] = [

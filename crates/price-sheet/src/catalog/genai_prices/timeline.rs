@@ -9,11 +9,11 @@ use super::constraint::{Constraint, Hours, schedule};
 use super::prices::{Context, Prices};
 use crate::catalog::entry::Entry;
 use crate::catalog::values::is_name;
-use unroof_base::input::cursor::Cursor;
-use unroof_base::input::json::Json;
 use crate::sheet::{
     CacheWriteBilling, JsonObject, OtherMeter, PriceSheet, RateCell, Schedule, ServiceTier,
 };
+use unroof_base::input::cursor::Cursor;
+use unroof_base::input::json::Json;
 
 /// Most prices in the list of an entry, most variants, and most days of change: far above any real entry.
 const MOST_PRICES: usize = 64;

@@ -24,11 +24,11 @@ use super::rules::{
 };
 use super::values::{alias, is_name};
 use super::{Catalog, CatalogEntry};
-use unroof_base::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
-use unroof_base::input::json::Json;
 use crate::sheet::{
     CacheWriteBilling, JsonObject, Limits, Modifier, PriceSheet, ServiceTier, Source, SourceFormat,
 };
+use unroof_base::input::cursor::{Cursor, LONGEST_NAME, LONGEST_TEXT};
+use unroof_base::input::json::Json;
 use unroof_base::units::Decimal;
 
 /// Catalog of LiteLLM.

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::catalog::hours::{self, window};
-use unroof_base::input::json::{Json, Object};
 use crate::sheet::{Schedule, Window};
+use unroof_base::input::json::{Json, Object};
 
 /// Name of the schedule.
 pub(super) const NAME: &str = "off_peak";

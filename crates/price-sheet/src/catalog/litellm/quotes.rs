@@ -9,9 +9,9 @@ use super::offer::Offer;
 use super::rate_name::{RateName, WRITE};
 use crate::catalog::entry::Entry;
 use crate::catalog::meter::{Meter, Quote, write_billing};
+use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
-use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 
 /// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;

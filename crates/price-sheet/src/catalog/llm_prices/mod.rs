@@ -14,9 +14,9 @@ use super::entry::Entry;
 use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique_by};
 use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
+use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
-use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 
 /// Catalog of llm-prices.
 pub(super) static CATALOG: Catalog = Catalog {

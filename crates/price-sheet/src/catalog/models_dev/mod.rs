@@ -19,12 +19,12 @@ use super::rules::{
 };
 use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry, canonical, names};
-use unroof_base::input::cursor::Cursor;
-use unroof_base::input::json::Json;
 use crate::sheet::{
     ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell,
     ServiceTier, Source, SourceFormat,
 };
+use unroof_base::input::cursor::Cursor;
+use unroof_base::input::json::Json;
 
 /// Catalog of models.dev.
 pub(super) static CATALOG: Catalog = Catalog {

@@ -4,8 +4,8 @@
 //! token. Both are null to requests without an API key.
 
 use crate::catalog::entry::Entry;
-use unroof_base::input::json::Json;
 use crate::sheet::{MeasuredSpeed, Percentiles};
+use unroof_base::input::json::Json;
 
 /// Names of the fields: of latency, and of throughput.
 pub(super) const FIELDS: [&str; 2] = ["latency_last_30m", "throughput_last_30m"];

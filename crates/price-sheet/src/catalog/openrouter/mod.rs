@@ -19,11 +19,11 @@ use super::entry::Entry;
 use super::rules::{FREE, is_usable, take_retirement, undo_slip_of_router, unique};
 use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry};
-use unroof_base::input::cursor::{Cursor, LONGEST_NAME, shortened};
-use unroof_base::input::json::Json;
 use crate::sheet::{
     CacheWriteBilling, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
 };
+use unroof_base::input::cursor::{Cursor, LONGEST_NAME, shortened};
+use unroof_base::input::json::Json;
 
 /// Catalog of `OpenRouter`.
 pub(super) static CATALOG: Catalog = Catalog {

@@ -8,9 +8,9 @@ use crate::catalog::entry::Entry;
 use crate::catalog::meter::{Meter, other_meter, write_billing};
 use crate::catalog::rules::context_tier;
 use crate::catalog::values::whole_number;
+use crate::sheet::{Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule};
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::input::json::Json;
-use crate::sheet::{Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule};
 use unroof_base::units::Decimal;
 
 const MILLION: u32 = 1_000_000;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::catalog::hours;
 use crate::catalog::values::whole_number;
-use unroof_base::input::json::Json;
 use crate::sheet::Schedule;
+use unroof_base::input::json::Json;
 
 const MINUTES_PER_DAY: i32 = 24 * 60;
 const DAYS_PER_WEEK: usize = 7;
@@ -144,8 +144,8 @@ impl Week {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unroof_base::input::json;
     use crate::sheet::Window;
+    use unroof_base::input::json;
 
     fn hours(conditions: &str) -> Option<Hours> {
         let Json::Object(fields) = json::parse(conditions.as_bytes()).unwrap() else {

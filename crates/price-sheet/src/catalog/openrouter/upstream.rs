@@ -2,9 +2,9 @@
 
 use crate::catalog::entry::Entry;
 use crate::catalog::values::{is_name, renamed};
+use crate::sheet::RateCell;
 use unroof_base::input::cursor::{LONGEST_NAME, Recorded, shortened};
 use unroof_base::input::json::Json;
-use crate::sheet::RateCell;
 
 /// Host names that differ here: `OpenRouter`'s, ours.
 const PROVIDERS: [(&str, &str); 11] = [

@@ -17,9 +17,9 @@ use self::parts::Parts;
 use self::reading::Reading;
 use super::values::is_name;
 use super::{Catalog, CatalogEntry};
+use crate::sheet::{PriceSheet, SourceFormat};
 use unroof_base::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use unroof_base::input::json::Json;
-use crate::sheet::{PriceSheet, SourceFormat};
 
 /// Catalog of Portkey.
 pub(super) static CATALOG: Catalog = Catalog {

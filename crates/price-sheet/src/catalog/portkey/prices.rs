@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::offer::Offer;
 use crate::catalog::entry::Entry;
 use crate::catalog::meter::{Meter, Quote, other_meter, write_billing};
-use unroof_base::input::cursor::{Cursor, shortened};
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
+use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::units::Decimal;
 
 /// Factor from hundredths per token to prices per million tokens.

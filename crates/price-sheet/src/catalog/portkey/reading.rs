@@ -12,10 +12,10 @@ use crate::catalog::rules::{
     FREE, context_tier_of, fast_mode, is_free, is_usable, name_priority, undo_slip_of_router,
 };
 use crate::catalog::values::whole_number;
-use unroof_base::input::cursor::{Cursor, shortened};
-use unroof_base::input::json::Json;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
 use iso_currency::Currency;
+use unroof_base::input::cursor::{Cursor, shortened};
+use unroof_base::input::json::Json;
 
 /// Key of the prices for regions that an entry does not list.
 const OTHER_REGIONS: &str = "default";

@@ -7,8 +7,11 @@ pub mod request;
 use self::answer::EQUATIONS;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
+use crate::forward::{
+    ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, bubble_share, domains_used,
+    experts_per_gpu, share_leaving_domain,
+};
 use unroof_base::input::{RequestError, read};
-use crate::forward::{ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, bubble_share, domains_used, experts_per_gpu, share_leaving_domain};
 use unroof_base::units::{Bytes, BytesPerSecond, Seconds};
 
 pub use self::answer::{

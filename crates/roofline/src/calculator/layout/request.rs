@@ -1,13 +1,16 @@
 //! The request of `/layout`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, InputValue, Inputs, MOST};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, List, Stated, count, name_or, number, section, value};
-use unroof_base::input::cursor::{Cursor, Recorded};
+use crate::forward::{
+    COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, KvCache, SECONDS_PER_HOP,
+    TrafficWidth,
+};
 use crate::reference::architecture::Experts;
 use crate::reference::names::{OpenModelName, RACKS, RackName};
 use crate::reference::{OpenModel, accelerator, open_model};
-use crate::forward::{COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, KvCache, SECONDS_PER_HOP, TrafficWidth};
+use unroof_base::input::body::body;
+use unroof_base::input::body::{Body, List, Stated, count, name_or, number, section, value};
+use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::units::{Bytes, BytesPerSecond, BytesPerToken, Seconds};
 
 /// Limit of experts, GPUs and micro-batches of a request.

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::forward::{Efficiencies, Overheads, Overlap};
+use crate::reference::fitted_attainment;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{OneOf, Stated, Truth, number, value};
-use crate::reference::fitted_attainment;
-use crate::forward::{Efficiencies, Overheads, Overlap};
 use unroof_base::units::Seconds;
 
 /// Shares of a peak.

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use super::model::{Model, Precision};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{OneOf, Stated, count, number, value};
+use crate::forward::{Machine, MultiplyRates, ServingUnit, Spread};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{Accelerator, accelerator};
-use crate::forward::{Machine, MultiplyRates, ServingUnit, Spread};
+use unroof_base::input::body::body;
+use unroof_base::input::body::{OneOf, Stated, count, number, value};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// Most chips of a machine or of a scale-up domain.

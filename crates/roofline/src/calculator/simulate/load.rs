@@ -5,9 +5,11 @@ use super::grid::{BATCHES, MOST_TOKENS};
 use super::hardware::Hardware;
 use super::model::{Model, Precision};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::forward::{
+    Engine, KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch,
+};
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Stated, number};
-use crate::forward::{Engine, KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch};
 use unroof_base::units::readable;
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".

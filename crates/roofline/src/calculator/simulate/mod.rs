@@ -15,9 +15,12 @@ use self::answer::EQUATIONS;
 use self::grid::Grid;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
-use unroof_base::input::{RequestError, read};
 use crate::forward::READ_CONTEXT_TOKENS;
-use crate::forward::{Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth, crossover_context, latency_floor, optimal_batch, optimal_batch_at_context, worst_case_latency};
+use crate::forward::{
+    Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
+    crossover_context, latency_floor, optimal_batch, optimal_batch_at_context, worst_case_latency,
+};
+use unroof_base::input::{RequestError, read};
 use unroof_base::units::{Bytes, readable};
 
 pub use self::answer::{

@@ -6,10 +6,10 @@ use super::grid::MOST_TOKENS;
 use super::hardware::Hardware;
 use super::model::Model;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs, MOST};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{List, Stated, number, optional, value};
 use crate::reference::StorageTier;
 use crate::reference::names::{OfferedTierId, offered_tiers};
+use unroof_base::input::body::body;
+use unroof_base::input::body::{List, Stated, number, optional, value};
 
 /// Longest context if the model states none.
 const DEFAULT_LONGEST_CONTEXT: f64 = 1_048_576.0;

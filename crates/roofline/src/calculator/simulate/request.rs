@@ -9,10 +9,10 @@ use super::model::{
 };
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::forward::KvCache;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Body, OneOf, Stated, name_or, object, section, value};
 use unroof_base::input::cursor::Cursor;
-use crate::forward::KvCache;
 
 body! {
     /// A simulation request. A field that is left out has a default, which the answer names.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
-use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
 use crate::forward::ScalingLaw;
+use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
 use unroof_base::units::{Bytes, FlopPerSecond};
 
 /// Compute of training a model, and of serving it.

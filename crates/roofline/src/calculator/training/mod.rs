@@ -8,9 +8,12 @@ use self::answer::{ActivationScheme, EQUATIONS};
 use self::request::{Cluster, Quality, Question, read_question};
 
 use super::inputs::NoValue;
-use unroof_base::input::{RequestError, read};
+use crate::forward::{
+    RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
+    chinchilla_tokens, overtraining,
+};
 use crate::reference::{NumberFormat, PublishedEquivalent, published_equivalents};
-use crate::forward::{RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost, chinchilla_tokens, overtraining};
+use unroof_base::input::{RequestError, read};
 use unroof_base::units::FlopPerSecond;
 
 pub use self::answer::{

@@ -1,12 +1,12 @@
 //! The request of `/training`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
+use crate::forward::{Activations, Demand, TokenCost};
+use crate::reference::names::{AcceleratorId, RoutingName};
+use crate::reference::{Accelerator, RoutedLaw, accelerator, routed_law};
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Body, List, Stated, count, number, object, plain, section, value};
 use unroof_base::input::cursor::Cursor;
-use crate::reference::names::{AcceleratorId, RoutingName};
-use crate::reference::{Accelerator, RoutedLaw, accelerator, routed_law};
-use crate::forward::{Activations, Demand, TokenCost};
 
 /// Most layers, accelerators and the like of a request.
 const MOST_COUNT: u32 = 100_000_000;

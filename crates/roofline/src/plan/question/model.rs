@@ -6,14 +6,14 @@ use utoipa::openapi::schema::OneOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Kind, Schemas, Stated, add_schema, number};
-use unroof_base::input::cursor::Cursor;
-use unroof_base::input::json::Json;
 use crate::reference::WeightFormats;
 use crate::reference::architecture::Architecture;
 use crate::reference::names::OpenModelName;
 use crate::reference::open_model;
+use unroof_base::input::body::body;
+use unroof_base::input::body::{Kind, Schemas, Stated, add_schema, number};
+use unroof_base::input::cursor::Cursor;
+use unroof_base::input::json::Json;
 
 const DEFAULT_MODEL: &str = "DeepSeek-V3";
 /// Bytes per parameter or element.

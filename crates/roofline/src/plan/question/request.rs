@@ -3,19 +3,19 @@
 use std::ops::RangeInclusive;
 
 use super::chip::{Chip, ChipScale};
-use crate::plan::grid::Degrees;
 use super::lengths::{Lengths, MOST_TOKENS};
 use super::model::{
     Model, ModelKind, PlannedModel, PlannedPrecision, Precision, fill_model, fill_precision,
 };
 use super::traffic::{PlannedTraffic, Traffic, fill_traffic};
 use crate::calculator::inputs::{InputOrigin as Origin, InputUsed, Inputs};
+use crate::forward::Speculation;
+use crate::plan::grid::Degrees;
+use crate::reference::accelerator;
+use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Body, List, OneOf, Stated, count, number, object, section, value};
 use unroof_base::input::cursor::Cursor;
-use crate::reference::accelerator;
-use crate::reference::names::AcceleratorId;
-use crate::forward::Speculation;
 
 /// Most chips of a plan.
 const MOST_CHIPS: u32 = 1_000_000;

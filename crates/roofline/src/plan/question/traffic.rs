@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::forward::Speculation;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{OneOf, Stated, number, object, value};
-use crate::forward::Speculation;
 use unroof_base::units::readable;
 
 /// Seconds of a day.

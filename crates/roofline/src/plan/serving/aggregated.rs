@@ -1,10 +1,10 @@
 //! Prompts and answers on the same chips: prefill passes go first, and decoding has the rest of the time.
 
 use super::decode::DecodeUnit;
-use crate::plan::question::goal::{Goal, bisected, fewest};
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
 use super::queue::Queue;
+use crate::plan::question::goal::{Goal, bisected, fewest};
 
 /// Load of prefill and decoding together above which a unit is not used.
 const MOST_SHARE: f64 = 0.999;

@@ -2,15 +2,15 @@
 //! power.
 
 use super::aggregated::{SharedUnit, SharedWork};
-use crate::plan::answer::ServingKind;
-use crate::plan::question::chip::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::Pairing;
 use super::forward::Engine;
-use crate::plan::question::goal::Goal;
-use crate::plan::grid::Layout;
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
+use crate::plan::answer::ServingKind;
+use crate::plan::grid::Layout;
+use crate::plan::question::chip::Chip;
+use crate::plan::question::goal::Goal;
 
 /// A plan that reaches a goal.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! Prompts and answers on units of their own, with the ratio of prefill to decode units.
 
 use super::decode::DecodeUnit;
-use crate::plan::question::goal::Goal;
 use super::prefill::PrefillUnit;
+use crate::plan::question::goal::Goal;
 
 /// Units of one kind of chip that a plan may use, with what they cost.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,15 @@
 //! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
 //! memory.
 
-use crate::plan::question::chip::Chip;
+use crate::forward::{
+    Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime,
+    PromptTokens, Serving, Speculation, Spread, Traffic,
+};
 use crate::plan::grid::Layout;
+use crate::plan::question::chip::Chip;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::fitted_attainment;
-use crate::forward::{Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic};
 use unroof_base::units::BytesPerSecond;
 
 /// Bytes of an element of a hidden state between stages.

@@ -1,12 +1,12 @@
 //! Caches kept outside the accelerators: time to the first token when they are loaded against computing them again,
 //! costs of retrieving and holding, and the time to live at which each tier is cheapest.
 
-use crate::plan::answer::{CheapestTier, OffloadItem, Offloaded};
 use super::candidate::{Candidate, Way};
+use crate::forward::HoldCost;
+use crate::plan::answer::{CheapestTier, OffloadItem, Offloaded};
 use crate::plan::question::request::Question;
 use crate::reference::names::offered_tiers;
 use crate::reference::{StorageKind, StorageTier};
-use crate::forward::HoldCost;
 use unroof_base::units::{Bytes, Seconds};
 
 /// Longest time to live that is compared, in seconds: 30 days.

@@ -1,9 +1,9 @@
 //! Prefill on units of its own: passes of prompts, and the queue in front of them.
 
 use super::forward::{Engine, Parts};
-use crate::plan::question::goal::{Goal, bisected, fewest};
 use super::latency::FirstToken;
 use super::queue::{Queue, Waiting};
+use crate::plan::question::goal::{Goal, bisected, fewest};
 use crate::plan::question::request::{Limits, Question};
 
 /// Most prompt tokens of a pass in a group of chips.

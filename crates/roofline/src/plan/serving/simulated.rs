@@ -4,10 +4,10 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::aggregated::SharedUnit;
-use crate::plan::question::goal::Goal;
 use super::latency::FirstToken;
-use crate::plan::question::lengths::Lengths;
 use super::queue::Queue;
+use crate::plan::question::goal::Goal;
+use crate::plan::question::lengths::Lengths;
 use crate::plan::question::request::{Question, read_question};
 use crate::plan::search::Search;
 use unroof_base::input::read;

@@ -7,18 +7,18 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response};
 use maud::{Markup, html};
 
-use crate::answers::Answers;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
 use super::models::{ModelPath, no_model};
+use super::track_record::require_quantity;
+use crate::answers::Answers;
+use crate::query::query;
+use crate::service::extract::{Path, Query};
+use unroof_base::units::compact;
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use unroof_edge::answer::names::FilterText;
 use unroof_edge::answer::problem::Problem;
-use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
-use super::track_record::require_quantity;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
-use unroof_base::units::compact;
 
 /// Colour behind the name of the quantity.
 const NAME_COLOUR: &str = "#444";

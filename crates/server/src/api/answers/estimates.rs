@@ -11,15 +11,17 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
-use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::list::list_text::stored_in_order;
 use crate::list::page::{AsOfQuery, Direction, ListItem, Moment, fields};
+use crate::list::{List, Piece, Rows, list, name_in_order};
+use crate::service::extract::{Path, Query};
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::Problem;
-use unroof_store::{AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
+use unroof_store::{
+    AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store,
+};
 
 /// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
 /// per scalar reading (standard tier, first threshold, shortest time to live).

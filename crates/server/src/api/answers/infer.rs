@@ -11,22 +11,22 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use crate::service::access::{Sender, missing_scope};
-use unroof_edge::limit::budget::Counted;
-use crate::compute::Views;
-use unroof_edge::answer::described::BodyRefusals;
-use crate::service::extract::{Query, Question};
 use super::known_answers::question;
 use super::model_link::ModelLink;
 use super::observation::Observation;
-use crate::list::page::Moment;
-use unroof_edge::answer::problem::{INVALID, Problem, UNREADABLE};
 use super::some_of_answer::{InferReply, MemberNames, members, only};
-use unroof_store::access::Scope;
-use unroof_store::SightedBy;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog};
-use unroof_infer::estimate::{Format, InferBody};
+use crate::compute::Views;
+use crate::list::page::Moment;
+use crate::service::access::{Sender, missing_scope};
+use crate::service::extract::{Query, Question};
 use unroof_base::input::schema::{Name, one_of_texts};
+use unroof_edge::answer::described::BodyRefusals;
+use unroof_edge::answer::problem::{INVALID, Problem, UNREADABLE};
+use unroof_edge::limit::budget::Counted;
+use unroof_infer::estimate::{Format, InferBody};
+use unroof_price_sheet::catalog::{CATALOGS, Catalog};
+use unroof_store::SightedBy;
+use unroof_store::access::Scope;
 
 /// Format of the body, and whether the answer is stored.
 #[derive(Debug, Deserialize, IntoParams)]

@@ -6,8 +6,8 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use uuid::Uuid;
 
-use crate::answers::Answers;
 use super::known_answers::{KNOWN_FOR, KnownAnswer, Question};
+use crate::answers::Answers;
 use unroof_store::StoreError;
 
 impl Answers {

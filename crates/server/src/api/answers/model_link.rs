@@ -5,12 +5,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use unroof_store::Store;
-use unroof_price_sheet::catalog::model_of;
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::model::{Difference, differences};
 use unroof_infer::estimate::quantities::Quantities;
+use unroof_price_sheet::catalog::model_of;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::Store;
 
 /// The estimate of the model that the sheets of a request are of
 ///

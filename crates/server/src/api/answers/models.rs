@@ -10,25 +10,25 @@ use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use unroof_edge::limit::budget::Text;
 use crate::compute::Views;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
-use crate::list::{List, Piece, Rows, list};
 use crate::list::list_text::stored_in_order;
-use unroof_edge::answer::names::Names;
 use crate::list::page::{AsOfQuery, ListItem, Moment, fields, prefix};
+use crate::list::{List, Piece, Rows, list};
+use crate::service::extract::{Path, Query};
+use unroof_base::input::json;
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
+use unroof_edge::answer::names::Names;
 use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
-use unroof_store::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
+use unroof_edge::limit::budget::Text;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
 use unroof_infer::estimate::{Column, StoredRow, columns};
-use unroof_base::input::json;
-use unroof_price_sheet::vendors::vendor;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_price_sheet::vendors::vendor;
+use unroof_store::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
 
 /// The estimate of a model as a flat row: median, 90 % interval and whether it is identified per quantity.
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::model_link::ModelLink;
-use unroof_store::{Effect, Other};
 use unroof_infer::estimate::Answer;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{Effect, Other};
 
 /// An answer with the effect of its request.
 #[derive(Serialize, ToSchema)]

@@ -9,21 +9,23 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use crate::service::extract::{NoQuery, Query};
 use crate::list::list_text::{FieldName, chosen, no_field};
 use crate::list::page::{Direction, FilterText};
-use unroof_edge::answer::problem::Problem;
 use crate::query::query;
+use crate::service::extract::{NoQuery, Query};
+use unroof_base::units::{Bytes, BytesPerToken};
+use unroof_edge::answer::described::{QueryRefusals, Unchanged};
+use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_infer::evidence::reading::Specification;
-use unroof_roofline::reference;
-use unroof_roofline::reference::{Accelerator, NumberFormat, OpenModel, QuantityRecord, StorageTier, TrackRecord};
+use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::forward::{KvCache, compute_to_bandwidth};
-use unroof_base::units::{Bytes, BytesPerToken};
+use unroof_roofline::reference;
+use unroof_roofline::reference::{
+    Accelerator, NumberFormat, OpenModel, QuantityRecord, StorageTier, TrackRecord,
+};
 
 /// A table of reference data as a whole.
 #[derive(Debug, Serialize, ToSchema)]

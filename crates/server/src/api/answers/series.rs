@@ -10,19 +10,19 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::answers::Answers;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
-use crate::api::prices::history::{PriceEnd, PriceStart};
 use super::models::{ModelPath, no_model};
+use crate::answers::Answers;
+use crate::api::prices::history::{PriceEnd, PriceStart};
 use crate::list::page::AsOfQuery;
+use crate::service::extract::{Path, Query};
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::CachedBody;
-use unroof_store::{DbTime, ModelRow, PriceStepRow};
 use unroof_infer::estimate::StoredRow;
-use unroof_infer::posterior::Interval;
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::posterior::Interval;
 use unroof_price_sheet::history::UNKNOWN_START;
+use unroof_store::{DbTime, ModelRow, PriceStepRow};
 
 /// The prices and the estimate of a model over time
 #[derive(Debug, Serialize, ToSchema)]

@@ -9,8 +9,8 @@ use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::list::list_text::{chosen, fields};
 use super::observation::InferAnswer;
+use crate::list::list_text::{chosen, fields};
 use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 

@@ -7,20 +7,22 @@ use axum::http::{HeaderMap, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
+use crate::query::query;
 use crate::service::extract::Query;
+use unroof_base::input::cursor::nearest_names;
+use unroof_base::units::significant;
+use unroof_edge::answer::described::{QueryRefusals, Unchanged};
 use unroof_edge::answer::names::FilterText;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::clue;
-use unroof_infer::posterior::Interval;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_base::input::cursor::nearest_names;
 use unroof_infer::evidence::reading::Specification;
+use unroof_infer::posterior::Interval;
 use unroof_roofline::reference;
-use unroof_roofline::reference::{HeldOut, HeldOutQuantity, QuantityRecord, RecordSetting, TrackRecord, held_out};
-use unroof_base::units::significant;
+use unroof_roofline::reference::{
+    HeldOut, HeldOutQuantity, QuantityRecord, RecordSetting, TrackRecord, held_out,
+};
 
 /// Record of the estimates of open-weight models
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -9,13 +9,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use unroof_edge::limit::budget::{Counted, Text};
 use crate::compute::{Compute, Views};
+use crate::service::extract::{NoQuery, Question};
 use unroof_edge::answer::csv::write_csv_of_rows;
 use unroof_edge::answer::described::BodyRefusals;
-use crate::service::extract::{NoQuery, Question};
 use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::prefers_csv;
+use unroof_edge::limit::budget::{Counted, Text};
 use unroof_roofline::calculator::layout::request::LayoutRequest;
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::request::SimulateRequest;

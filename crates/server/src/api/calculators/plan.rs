@@ -2,10 +2,10 @@
 
 use axum::response::Response;
 
-use unroof_edge::limit::budget::Text;
 use super::calculator::Asked;
 use unroof_edge::answer::described::BodyRefusals;
 use unroof_edge::answer::problem::Problem;
+use unroof_edge::limit::budget::Text;
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{PlanAnswer, plan};
 

@@ -1,7 +1,7 @@
 //! `/audit`: who changed what.
 
-use crate::list::{List, Piece, Rows, list};
 use crate::list::page::ListItem;
+use crate::list::{List, Piece, Rows, list};
 use unroof_store::{AuditRow, Store};
 
 impl ListItem for AuditRow {}

@@ -9,10 +9,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::QueryRefusals;
-use crate::service::extract::NoQuery;
-use unroof_edge::answer::problem::Problem;
 use crate::service::Service;
+use crate::service::extract::NoQuery;
+use unroof_edge::answer::described::QueryRefusals;
+use unroof_edge::answer::problem::Problem;
 use unroof_store::INSTANCE_HEADER;
 
 /// State of a service that works.

@@ -11,17 +11,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::service::access::Sender;
 use crate::answers::Answers;
 use crate::clients::Clients;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::service::access::Sender;
+use crate::service::extract::{JsonBody, NoQuery, Path, Query};
+use unroof_base::input::cursor::Cursor;
+use unroof_base::input::read;
+use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::{CONFLICT, Problem};
 use unroof_store::access::{NewKey, Scope};
 use unroof_store::{DbTime, KeyRow, NewKeyRow};
-use unroof_base::input::cursor::Cursor;
-use unroof_base::input::read;
 
 /// Limit of keys that are not revoked.
 pub const MOST_KEYS: u32 = 1_000;

@@ -1,7 +1,7 @@
 //! `GET /problems/{slug}`: the meaning of each kind of problem.
 
-use unroof_edge::answer::described::QueryRefusals;
 use crate::service::extract::{NoQuery, Path};
+use unroof_edge::answer::described::QueryRefusals;
 use unroof_edge::answer::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
 
 /// Describe a class of problems

@@ -14,23 +14,23 @@ use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::service::access::Sender;
 use crate::answers::Answers;
-use crate::app::Work;
 use crate::api::prices::change_query::LARGEST_FACTOR;
+use crate::app::Work;
 use crate::compute::Views;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use crate::service::extract::{JsonBody, NoQuery, Path, Query};
-use crate::list::{List, Piece, Rows, list};
-use unroof_edge::answer::names::MOST_NAMES;
 use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::list::{List, Piece, Rows, list};
+use crate::service::access::Sender;
+use crate::service::extract::{JsonBody, NoQuery, Path, Query};
+use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
+use unroof_base::input::{RequestError, read};
+use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
+use unroof_edge::answer::names::MOST_NAMES;
 use unroof_edge::answer::problem::{FULL, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_jobs::SECRET_PREFIX;
 use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, Store, WebhookRow};
-use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
-use unroof_base::input::{RequestError, read};
 
 /// Greatest number of webhooks.
 const MOST_WEBHOOKS: u32 = 64;

@@ -11,14 +11,14 @@ use jiff::Timestamp;
 use unroof_price_sheet::sheet::SheetId;
 
 use crate::answers::Answers;
-use unroof_edge::limit::budget::Text;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use crate::service::extract::Query;
 use crate::list::page::{Limit, link_with};
-use unroof_edge::answer::problem::Problem;
 use crate::query::query;
+use crate::service::extract::Query;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_edge::answer::since::Since;
+use unroof_edge::limit::budget::Text;
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
 query! {

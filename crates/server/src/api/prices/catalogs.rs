@@ -15,21 +15,21 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::service::access::Sender;
 use crate::app::Work;
 use crate::compute::Views;
-use unroof_edge::answer::described::BodyRefusals;
-use crate::service::extract::{MostBytes, Query};
-use crate::list::{List, Piece, Rows, list, name_in_order};
-use unroof_edge::answer::names::{Names, some_of};
 use crate::list::page::{Direction, FilterText, ListItem, Moment};
-use unroof_edge::answer::problem::Problem;
+use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
-use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
-use unroof_store::import::lines;
-use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
-use unroof_infer::estimate::CancelToken;
+use crate::service::access::Sender;
+use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
+use unroof_edge::answer::described::BodyRefusals;
+use unroof_edge::answer::names::{Names, some_of};
+use unroof_edge::answer::problem::Problem;
+use unroof_infer::estimate::CancelToken;
+use unroof_store::import::lines;
+use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
+use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 
 query! {
     /// Options of an import.

@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use crate::query::query;
 use crate::service::extract::Query;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::names::Names;
 use unroof_edge::answer::problem::Problem;
-use crate::query::query;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 

@@ -16,20 +16,20 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use utoipa::ToSchema;
 
-use unroof_edge::limit::limits::Limits;
-use crate::service::access::refusal_of;
 use crate::answers::Answers;
 use crate::clients::Clients;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use crate::service::extract::Query;
 use crate::list::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
-use unroof_edge::limit::places::{Place, TooMany};
-use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
 use crate::query::query;
-use unroof_edge::limit::queue::CLIENT;
+use crate::service::access::refusal_of;
+use crate::service::extract::Query;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
 use unroof_edge::answer::since::Since;
-use unroof_store::access::Client;
+use unroof_edge::limit::limits::Limits;
+use unroof_edge::limit::places::{Place, TooMany};
+use unroof_edge::limit::queue::CLIENT;
 use unroof_jobs::{News, PAGE, PAUSE};
+use unroof_store::access::Client;
 use unroof_store::{ChangeFilter, ChangeRow};
 
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
+use crate::list::page::{ListItem, Moment, prefix};
 use crate::list::{List, Piece, Rows, list};
 use unroof_edge::answer::names::Names;
-use crate::list::page::{ListItem, Moment, prefix};
 use unroof_store::{DisagreementRow, Selection, Store};
 
 impl ListItem for DisagreementRow {}

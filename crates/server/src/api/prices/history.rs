@@ -13,20 +13,22 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
-use crate::list::page::{FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use crate::list::page::{
+    FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul,
+};
 use crate::query::query;
-use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
+use crate::service::extract::{Path, Query};
+use unroof_base::input::schema::one_of_texts;
+use unroof_base::units::Decimal;
+use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::{NOT_FOUND, Problem};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;
-use unroof_base::input::schema::one_of_texts;
 use unroof_price_sheet::sheet::compare::difference::{first_words, in_words};
 use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
 use unroof_price_sheet::sheet::{OfferStatus, PriceSheet, RateCell};
-use unroof_base::units::Decimal;
+use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
 
 query! {
     /// The part of a history to return.

@@ -11,13 +11,13 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use crate::service::extract::{Path, Query};
-use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::list::page::{AsOfQuery, Direction, ListItem};
+use crate::list::{List, Piece, Rows, list, name_in_order};
+use crate::service::extract::{Path, Query};
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::Problem;
-use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
 
 impl ListItem for PriceSheetRow {}
 

@@ -10,11 +10,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::answers::Answers;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use crate::service::extract::Query;
 use crate::list::page::{FilterText, prefix};
-use unroof_edge::answer::problem::Problem;
 use crate::query::query;
+use crate::service::extract::Query;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_store::{NameKind, NamePrefix, NameRow};
 

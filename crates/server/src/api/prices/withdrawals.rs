@@ -10,13 +10,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::service::access::Sender;
 use crate::answers::Answers;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
+use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path};
+use unroof_base::input;
+use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
 use unroof_edge::answer::problem::{CONFLICT, Problem};
 use unroof_store::{DbTime, Reinstated, Withdrawn};
-use unroof_base::input;
 
 /// Reason for the withdrawal of a price.
 #[derive(Debug, Serialize, ToSchema)]

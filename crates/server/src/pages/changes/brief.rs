@@ -10,11 +10,7 @@ use crate::pages::words::count;
 use unroof_store::{ChangeKind, ChangeRow, KindCount};
 
 /// The page of a model, or of an offer whose model is not known.
-pub(crate) fn address_of(
-    canonical_model: Option<&str>,
-    provider: &str,
-    model: &str,
-) -> String {
+pub(crate) fn address_of(canonical_model: Option<&str>, provider: &str, model: &str) -> String {
     canonical_model.map_or_else(|| offer_address(provider, model), model_address)
 }
 

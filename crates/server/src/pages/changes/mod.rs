@@ -16,8 +16,8 @@ use self::view::View;
 use super::answer;
 use super::layout::Page;
 use crate::answers::Answers;
-use crate::service::extract::Query;
 use crate::list::page::without_nul;
+use crate::service::extract::Query;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom};
 

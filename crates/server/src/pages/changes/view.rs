@@ -9,9 +9,9 @@ use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folde
 use crate::charts::drawn::capital;
 use crate::pages::layout::{Page, Tab};
 use crate::pages::words::count;
-use unroof_store::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
-use unroof_price_sheet::sheet::PriceSheet;
 use unroof_base::units::readable;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 
 /// The content of the page.
 pub(super) struct View<'a> {

@@ -18,12 +18,12 @@ use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
 use super::words::percent;
+use crate::api::answers::compare::{ComparedDraws, ComparedQuantity, Comparison, read_comparison};
 use crate::charts::Question;
 use crate::charts::compare::{CLEAR, chart_of, is_clear, probability, ranking};
-use crate::api::answers::compare::{ComparedDraws, ComparedQuantity, Comparison, read_comparison};
 use crate::compute::Views;
-use unroof_edge::answer::problem::Problem;
 use unroof_base::units::compact;
+use unroof_edge::answer::problem::Problem;
 
 /// Most models of a comparison.
 const MOST: usize = 6;

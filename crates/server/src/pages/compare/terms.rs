@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use crate::api::answers::compare::ComparedModel;
 use crate::api::answers::compare::terms::{LineTerms, PriceRange};
+use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::ImpliedMargin;
-use unroof_base::units::{compact, readable};
 
 /// A row: its name and its value of a model.
 type Row = (&'static str, fn(&ComparedModel) -> String);

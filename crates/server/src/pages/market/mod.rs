@@ -10,13 +10,13 @@ use jiff::{SignedDuration, Timestamp};
 use self::view::{Row, View};
 use super::answer;
 use super::layout::Page;
-use unroof_report::chart::scale::seconds;
-use unroof_report::chart::kinds::sparkline::Steps;
 use crate::compute::Views;
-use crate::service::extract::Query;
 use crate::market;
 use crate::market::{MarketModel, MarketQuestion, Parameters};
+use crate::service::extract::Query;
 use unroof_edge::answer::problem::Problem;
+use unroof_report::chart::kinds::sparkline::Steps;
+use unroof_report::chart::scale::seconds;
 use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 
 /// Days of a sparkline.

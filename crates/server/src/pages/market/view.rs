@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use unroof_report::chart::axis;
-use unroof_report::chart::scale::Scale;
-use unroof_report::chart::kinds::sparkline::Steps;
 use crate::market::{Market, MarketModel, MarketQuestion, Price, ROWS, Sort};
 use crate::pages::changes::{brief, folded};
 use crate::pages::layout::{Page, Tab};
 use crate::pages::names::model_address;
 use crate::pages::words::count;
-use unroof_store::{ChangeKind, ChangeRow};
-use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_base::units::{compact, readable};
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_report::chart::axis;
+use unroof_report::chart::kinds::sparkline::Steps;
+use unroof_report::chart::scale::Scale;
+use unroof_store::{ChangeKind, ChangeRow};
 
 /// The content of the page.
 pub(super) struct View<'a> {

@@ -7,9 +7,9 @@ use super::{Shown, empty, section};
 use crate::charts::drawn::capital;
 use crate::charts::model::{tier_name, tiers_shown};
 use crate::pages::words::percent;
+use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::record::stored_estimate::{StoredConflict, StoredReading, StoredTiers};
-use unroof_base::units::readable;
 
 /// Quantity of the readings that name a storage tier.
 const STORAGE_TIER: &str = "storage_tier";

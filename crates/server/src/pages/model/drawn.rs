@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 
 use super::{Shown, empty, section};
-use unroof_report::chart::Chart;
 use crate::charts::drawn::{Side, cost_of, density_of, roofline_of};
-use unroof_edge::answer::problem::Problem;
 use crate::pages::figure::{figure, under_heading};
+use unroof_base::units::{compact, readable};
+use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::StoredMargin;
-use unroof_base::units::{compact, readable};
+use unroof_report::chart::Chart;
 
 /// The quantities that are asked for most.
 const FIRST: [JointQuantity; 4] = [

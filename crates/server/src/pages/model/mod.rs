@@ -21,19 +21,19 @@ use super::answer;
 use super::layout::{Page, Tab};
 use super::names::model_address;
 use super::spelling::canonical;
+use crate::api::answers::density::{EstimateDensity, read_density};
+use crate::api::answers::models::ModelPath;
+use crate::api::answers::series::Series;
 use crate::charts::Question;
 use crate::charts::subject::Subject;
 use crate::charts::time::series;
 use crate::compute::Views;
-use crate::api::answers::density::{EstimateDensity, read_density};
 use crate::service::extract::Path;
-use crate::api::answers::models::ModelPath;
 use unroof_edge::answer::problem::{CONFLICT, Problem};
-use crate::api::answers::series::Series;
-use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom, KindCount};
 use unroof_infer::estimate::StoredEstimate;
 use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom, KindCount};
 
 /// Changes that are shown.
 const EVENTS: u32 = 40;

@@ -4,14 +4,14 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use super::{Shown, empty, section};
-use crate::charts::Question;
 use crate::api::answers::models::ModelOffer;
+use crate::charts::Question;
 use crate::pages::changes::folded;
 use crate::pages::names::segment;
-use unroof_store::{ChangeKind, ChangeRow, ModelOfferRow};
+use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::ImpliedMargin;
-use unroof_base::units::readable;
+use unroof_store::{ChangeKind, ChangeRow, ModelOfferRow};
 
 /// Offers that are shown before the rest is folded.
 const FIRST: usize = 12;

@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 
 use super::{Shown, section};
-use unroof_report::chart::kinds::strip::Strip;
 use crate::charts::drawn::capital;
 use crate::charts::record::setting_name;
 use crate::pages::words::{percent, sheets_of};
+use unroof_base::units::compact;
 use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
-use unroof_base::units::compact;
+use unroof_report::chart::kinds::strip::Strip;
 
 /// All quantities, those that are identified first.
 pub(super) fn table(shown: &Shown) -> Markup {

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::{Shown, empty, section};
 use crate::charts::drawn::capital;
+use unroof_base::units::compact;
 use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::record::stored_estimate::{StoredReading, StoredRecord};
 use unroof_price_sheet::sheet::RateCell;
-use unroof_base::units::compact;
 
 /// A name as words.
 pub(super) fn spaced(name: &str) -> String {

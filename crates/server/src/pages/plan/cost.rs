@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::parts::scrolling;
 use crate::pages::names::segment;
-use unroof_price_sheet::cost::{Amount, Cost, CostLine};
 use unroof_base::units::{compact, readable};
+use unroof_price_sheet::cost::{Amount, Cost, CostLine};
 
 /// The answer in words.
 pub(super) fn summary(cost: &Cost) -> Markup {

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::parts::bytes as of_bytes;
+use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
-use unroof_base::units::{compact, readable};
 
 /// Plans that are shown.
 const MOST_PLANS: usize = 8;

@@ -4,15 +4,17 @@ use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::calculators::calculated::{Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW};
+use crate::api::calculators::calculated::{
+    Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW,
+};
 use crate::charts::Question;
-use unroof_edge::answer::problem::Problem;
 use crate::pages::hint::linked;
-use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_base::input::cursor::Fault;
+use unroof_base::units::readable;
+use unroof_edge::answer::problem::Problem;
+use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_roofline::reference::names::RACKS;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
-use unroof_base::units::readable;
 
 /// Links to all calculators.
 pub(super) fn views(current: Calculator) -> Markup {

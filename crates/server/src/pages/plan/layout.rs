@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::parts::{bars, bytes, input, missing, or_dash, scrolling, time};
 use crate::pages::words::percent;
-use unroof_roofline::calculator::layout::{LayoutAnswer, StagesItem};
 use unroof_base::units::{compact, readable};
+use unroof_roofline::calculator::layout::{LayoutAnswer, StagesItem};
 
 /// The answer in words.
 pub(super) fn summary(answer: &LayoutAnswer) -> Markup {

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::parts::{bars, bytes, input, number, or_dash, time, usd};
 use crate::pages::words::percent;
-use unroof_roofline::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
-use unroof_price_sheet::sheet::RateCell;
 use unroof_base::units::{Decimal, compact, readable};
+use unroof_price_sheet::sheet::RateCell;
+use unroof_roofline::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
 
 /// The answer in words.
 pub(super) fn summary(answer: &SimulationAnswer) -> Markup {

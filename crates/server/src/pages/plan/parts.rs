@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use super::form::written;
+use unroof_base::units::compact;
 use unroof_report::chart::mark::bar;
 use unroof_report::chart::tone::Tone;
 use unroof_roofline::calculator::inputs::{InputUsed, InputValue, NoValue};
-use unroof_base::units::compact;
 
 /// Width of a bar.
 const BAR: f64 = 160.0;

@@ -4,8 +4,10 @@ use maud::{Markup, html};
 
 use super::parts::{bytes, input, missing, number, or_dash, part, scrolling, usd};
 use crate::pages::words::percent;
-use unroof_roofline::calculator::training::{TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem};
 use unroof_base::units::{compact, readable};
+use unroof_roofline::calculator::training::{
+    TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
+};
 
 /// The answer in words.
 pub(super) fn summary(answer: &TrainingAnswer) -> Markup {

@@ -6,15 +6,15 @@ use super::form::examples;
 use super::question::{Open, Placed};
 use super::source;
 use crate::compute::Answered;
-use unroof_edge::answer::problem::Problem;
 use crate::pages::hint::linked;
 use crate::pages::{quantities, words};
+use unroof_base::units::{compact, readable};
+use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
-use unroof_infer::joint::{RatioEstimate, Regime};
 use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_infer::estimate::{Conflict, Joint, StoredEstimate};
-use unroof_base::units::{compact, readable};
+use unroof_infer::joint::{RatioEstimate, Regime};
 
 /// Least probability of a storage tier that is shown.
 const LEAST_SHOWN: f64 = 0.005;

@@ -6,10 +6,10 @@ use maud::{Markup, html};
 
 use super::form::Filled;
 use super::stated::{ACCELERATOR, ARCHITECTURE, OF_ACCELERATOR, RELEASE_DATE, SPEED};
-use unroof_infer::evidence::quantity::{Bounds, Quantity};
-use unroof_roofline::reference::accelerators;
-use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_base::units::readable;
+use unroof_infer::evidence::quantity::{Bounds, Quantity};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_roofline::reference::accelerators;
 
 /// Usual speeds of a service tier over that of the standard one.
 const USUAL_SPEED: Bounds = Bounds {

@@ -18,16 +18,16 @@ use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
 use super::answer::{html, of, page};
 use super::layout::{Page, Tab};
-use unroof_store::access::Scope;
-use crate::service::access::Sender;
-use crate::compute::Views;
-use crate::service::extract::{FormBody, Query};
-use unroof_edge::listen::hosts::is_from_own_page;
 use crate::api::answers::infer::sighted_by;
+use crate::compute::Views;
+use crate::service::access::Sender;
+use crate::service::extract::{FormBody, Query};
 use unroof_edge::answer::problem::{NOT_FOUND, Problem};
-use unroof_price_sheet::catalog::{CATALOGS, Catalog};
+use unroof_edge::listen::hosts::is_from_own_page;
 use unroof_infer::estimate::{Format, StoredEstimate};
+use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::access::Scope;
 
 /// An example to begin with.
 #[derive(Debug, Deserialize)]

@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::form::Filled;
 use super::stated::{self, Misread};
-use unroof_edge::answer::problem::Problem;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog, recognize, recognized};
-use unroof_infer::estimate::Format;
 use unroof_base::input::cursor::{Cursor, Fault, Faults, nearest_names};
 use unroof_base::input::json;
 use unroof_base::input::json::Json;
 use unroof_base::input::place;
+use unroof_edge::answer::problem::Problem;
+use unroof_infer::estimate::Format;
+use unroof_price_sheet::catalog::{CATALOGS, Catalog, recognize, recognized};
 
 /// Fields of which a canonical sheet or a request has at least one.
 const CANONICAL: [&str; 7] = [

@@ -3,10 +3,10 @@
 use sqlx::migrate::Migrator;
 use sqlx::{Connection, PgConnection};
 
-use crate::connect::database::Pool;
 use super::migrations::{POSTGRES_MIGRATIONS, SQLITE_MIGRATIONS, own_migration};
 use super::newer_tables::NOTE_PROGRAM;
 use super::program::OWN_VERSION;
+use crate::connect::database::Pool;
 use crate::connect::query::Query;
 use crate::keep::reporting::replace_views;
 use crate::{Store, StoreError};

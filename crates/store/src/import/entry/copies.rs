@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
 
-use crate::import::error::ImportError;
 use super::listed::Listed;
+use crate::import::error::ImportError;
 use crate::import::options::Options;
 use crate::import::priority::Priority;
 use crate::import::turn::Turn;

@@ -171,8 +171,8 @@ mod tests {
 
     use super::*;
     use crate::import::entry::entries::read;
-    use unroof_price_sheet::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
     use unroof_base::units::Decimal;
+    use unroof_price_sheet::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
 
     /// Linear search over all originals: the expected result of the index.
     fn linear_search(sheets: &[Listed], mut known: Originals) -> Vec<SheetKind> {

@@ -8,14 +8,14 @@ use uuid::Uuid;
 
 use super::listed::Listed;
 use super::weight::bytes_of;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize};
-use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_base::input::RequestError;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};
 use unroof_base::input::json;
 use unroof_base::input::json::{Json, Stopped};
 use unroof_base::input::text::printable;
+use unroof_price_sheet::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize};
+use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 
 /// Format of a catalog.

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::import::error::ImportError;
 use super::listed::Listed;
+use crate::import::error::ImportError;
 use crate::{Store, StoreError};
+use unroof_base::units::Decimal;
 use unroof_infer::estimate::Estimator;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
-use unroof_base::units::Decimal;
 
 /// The parts of a stored estimate that an import reports.
 pub(crate) struct Estimated {

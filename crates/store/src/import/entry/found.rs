@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::entries::{CatalogFormat, Refused};
-use crate::import::error::ImportError;
 use super::listed::Listed;
+use crate::import::error::ImportError;
 use crate::import::options::Options;
 use crate::import::turn::Turn;
 use crate::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store, StoreLock};

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use super::duplicates::{Original, Originals, SheetKind, classify};
-use crate::import::error::ImportError;
 use super::hosts::Hosts;
 use super::listed::Listed;
+use crate::import::error::ImportError;
 use crate::import::turn::Turn;
 use crate::{LeaderRow, OfferRow, Store, StoreError};
-use unroof_price_sheet::catalog::model_key;
-use unroof_infer::estimate::{Cancelled, Estimator};
 use unroof_base::input::json;
+use unroof_infer::estimate::{Cancelled, Estimator};
+use unroof_price_sheet::catalog::model_key;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId, canonical};
 
 /// Models whose stored sheets are read by one query: a large database answers it within its time limit.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::import::error::ImportError;
 use super::report::Line;
+use crate::import::error::ImportError;
 
 /// Limit of unread lines, in bytes.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;

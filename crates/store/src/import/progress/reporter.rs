@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::import::error::ImportError;
 use super::lines::LineSender;
+use super::report::{Imported, Line, Outcome, Summary};
 use crate::import::entry::listed::Listed;
 use crate::import::entry::names::CanonicalModels;
-use super::report::{Imported, Line, Outcome, Summary};
+use crate::import::error::ImportError;
 
 /// Reports lines and counts outcomes.
 pub(crate) struct ProgressReporter<'l> {

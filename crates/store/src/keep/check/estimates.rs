@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::record::checksum::StoredDocument;
 use crate::connect::query::Query;
+use crate::record::checksum::StoredDocument;
 use crate::{EstimateRecord, Store, StoreError};
 
 /// An estimate as it is stored.

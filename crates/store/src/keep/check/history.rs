@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use crate::connect::query::Query;
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;
 use crate::record::plan::Known;
-use crate::connect::query::Query;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use crate::record::checksum::StoredDocument;
-use crate::record::plan::read_sheet;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
+use crate::record::checksum::StoredDocument;
+use crate::record::plan::read_sheet;
 use crate::{Store, StoreError};
 use unroof_price_sheet::catalog::offer_id;
 use unroof_price_sheet::sheet::PriceSheet;

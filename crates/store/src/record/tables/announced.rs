@@ -1,12 +1,12 @@
 //! Disagreements between sources, and changes.
 
 use super::planned::Writing;
-use crate::record::announced::{Change, Disagreement};
-use crate::record::names::ChangeKind;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Flag, Id, Number, Real, Text, Time};
-use unroof_price_sheet::sheet::compare::difference::PriceDifference;
+use crate::record::announced::{Change, Disagreement};
+use crate::record::names::ChangeKind;
 use unroof_base::units::Decimal;
+use unroof_price_sheet::sheet::compare::difference::PriceDifference;
 
 impl<'a> Writing<'a> {
     /// Disagreements that have ended.

@@ -1,8 +1,8 @@
 //! The audit log of a recording.
 
 use super::planned::Writing;
-use crate::keep::audit;
 use crate::connect::rows::Rows;
+use crate::keep::audit;
 
 impl<'a> Writing<'a> {
     /// Entries for observed sheets, or for a withdrawal.

@@ -10,13 +10,13 @@ mod sightings;
 
 use self::planned::Writing;
 use super::announced::Announced;
+use super::known;
 use super::plan::Plan;
-use crate::connect::rows::{Piece, Rows, text};
-use crate::connect::tx::Tx;
 use super::work::Work;
 use crate::StoreError;
+use crate::connect::rows::{Piece, Rows, text};
+use crate::connect::tx::Tx;
 use crate::keep::audit;
-use super::known;
 
 /// Estimates in one statement. PostgreSQL copies what it is given several times, which takes less where it fits the processor's cache.
 const MOST_ESTIMATES: usize = 32;
@@ -49,9 +49,7 @@ pub(crate) async fn write(
         tx.write_rows(ESTIMATES, &[estimates]).await?;
         estimates = rest;
     }
-    tx
-        .write_rows(WRITE, &rows(&writing, estimates))
-        .await
+    tx.write_rows(WRITE, &rows(&writing, estimates)).await
 }
 
 /// Count of numbers that the rows of a plan take: each table has numbers of its own.

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use super::planned::Writing;
-use crate::record::names::ending;
-use crate::record::offers::Cut;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
+use crate::record::names::ending;
+use crate::record::offers::Cut;
 use unroof_price_sheet::history::StartBasis;
 
 impl<'a> Writing<'a> {

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::planned::Writing;
+use crate::connect::rows::{Piece, Rows};
+use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use crate::record::checksum::checksum;
 use crate::record::names::status_name;
 use crate::record::plan::{SheetStep, Step};
 use crate::record::recording::{EstimateRecord, Recording};
-use crate::connect::rows::{Piece, Rows};
-use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
+use unroof_base::units::Decimal;
 use unroof_price_sheet::catalog::model_key;
 use unroof_price_sheet::sheet::{Limits, RateCell};
-use unroof_base::units::Decimal;
 
 impl<'a> Writing<'a> {
     /// Rows of new sheets.

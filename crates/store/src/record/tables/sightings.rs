@@ -3,11 +3,11 @@
 use uuid::Uuid;
 
 use super::planned::Writing;
+use crate::connect::rows::{Piece, Rows};
+use crate::connect::value::Kind::{Id, Number, Text, Time};
 use crate::record::names::standing;
 use crate::record::offers::{LookAt, Offer, Seen};
 use crate::record::plan::OfferPlan;
-use crate::connect::rows::{Piece, Rows};
-use crate::connect::value::Kind::{Id, Number, Text, Time};
 
 impl<'a> Writing<'a> {
     /// Sightings with the offer of each that one set of facts has and another one has not, by a comparison.

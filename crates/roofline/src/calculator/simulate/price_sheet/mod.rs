@@ -14,11 +14,18 @@ use utoipa::ToSchema;
 
 use super::Question;
 use super::offer::Offer;
+use crate::forward::{
+    Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
+    cost_per_generated_token, cost_per_prompt_token, step_time,
+};
 use crate::reference::StorageTier;
 use crate::reference::names::offered_tiers;
-use crate::forward::{Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads, cost_per_generated_token, cost_per_prompt_token, step_time};
-use unroof_price_sheet::sheet::{CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric, SpeedMultiplier};
 use unroof_base::units::{Bytes, BytesPerToken, Decimal, Seconds};
+use unroof_price_sheet::sheet::{
+    CacheWrite, CacheWriteBilling, ContextTier, ContextTierMeasure, ContextTierSemantics, Limits,
+    PriceSheet, RateCell, ServiceTier, Source, SourceFormat, SpeedBound, SpeedMetric,
+    SpeedMultiplier,
+};
 
 const FAST: &str = "fast";
 const MILLION: f64 = 1e6;

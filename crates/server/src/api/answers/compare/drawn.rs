@@ -1,14 +1,14 @@
 //! The models of a comparison: as they are stored, and with their draws.
 
-use crate::compute::Views;
 use crate::api::answers::density::{documents, not_repeatable};
 use crate::api::answers::models::{no_model, own_sheets};
+use crate::compute::Views;
 use unroof_edge::answer::problem::{INTERNAL, Problem};
-use unroof_store::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::samples::Samples;
 use unroof_infer::estimate::{CancelToken, Estimator, Question};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
 
 /// A model as it is stored.
 pub(super) struct Stored {

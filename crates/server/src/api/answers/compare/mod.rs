@@ -12,18 +12,18 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::compute::Views;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
 use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
+use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::estimate::StoredRow;
-use unroof_infer::estimate::model::author_of;
-use unroof_infer::posterior::Interval;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::posterior::Interval;
 
 /// Numbers of models that are compared.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=6;

@@ -6,13 +6,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::drawn::Drawn;
+use unroof_base::units::significant;
 use unroof_edge::answer::problem::{INTERNAL, Problem};
 use unroof_infer::estimate::model::ModelPool;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::samples::Sorted;
 use unroof_infer::estimate::vendor::{SizeRatio, VendorModel, estimate};
 use unroof_infer::estimate::{CancelToken, Estimator};
-use unroof_base::units::significant;
 
 /// An ordered pair of models
 #[derive(Debug, Serialize, ToSchema)]

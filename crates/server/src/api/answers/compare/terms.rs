@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use unroof_store::ModelOfferRow;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::samples::Samples;
 use unroof_infer::estimate::vendor::Span;
+use unroof_store::ModelOfferRow;
 
 /// Prices over the hosts of a model, the cost of a token, and the margins between the two
 #[derive(Debug, Serialize, ToSchema)]

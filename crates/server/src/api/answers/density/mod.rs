@@ -12,14 +12,14 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::compute::Views;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use crate::service::extract::{NoQuery, Path};
+pub(crate) use document::EstimateDensity;
+use unroof_edge::answer::described::{StoreRefusals, Unchanged};
 use unroof_edge::answer::problem::{CONFLICT, INTERNAL, Problem};
 use unroof_edge::answer::response_cache::CachedBody;
-use unroof_store::{ModelSheetRow, StoreError};
-pub(crate) use document::EstimateDensity;
 use unroof_infer::estimate::density::Densities;
 use unroof_infer::estimate::{NotRepeatable, Question};
+use unroof_store::{ModelSheetRow, StoreError};
 
 /// Show the prior and posterior of an estimate
 ///
@@ -63,10 +63,7 @@ pub(crate) async fn show_density(
 ///
 /// # Errors
 /// There is no such estimate, it was made by another engine or calibration, or the service is busy.
-pub(crate) async fn read_density(
-    views: &Views,
-    id: Uuid,
-) -> Result<Arc<EstimateDensity>, Problem> {
+pub(crate) async fn read_density(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
     let drawn = views
         .compute
         .densities

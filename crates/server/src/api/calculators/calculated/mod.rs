@@ -7,19 +7,19 @@ mod parameters;
 use axum::body::Bytes;
 use serde_json::Value;
 
+use super::cost::priced_by;
 use crate::charts::Question;
 use crate::compute::Views;
-use super::cost::priced_by;
+use unroof_base::input::RequestError;
+use unroof_base::input::cursor::Fault;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_store::PriceInForce;
+use unroof_price_sheet::cost::{Cost, cost, read_cost};
 use unroof_roofline::calculator::inputs::{InputOrigin, InputUsed, InputValue};
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_roofline::calculator::training::{TrainingAnswer, training};
-use unroof_price_sheet::cost::{Cost, cost, read_cost};
-use unroof_base::input::RequestError;
-use unroof_base::input::cursor::Fault;
 use unroof_roofline::plan::{PlanAnswer, plan};
+use unroof_store::PriceInForce;
 
 pub(crate) use body::{OWN_SIZES, body};
 pub(crate) use parameters::{Calculator, Choices, Group, Kind, Parameter};

@@ -10,12 +10,14 @@ use http_body_util::BodyExt;
 use jiff::Timestamp;
 
 use super::NDJSON;
-use unroof_edge::limit::budget::Held;
 use crate::compute::Views;
-use unroof_edge::answer::problem::Problem;
-use unroof_store::{KeptPrices, PriceInForce};
-use unroof_price_sheet::cost::{CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id};
 use unroof_base::input::RequestError;
+use unroof_edge::answer::problem::Problem;
+use unroof_edge::limit::budget::Held;
+use unroof_price_sheet::cost::{
+    CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
+};
+use unroof_store::{KeptPrices, PriceInForce};
 
 /// Lines that are priced at once.
 const LINES_AT_ONCE: usize = 256;

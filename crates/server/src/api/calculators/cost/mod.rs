@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
 use self::lines::answer_lines;
-use unroof_edge::limit::budget::{Counted, Text};
 use crate::compute::Views;
-use unroof_edge::answer::described::BodyRefusals;
 use crate::service::extract::{NoQuery, Question};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
-use unroof_store::PriceInForce;
-use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
 use unroof_base::input::RequestError;
+use unroof_edge::answer::described::BodyRefusals;
+use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_edge::limit::budget::{Counted, Text};
+use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
+use unroof_store::PriceInForce;
 
 /// Media type of a list: a JSON object per line.
 const NDJSON: &str = "application/x-ndjson";

@@ -42,9 +42,7 @@ macro_rules! own {
         Asset {
             name: $name,
             media_type: $media_type,
-            content: LazyLock::new(|| {
-                Ok(Bytes::from_static(include_bytes!($name)))
-            }),
+            content: LazyLock::new(|| Ok(Bytes::from_static(include_bytes!($name)))),
         }
     };
 }

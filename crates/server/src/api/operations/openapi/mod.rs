@@ -16,9 +16,9 @@ use utoipa::OpenApi;
 use utoipa::openapi::schema::{ArrayItems, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use crate::service::extract::NoQuery;
 use crate::api::answers::models;
+use crate::service::extract::NoQuery;
+use unroof_edge::answer::described::{QueryRefusals, Unchanged};
 use unroof_edge::answer::problem::Problem;
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_infer::estimate::{Column, columns};

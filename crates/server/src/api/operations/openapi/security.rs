@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use unroof_store::access::Scope;
 use crate::declared_routes;
+use unroof_store::access::Scope;
 
 /// Name of the scheme.
 const KEY: &str = "key";
