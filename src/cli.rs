@@ -9,7 +9,7 @@ use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-pub use crate::shell::verbosity::Verbosity;
+pub(crate) use crate::shell::verbosity::Verbosity;
 use unroof_store::DatabaseUrl;
 use unroof_telemetry::TARGET;
 use unroof_telemetry::Telemetry;
@@ -20,7 +20,7 @@ use unroof_base::input::cursor::Fault;
 /// Take the roof off a price sheet: what an LLM provider's public prices reveal about the machine behind them.
 #[derive(Debug, Parser)]
 #[command(name = "unroof", version = VERSION, max_term_width = 100, after_help = EXAMPLES)]
-pub struct CommandLine {
+pub(crate) struct CommandLine {
     #[command(flatten)]
     verbosity: Verbosity,
     #[command(subcommand)]
@@ -93,7 +93,7 @@ enum Command {
 }
 
 /// The text of a file that the command line names.
-pub fn text_of(file: &std::path::Path) -> Result<String, Failure> {
+pub(crate) fn text_of(file: &std::path::Path) -> Result<String, Failure> {
     std::fs::read_to_string(file)
         .with_context(|| format!("cannot read `{}`", file.display()))
         .map_err(Failure::Usage)
@@ -101,7 +101,7 @@ pub fn text_of(file: &std::path::Path) -> Result<String, Failure> {
 
 /// Database and log options.
 #[derive(Debug, Args)]
-pub struct DatabaseArguments {
+pub(crate) struct DatabaseArguments {
     /// `postgres://user@host/database` (PostgreSQL, tried with 15) or `sqlite:path`; an embedded file if left out
     ///
     /// The file is `$XDG_DATA_HOME/unroof/unroof.db`, else `~/.local/share/unroof/unroof.db`.
@@ -134,7 +134,7 @@ pub struct DatabaseArguments {
 
 /// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum LogFormat {
+pub(crate) enum LogFormat {
     /// Text for people.
     Text,
     /// One JSON object per line.
@@ -143,7 +143,7 @@ enum LogFormat {
 
 /// Reason why a command failed.
 #[derive(Debug)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// Invalid input of the command.
     Refused(RequestError),
     /// Invalid input in one of several files.
@@ -160,12 +160,12 @@ pub enum Failure {
 
 impl Failure {
     /// Failure with a hint.
-    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
         Self::Hinted(Box::new(self), hint.into())
     }
 
     /// Exit code after Ctrl-C, as in shells, and after another signal.
-    pub const INTERRUPTED: u8 = 130;
+    pub(crate) const INTERRUPTED: u8 = 130;
 
     /// Exit code: 2 for a wrong command line, 130 where it was stopped, else 1.
     fn code(&self) -> ExitCode {
@@ -198,7 +198,7 @@ impl From<io::Error> for Failure {
 
 /// Runs the command. Exit codes: 0 success, 1 failure, 2 usage error, 130 stopped by a signal.
 #[must_use]
-pub fn run() -> ExitCode {
+pub(crate) fn run() -> ExitCode {
     let matches = crate::shell::help::command().try_get_matches();
     let command_line = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
     let CommandLine { verbosity, command } = match command_line {
@@ -248,13 +248,13 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
     }
 }
 
-pub fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
+pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
     let text =
         serde_json::to_string_pretty(document).context("the document could not be serialised")?;
     print(&format!("{text}\n"))
 }
 
-pub fn print_line(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
@@ -262,7 +262,7 @@ fn print(text: &str) -> Result<(), Failure> {
     Ok(crate::shell::terminal::stdout().write_all(text.as_bytes())?)
 }
 
-pub fn report_failure(failure: &Failure) -> ExitCode {
+pub(crate) fn report_failure(failure: &Failure) -> ExitCode {
     if matches!(failure, Failure::Other(error) if is_closed_pipe(error)) {
         return ExitCode::SUCCESS;
     }
@@ -337,19 +337,19 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-pub fn label(text: &str) -> String {
+pub(crate) fn label(text: &str) -> String {
     let style = anstyle::Style::new().bold();
     format!("{style}{text}{style:#}")
 }
 
 impl DatabaseArguments {
     /// Starts the log, at this level unless another is stated.
-    pub fn start_logging(&self, usual: &str) -> Result<(), Failure> {
+    pub(crate) fn start_logging(&self, usual: &str) -> Result<(), Failure> {
         self.start_logging_and_tracing(usual, None)
     }
 
     /// Starts the log, at this level unless another is stated, with traces for a receiver.
-    pub fn start_logging_and_tracing(
+    pub(crate) fn start_logging_and_tracing(
         &self,
         usual: &str,
         telemetry: Option<&Telemetry>,
@@ -386,7 +386,7 @@ impl DatabaseArguments {
     }
 
     /// The database, without a pooler.
-    pub fn database_url(&self) -> Result<DatabaseUrl, Failure> {
+    pub(crate) fn database_url(&self) -> Result<DatabaseUrl, Failure> {
         match &self.direct_database_url {
             Some(url) => Ok(url.clone()),
             None => self.stated_url(),
@@ -394,7 +394,7 @@ impl DatabaseArguments {
     }
 
     /// The database, by way of a pooler if there is one.
-    pub fn stated_url(&self) -> Result<DatabaseUrl, Failure> {
+    pub(crate) fn stated_url(&self) -> Result<DatabaseUrl, Failure> {
         match &self.database_url {
             Some(url) => Ok(url.clone()),
             None => default_database(),
@@ -419,7 +419,6 @@ fn default_database() -> Result<DatabaseUrl, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -17,9 +17,9 @@ struct Package {
 
 impl Package {
     fn all() -> Vec<Self> {
-        let folders = fs::read_dir(repository().join("crates")).unwrap();
+        let folders = fs::read_dir(repository().join("crates")).expect("a folder of packages");
         let mut folders: Vec<String> = folders
-            .map(|entry| format!("crates/{}", entry.unwrap().file_name().display()))
+            .map(|entry| format!("crates/{}", entry.expect("an entry").file_name().display()))
             .collect();
         folders.sort();
         folders.push(".".to_owned());
@@ -28,9 +28,9 @@ impl Package {
 
     fn read(folder: String) -> Self {
         let manifest = repository().join(&folder).join("Cargo.toml");
-        let manifest = fs::read_to_string(manifest).unwrap();
-        let (_, rest) = manifest.split_once("\nname = \"").unwrap();
-        let (name, _) = rest.split_once('"').unwrap();
+        let manifest = fs::read_to_string(manifest).expect("a package has a manifest");
+        let (_, rest) = manifest.split_once("\nname = \"").expect("it has a name");
+        let (name, _) = rest.split_once('"').expect("a name ends");
         Self {
             name: name.to_owned(),
             folder,
@@ -40,7 +40,10 @@ impl Package {
 
     /// Names of the packages under a heading of the manifest.
     fn dependencies(&self) -> BTreeSet<&str> {
-        let (_, rest) = self.manifest.split_once("\n[dependencies]\n").unwrap();
+        let (_, rest) = self
+            .manifest
+            .split_once("\n[dependencies]\n")
+            .expect("it has dependencies");
         let section = rest.split("\n[").next().unwrap_or_default();
         let named = section
             .lines()
@@ -110,11 +113,6 @@ impl File {
             uses: found.uses,
             exports: found.exports,
         }
-    }
-
-    /// The folder or file at the top of the crate that it belongs to.
-    fn top(&self) -> Option<&str> {
-        self.module.first().map(String::as_str)
     }
 }
 

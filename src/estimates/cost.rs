@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::infer::catalog_by_name;
 use super::report::{paragraph, table, write_table};
 use crate::calculators::calculator::{RequestFlags, print};
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::shell::input::read_input;
 use crate::shell::terminal;
 use unroof_base::input::text::printable;

@@ -9,7 +9,7 @@ use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 
 use super::report::{interval, paragraph, write_rows};
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;
 use unroof_base::units::compact;

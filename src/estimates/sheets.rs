@@ -7,7 +7,7 @@ use serde::Deserialize;
 use unroof_base::input::cursor::nearest_names;
 use uuid::Uuid;
 
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Source, SourceArguments};
 use crate::shell::input::read_input;

@@ -10,7 +10,7 @@ use unroof_infer::posterior::Interval;
 use uuid::Uuid;
 
 use super::report::{paragraph, percent, percentages, write_rows, write_stored};
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::HumanBytes;
 
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::service::stop;
 use crate::shell::terminal;
 use unroof_store::{BackupError, DatabaseUrl, back_up};

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use unroof_base::units::readable;
 
 use super::source::{Document, Source, SourceArguments};
-pub use crate::cli::{Failure, Verbosity, label};
+pub(crate) use crate::cli::{Failure, Verbosity, label};
 use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
 

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use uuid::Uuid;
 
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::number;
 use crate::shell::terminal;

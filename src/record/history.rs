@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::names;
 use super::source::{Document, Source, SourceArguments};
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
 

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::report::write_rows;
 use crate::shell::terminal;
 use unroof_base::input::cursor::{Cursor, Faults};

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::names::{Found, FoundName};
 use super::source::SourceArguments;
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::estimates::report::write_rows;
 use crate::shell::terminal;
 

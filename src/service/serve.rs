@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::access::AccessArguments;
 use super::limits::LimitArguments;
 use super::telemetry::TelemetryArguments;
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::scale::ScaleArguments;
 use crate::shell::terminal;

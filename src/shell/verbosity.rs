@@ -4,7 +4,7 @@ use clap::{ArgAction, Args};
 
 /// Amount of what a command prints besides its result.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Verbosity {
+pub(crate) struct Verbosity {
     /// Say nothing but errors: no progress, no warnings in the log
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,

@@ -31,6 +31,7 @@ pub struct ChangeFeed {
 /// A change as streams send it.
 #[derive(Debug)]
 pub struct News {
+    /// Row of the change.
     pub row: ChangeRow,
     /// The row as JSON.
     pub data: String,
@@ -47,6 +48,8 @@ impl From<ChangeRow> for News {
 }
 
 impl ChangeFeed {
+    /// A feed for at most so many streams.
+    #[must_use]
     pub fn new(streams: usize) -> Self {
         Self {
             is_current: AtomicBool::new(false),

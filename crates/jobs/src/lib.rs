@@ -58,9 +58,13 @@ pub struct JobSettings {
 /// The state that jobs share with each other and with requests.
 #[derive(Debug, Clone)]
 pub struct Jobs {
+    /// Store of sheets, estimates and changes.
     pub store: Store,
+    /// Clock of the process.
     pub clock: Clock,
+    /// Importer of catalogs.
     pub importer: Importer,
+    /// Feed of the changes that are stored.
     pub feed: Arc<ChangeFeed>,
     /// Cancelled when a stop is requested.
     pub stopping: CancellationToken,

@@ -90,16 +90,19 @@ impl fmt::Debug for Refresh {
 
 impl Refresh {
     /// Source of its imports, as their list shows it: the URL without secrets.
+    #[must_use]
     pub fn source(&self) -> String {
         without_secrets(&self.url)
     }
 
     /// Format of the catalog.
+    #[must_use]
     pub fn catalog(&self) -> &'static str {
         self.format.name()
     }
 
     /// Interval between two fetches.
+    #[must_use]
     pub fn period(&self) -> Duration {
         self.period
     }

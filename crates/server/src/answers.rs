@@ -40,7 +40,7 @@ pub(super) struct Answers {
     /// Bodies of lists and documents that were sent before.
     pub(super) bodies: BodyCache,
     /// Answers to sheets that were sent before.
-    pub(super) known_answers: KnownAnswers,
+    pub(super) known: KnownAnswers,
     /// Memory budget of bodies and responses.
     pub(super) budget: Budget,
     /// Workers that serialise lists and documents.
@@ -105,7 +105,7 @@ impl Answers {
             asked: Arc::default(),
             wrote_at: Arc::default(),
             bodies: BodyCache::new(limits.cache_bytes - limits.cache_bytes / KNOWN_SHARE),
-            known_answers: KnownAnswers::new(limits.cache_bytes / KNOWN_SHARE),
+            known: KnownAnswers::new(limits.cache_bytes / KNOWN_SHARE),
             budget,
             // What answers at once goes before what computes.
             writing: workers("writing", Normal, WRITTEN_AT_ONCE),

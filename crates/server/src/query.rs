@@ -166,7 +166,7 @@ macro_rules! query {
         #[derive(Debug, Default, serde::Deserialize, utoipa::IntoParams)]
         #[serde(deny_unknown_fields, default)]
         #[into_params(parameter_in = Query)]
-        pub struct $Query {
+        pub(crate) struct $Query {
             $($field)*
         }
 

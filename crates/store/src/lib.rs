@@ -8,8 +8,6 @@ pub mod integrity;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod record;
-#[cfg(test)]
-mod record_rules;
 
 pub use crate::connect::database::{Store, StoreConnections};
 pub use crate::connect::database_url::{DatabaseUrl, DatabaseUrlError};

@@ -15,7 +15,7 @@ use unroof_infer::estimate::{CancelToken, Format, read_file};
 use super::calibration::CalibrationArguments;
 use super::sheets::example;
 use super::show::{self, Wanted};
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::input::read_input;

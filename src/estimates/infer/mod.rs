@@ -12,7 +12,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use super::calibration::CalibrationArguments;
 use super::report::{self, Grounds};
 use super::sheets::Sheets;
-pub use crate::cli::{Failure, Verbosity};
+pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::source::SourceArguments;
 use crate::shell::input::read_input;
 use crate::shell::terminal;

@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
-pub use crate::cli::{DatabaseArguments, Failure, Verbosity};
+pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::paragraph;
 use crate::shell::input::read_input;

@@ -11,7 +11,7 @@ use ureq::http::Response;
 use url::Url;
 
 use crate::cli::Failure;
-use crate::service::service::{ServiceUrl, USER_AGENT, key_in_environment, problem_of, route};
+use crate::service::running::{ServiceUrl, USER_AGENT, key_in_environment, problem_of, route};
 use unroof_store::import::{CatalogFormat, Line, Summary, client_error, without_secrets};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 

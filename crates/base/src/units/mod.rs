@@ -195,6 +195,7 @@ impl Decimal {
     }
 
     /// All its digits, for exact products.
+    #[must_use]
     pub fn exact(&self) -> &BigDecimal {
         &self.0
     }

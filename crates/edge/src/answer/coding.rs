@@ -28,6 +28,8 @@ impl Coding {
     /// All codings, the preferred one of equals first.
     const ALL: [Self; 2] = [Self::Zstd, Self::Gzip];
 
+    /// Name of the coding in headers.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -36,6 +38,7 @@ impl Coding {
     }
 
     /// The coding that a client prefers to none.
+    #[must_use]
     pub fn preferred(headers: &HeaderMap) -> Option<Self> {
         let accepted = Accepted::read(headers);
         let identity = accepted.weight("identity").unwrap_or(0.0);
@@ -56,12 +59,14 @@ impl Coding {
     }
 
     /// The ETag of the plain body, for that of the body in any coding.
+    #[must_use]
     pub fn plain_tag(tag: &str) -> String {
         let suffixes = Self::ALL.map(|coding| format!("-{}\"", coding.name()));
         let plain = suffixes.iter().find_map(|suffix| tag.strip_suffix(suffix));
         plain.map_or_else(|| tag.to_owned(), |plain| format!("{plain}\""))
     }
 
+    /// Compresses a text within the memory budget.
     pub fn compress(self, plain: &[u8], budget: &Budget) -> Result<Bytes, Problem> {
         let mut text = Text::new(budget)?;
         text.write_with(|text| match self {

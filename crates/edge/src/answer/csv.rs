@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde::Serialize;
 
+/// Error of writing CSV.
 pub type CsvError = Box<dyn std::error::Error>;
 
 /// Flat rows as CSV: a header line with the first row's field names, then one line per row.
@@ -28,6 +29,7 @@ pub fn write_csv_header(text: &mut impl Write, columns: &[String]) -> Result<(),
     Ok(writer.flush()?)
 }
 
+/// Writes rows below a heading of the fields that are asked for.
 pub fn write_csv_rows<Row: Serialize>(
     text: &mut impl Write,
     columns: &[String],

@@ -40,6 +40,7 @@ pub struct Names(Vec<String>);
 
 impl Names {
     /// The names; none where the parameter is left out.
+    #[must_use]
     pub fn list(names: Option<Self>) -> Vec<String> {
         names.unwrap_or_default().0
     }

@@ -98,6 +98,7 @@ impl ProblemKind {
     }
 
     /// The text of the page: status, title and meaning.
+    #[must_use]
     pub fn text(&self) -> String {
         let (status, title) = (self.status.as_u16(), self.title);
         format!("{status} {title}\n\n{}\n", self.description)
@@ -106,7 +107,7 @@ impl ProblemKind {
 
 macro_rules! problem_kinds {
     ($($name:ident = $slug:literal, $status:ident, $title:literal, $description:literal;)*) => {
-        $(pub const $name: ProblemKind = ProblemKind {
+        $(#[doc = $title] pub const $name: ProblemKind = ProblemKind {
             slug: $slug, status: StatusCode::$status, title: $title, description: $description,
         };)*
         /// All classes of problems.
@@ -159,6 +160,7 @@ problem_kinds! {
 }
 
 impl Problem {
+    /// A problem of a kind, with what was wrong.
     pub fn new(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
             kind: Cow::Owned(kind.address()),
@@ -173,6 +175,7 @@ impl Problem {
     }
 
     /// Detail and hint of the problem, for the last line of a list.
+    #[must_use]
     pub fn into_detail(self) -> String {
         match self.hint {
             Some(hint) => format!("{}; {hint}", self.detail),
@@ -180,36 +183,45 @@ impl Problem {
         }
     }
 
+    /// Adds what would be right.
+    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// A problem for a request that was not started, with a hint to retry.
+    #[must_use]
     pub fn busy(detail: &str) -> Self {
         Self::new(BUSY, detail).hint("send the request again in a second")
     }
 
     /// Whether the cause is an unreachable database.
+    #[must_use]
     pub fn is_unavailable(&self) -> bool {
         self.kind.ends_with(UNAVAILABLE.slug)
     }
 
     /// Whether it is of a class.
+    #[must_use]
     pub fn is_of(&self, kind: ProblemKind) -> bool {
         self.kind.ends_with(&format!("/{}", kind.slug))
     }
 
+    /// The problem that nothing is stored under a name.
+    #[must_use]
     pub fn not_found(what: &str) -> Self {
         Self::new(NOT_FOUND, format!("there is no {what} with this id"))
     }
 
     /// The problem for a response that could not be written.
+    #[must_use]
     pub fn not_serialised<E>(_: E) -> Self {
         Self::new(INTERNAL, "the response could not be serialised")
     }
 
     /// The problem for a status code set below the handlers.
+    #[must_use]
     pub fn of_status(status: StatusCode) -> Self {
         let known = PROBLEM_KINDS.iter().find(|kind| kind.status == status);
         match known {

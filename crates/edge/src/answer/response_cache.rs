@@ -36,6 +36,7 @@ pub struct CachedBody {
 }
 
 impl CachedBody {
+    /// A body with its type, ready to be sent.
     pub fn new(bytes: impl Into<Bytes>, content_type: &'static str, link: Option<String>) -> Self {
         let bytes = bytes.into();
         let digest = Sha256::digest(&bytes);
@@ -127,6 +128,7 @@ const UNUSED_FOR: Duration = Duration::from_mins(1);
 
 impl BodyCache {
     /// A cache of this many bytes: a quarter of them for compressed bodies, half of the others for outages of the database.
+    #[must_use]
     pub fn new(bytes: u64) -> Self {
         let weight = |question: &str, body: &CachedBody| {
             u32::try_from(body.bytes.len() + question.len() + 256).unwrap_or(u32::MAX)
@@ -191,6 +193,7 @@ impl BodyCache {
     }
 
     /// Number of cached bodies.
+    #[must_use]
     pub fn entries(&self) -> u64 {
         self.current.entry_count() + self.last.entry_count()
     }
@@ -216,11 +219,13 @@ fn has_matching_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
 }
 
 /// Whether the client prefers CSV to JSON.
+#[must_use]
 pub fn prefers_csv(headers: &HeaderMap) -> bool {
     prefers(headers, "text/csv", "application/json")
 }
 
 /// Whether the client prefers a media type to the default.
+#[must_use]
 pub fn prefers(headers: &HeaderMap, media_type: &str, default: &str) -> bool {
     let quality = |media_type: &str| {
         let accepted = headers

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 pub struct Since(pub i64);
 
 impl Since {
+    /// Reads the position after which a client wants changes.
     pub fn read(text: &str) -> Result<Self, String> {
         let place = text.parse().ok().filter(|place| *place >= 0);
         place

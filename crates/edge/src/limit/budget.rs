@@ -37,6 +37,7 @@ pub struct Held {
 
 impl Budget {
     /// A budget of `bytes`, plus the bytes of the response cache.
+    #[must_use]
     pub fn new(bytes: usize, cache_bytes: u64) -> Self {
         let cached = usize::try_from(cache_bytes).unwrap_or(usize::MAX) / UNIT;
         let in_flight = bytes / UNIT;
@@ -63,6 +64,7 @@ impl Budget {
     }
 
     /// Bytes in use, and bytes in total.
+    #[must_use]
     pub fn used(&self) -> (usize, usize) {
         let free = self.all.available_permits();
         (self.units.saturating_sub(free) * UNIT, self.units * UNIT)
@@ -214,6 +216,7 @@ impl Text {
     }
 
     /// The bytes written so far.
+    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -15,7 +15,9 @@ use unroof_store::access::{Client, Scope};
 /// The budget that a request is charged to.
 #[derive(Debug, Clone)]
 pub struct Account {
+    /// Budgets of all clients.
     pub quotas: Arc<Quotas>,
+    /// Client that pays.
     pub client: Client,
 }
 

@@ -109,6 +109,7 @@ impl Default for Limits {
 
 impl Limits {
     /// The limits, with body sizes lowered to the memory budget of one request.
+    #[must_use]
     pub fn within_budget(self) -> Self {
         let most = self.bytes_in_flight / 2;
         Self {
@@ -119,6 +120,7 @@ impl Limits {
     }
 
     /// Whether an answer that took so long is logged. A stream begins when there is something to send.
+    #[must_use]
     pub fn is_slow(&self, route: &str, took: Duration) -> bool {
         !self.slow_answer.is_zero() && took >= self.slow_answer && route != CHANGE_STREAM
     }

@@ -16,6 +16,7 @@ pub struct PerAddress {
 }
 
 impl PerAddress {
+    /// At most so many connections of an address; any number if left out.
     pub fn new(most: Option<usize>, access: Arc<Access>) -> Self {
         Self {
             access,

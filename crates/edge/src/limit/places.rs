@@ -33,6 +33,8 @@ pub struct Place<H: Hash + Eq> {
 pub struct TooMany;
 
 impl<H: Hash + Eq + Clone> Places<H> {
+    /// At most so many places for each key.
+    #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -58,7 +60,9 @@ impl<H: Hash + Eq + Clone> Places<H> {
         })
     }
 
+    /// Whether no place is taken.
     #[cfg(test)]
+    #[must_use]
     pub fn are_free(&self) -> bool {
         locked(&self.taken).is_empty()
     }

@@ -59,6 +59,7 @@ pub enum Refused {
 
 impl Queue {
     /// An empty queue.
+    #[must_use]
     pub fn new(places: usize, most_waiting: usize) -> Arc<Self> {
         Arc::new(Self {
             places,
@@ -71,7 +72,7 @@ impl Queue {
     /// Numbers of running and of waiting requests.
     pub fn lengths(&self) -> (usize, usize) {
         let state = self.state();
-        (state.running.len(), state.waiting.len())
+        (state.running.len(), state.waiting.count())
     }
 
     /// Whether many requests wait.
@@ -121,10 +122,10 @@ impl Queue {
 
     /// Checks whether one more request may wait; those of disconnected clients give way.
     fn check_room(&self, state: &mut State) -> Result<(), Refused> {
-        if state.waiting.len() >= self.most_waiting {
+        if state.waiting.count() >= self.most_waiting {
             state.waiting.retain(|waiter| !waiter.is_closed());
         }
-        if state.waiting.len() >= self.most_waiting {
+        if state.waiting.count() >= self.most_waiting {
             return Err(Refused::Full);
         }
         Ok(())

@@ -35,6 +35,7 @@ const BETWEEN_SWEEPS: usize = 1024;
 
 /// Points of a request to a route that needs a scope; a route that needs none stores something. `length` is that of the body, none
 /// if it is not stated, which costs all that there can be.
+#[must_use]
 pub fn cost(needed: Option<Scope>, length: Option<usize>) -> usize {
     match needed {
         Some(Scope::Read | Scope::Admin) => READ,
@@ -66,6 +67,7 @@ pub struct Exhausted(pub Duration);
 
 impl Quotas {
     /// Budgets of clients, all whole.
+    #[must_use]
     pub fn new(limits: ClientLimits) -> Self {
         Self::at(limits, DefaultClock::default())
     }

@@ -29,6 +29,7 @@ struct Lately {
 
 impl Refusals {
     /// Counter without a refusal yet; the message is that of the log.
+    #[must_use]
     pub fn counting(message: &'static str) -> Self {
         Self {
             message,

@@ -19,7 +19,8 @@ impl<K, T> Default for Rotation<K, T> {
 
 impl<K: PartialEq, T> Rotation<K, T> {
     /// Number of items that wait.
-    pub fn len(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.keys.iter().map(|(_, items)| items.len()).sum()
     }
 
@@ -88,7 +89,7 @@ mod tests {
         let mut items = rotation(&[('a', 1), ('b', 2), ('c', 4)]);
         assert_eq!(items.of(&'b').collect::<Vec<_>>(), [&2]);
         items.retain(|item| *item != 2);
-        assert_eq!((items.len(), items.keys.len()), (2, 2));
+        assert_eq!((items.count(), items.keys.len()), (2, 2));
         assert_eq!(order(items), [1, 4]);
     }
 }

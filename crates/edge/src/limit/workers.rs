@@ -18,6 +18,7 @@ pub struct Workers {
 
 impl Workers {
     /// A pool of `threads` threads, with a limit on waiting tasks.
+    #[must_use]
     pub fn new(
         name: &str,
         priority: Priority,

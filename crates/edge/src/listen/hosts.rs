@@ -84,6 +84,7 @@ pub async fn require_known_host(
     }
 }
 
+/// Refuses a request for a host that this service is not.
 pub fn check_host(allowed: &[String], request: &Request) -> Result<(), Problem> {
     let hosts: Vec<_> = request.headers().get_all(header::HOST).iter().collect();
     match hosts.as_slice() {

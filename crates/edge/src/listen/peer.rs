@@ -19,6 +19,7 @@ pub enum Peer {
 
 impl Peer {
     /// Address of the peer; none on a Unix socket.
+    #[must_use]
     pub fn address(self) -> Option<IpAddr> {
         match self {
             Self::Tcp(address) => Some(address.ip().to_canonical()),
@@ -28,6 +29,7 @@ impl Peer {
 
     /// The address of the client: that of this end, or what trusted proxies have handed on in `Forwarded` or in
     /// `X-Forwarded-For`.
+    #[must_use]
     pub fn client(self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
         if proxies.is_empty() {
             return self.address();
@@ -75,7 +77,9 @@ fn of_custom(headers: &HeaderMap) -> Vec<&str> {
 /// A service that adds the connection to every request.
 #[derive(Debug, Clone)]
 pub struct FromPeer<S> {
+    /// Stream of bytes.
     pub inner: S,
+    /// Other end of the connection.
     pub peer: Peer,
 }
 

@@ -75,6 +75,7 @@ const COMPARED: [JointQuantity; 4] = [
 ];
 
 /// The models nearest to the estimates of the quantities compared.
+#[must_use]
 pub fn open_models_near(quantities: &Quantities) -> Vec<NearModel> {
     let estimates = COMPARED.map(|quantity| quantities.get(quantity));
     let mut near: Vec<NearModel> = open_models()

@@ -114,6 +114,7 @@ pub enum NotIdentified {
 
 impl NotIdentified {
     /// The reason that a quantity is not identified; none if it is.
+    #[must_use]
     pub fn check(
         prior: &Summary,
         bits: f64,

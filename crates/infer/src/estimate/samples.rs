@@ -22,6 +22,7 @@ pub struct PriorAndPosterior {
 
 impl Samples {
     /// The quantities of draws.
+    #[must_use]
     pub fn of(draws: &Draws<'_>) -> Self {
         let values = |unknowns| JointQuantity::ALL.map(|quantity| quantity.log_value(&unknowns));
         Self {

@@ -77,6 +77,8 @@ impl OfferDocument {
 /// Stride of the draws that are used.
 const STRIDE: usize = 8;
 
+/// Storage tiers of every cache offer of a sheet, from its readings and the draws of its posterior.
+#[must_use]
 pub fn of_offers(
     contents: &[PriceSheet],
     readings: &[Reading],

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Url;
 
 /// Longest address of a webhook, in bytes.
-pub const LONGEST_URL: usize = 2_000;
+pub(super) const LONGEST_URL: usize = 2_000;
 /// Parses a target address, and checks it as far as possible without a DNS lookup. However an IPv4 address is spelled, the
 /// result has it as four numbers.
 pub fn read_url(text: &str) -> Result<Url, &'static str> {
@@ -23,6 +23,7 @@ pub fn read_url(text: &str) -> Result<Url, &'static str> {
 }
 
 /// Whether an address is public.
+#[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !PRIVATE_V4.iter().any(|block| is_in(address, *block)),

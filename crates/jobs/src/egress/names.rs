@@ -33,6 +33,8 @@ pub enum NameFault {
 type Found = io::Result<Vec<SocketAddr>>;
 
 impl Names {
+    /// Look-ups of names, at most so many at once.
+    #[must_use]
     pub fn new(at_once: usize) -> Self {
         Self(Arc::new(Semaphore::new(at_once)))
     }
@@ -97,13 +99,13 @@ fn look_up_on_a_thread(
 
 /// Resolver of the webhook client: public addresses only, unless private ones are allowed.
 #[derive(Debug)]
-pub struct PlacedResolver {
+pub(super) struct PlacedResolver {
     names: Names,
     allows_private: bool,
 }
 
 impl PlacedResolver {
-    pub fn new(names: Names, allows_private: bool) -> Self {
+    pub(super) fn new(names: Names, allows_private: bool) -> Self {
         Self {
             names,
             allows_private,

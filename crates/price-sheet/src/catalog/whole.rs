@@ -33,7 +33,7 @@ pub fn read_catalog(text: &[u8]) -> Result<Vec<ReadEntry>, RequestError> {
     let faults = Faults::default();
     let root = Cursor::root(&tree, &faults);
     let Some(catalog) = recognize(&tree) else {
-        let formats = CATALOGS.map(|catalog| catalog.name()).join(", ");
+        let formats = CATALOGS.map(super::Catalog::name).join(", ");
         root.fault(
             "the document is a catalog of no known format",
             format!("the formats are {formats}"),

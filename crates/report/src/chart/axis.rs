@@ -13,6 +13,7 @@ const BELOW: f64 = 16.0;
 const BESIDE: f64 = 6.0;
 
 /// A horizontal axis: values below the drawing, and vertical grid lines from its top to its bottom.
+#[must_use]
 pub fn horizontal(scale: &Scale, (top, bottom): (f64, f64), ticks: &[(f64, String)]) -> Markup {
     html! {
         @for (value, name) in ticks {
@@ -24,6 +25,7 @@ pub fn horizontal(scale: &Scale, (top, bottom): (f64, f64), ticks: &[(f64, Strin
 }
 
 /// A vertical axis: values left of the drawing, and horizontal grid lines.
+#[must_use]
 pub fn vertical(scale: &Scale, (left, right): (f64, f64), ticks: &[(f64, String)]) -> Markup {
     html! {
         @for (value, name) in ticks {
@@ -41,6 +43,7 @@ pub fn named(scale: &Scale, count: usize, name: impl Fn(f64) -> String) -> Vec<(
 }
 
 /// A number of an axis: in three digits, without zeros at its end.
+#[must_use]
 pub fn short(number: f64) -> String {
     let text = compact(number);
     let digits = text.trim_end_matches(['k', 'M', 'B', 'T']);

@@ -65,6 +65,7 @@ impl<'a> Axis<'a> {
 
 impl Frame {
     /// A frame of a width around a drawing of a height.
+    #[must_use]
     pub const fn new(width: f64, height: f64) -> Self {
         Self {
             width,
@@ -76,21 +77,25 @@ impl Frame {
     }
 
     /// Height with the axis and its name.
+    #[must_use]
     pub const fn height(&self) -> f64 {
         self.bottom + NAMED_AXIS
     }
 
     /// The range of a horizontal scale.
+    #[must_use]
     pub const fn across(&self) -> (f64, f64) {
         (self.left, self.right)
     }
 
     /// The range of a vertical scale.
+    #[must_use]
     pub const fn up(&self) -> (f64, f64) {
         (self.bottom, self.top)
     }
 
     /// The lines, values and names of both axes.
+    #[must_use]
     pub fn axes(&self, horizontal: &Axis, vertical: &Axis) -> Markup {
         html! {
             (axis::vertical(vertical.scale, self.across(), &vertical.ticks))

@@ -27,6 +27,7 @@ pub struct Area {
 
 impl Area {
     /// The part that a line from one place to another takes, if it is level or upright.
+    #[must_use]
     pub fn of_line(from: (f64, f64), to: (f64, f64)) -> Self {
         let ends = |one: f64, other: f64| (one.min(other) - 2.0, one.max(other) + 2.0);
         Self {
@@ -66,6 +67,7 @@ pub struct Label {
 
 /// Places for the names of dots, in their order, inside a part of the drawing and outside what is taken. A long name for which
 /// there is no place is cut.
+#[must_use]
 pub fn beside(dots: &[((f64, f64), &str)], taken: &[Area], within: Area) -> Vec<Option<Label>> {
     let mut taken = taken.to_vec();
     taken.extend(dots.iter().map(|(dot, _)| Area::of_dot(*dot)));
@@ -85,6 +87,7 @@ pub fn beside(dots: &[((f64, f64), &str)], taken: &[Area], within: Area) -> Vec<
 }
 
 /// The beginning of a name that has more letters; none where it has not.
+#[must_use]
 pub fn cut(name: &str, longest: usize) -> Option<String> {
     let start: String = name.chars().take(longest).collect();
     (name.chars().count() > longest + 2).then(|| format!("{start}…"))

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::tone::Tone;
 
 /// A place in tenths of a unit: finer is not seen and costs bytes.
+#[must_use]
 pub fn round(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }
@@ -33,6 +34,7 @@ impl Anchor {
 }
 
 /// Draws a text at a place.
+#[must_use]
 pub fn text(tone: Tone, (x, y): (f64, f64), anchor: Anchor, words: &str) -> Markup {
     html! {
         text class=(tone.class()) x=(round(x)) y=(round(y)) text-anchor=(anchor.name()) fill=(tone.colour()) { (words) }
@@ -40,6 +42,7 @@ pub fn text(tone: Tone, (x, y): (f64, f64), anchor: Anchor, words: &str) -> Mark
 }
 
 /// Draws a straight line.
+#[must_use]
 pub fn rule(tone: Tone, from: (f64, f64), to: (f64, f64), width: f64) -> Markup {
     html! {
         line class=(tone.class()) x1=(round(from.0)) y1=(round(from.1)) x2=(round(to.0)) y2=(round(to.1))
@@ -48,6 +51,7 @@ pub fn rule(tone: Tone, from: (f64, f64), to: (f64, f64), width: f64) -> Markup 
 }
 
 /// A line through points.
+#[must_use]
 pub fn line(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
     html! {
         path class={ "line " (tone.class()) } d=(path(points)) fill="none" stroke=(tone.colour())
@@ -56,6 +60,7 @@ pub fn line(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
 }
 
 /// A dashed line through points.
+#[must_use]
 pub fn dashed(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
     html! {
         path class={ "line " (tone.class()) } d=(path(points)) fill="none" stroke=(tone.colour())
@@ -64,6 +69,7 @@ pub fn dashed(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
 }
 
 /// The area within points, more or less transparent; nothing where there is no point.
+#[must_use]
 pub fn area(tone: Tone, points: &[(f64, f64)], opacity: f64) -> Markup {
     html! {
         @if !points.is_empty() {
@@ -73,6 +79,7 @@ pub fn area(tone: Tone, points: &[(f64, f64)], opacity: f64) -> Markup {
 }
 
 /// A bar from one corner to the other.
+#[must_use]
 pub fn bar(tone: Tone, from: (f64, f64), to: (f64, f64), opacity: f64) -> Markup {
     let (left, right) = (from.0.min(to.0), from.0.max(to.0));
     let (top, bottom) = (from.1.min(to.1), from.1.max(to.1));
@@ -83,6 +90,7 @@ pub fn bar(tone: Tone, from: (f64, f64), to: (f64, f64), opacity: f64) -> Markup
 }
 
 /// Draws a dot.
+#[must_use]
 pub fn dot(tone: Tone, (x, y): (f64, f64), radius: f64, opacity: f64) -> Markup {
     html! {
         circle class={ "area " (tone.class()) } cx=(round(x)) cy=(round(y)) r=(radius) fill=(tone.colour())
@@ -91,6 +99,7 @@ pub fn dot(tone: Tone, (x, y): (f64, f64), radius: f64, opacity: f64) -> Markup 
 }
 
 /// Marks with a label that a pointer shows and that the keyboard's cursor stops at.
+#[must_use]
 pub fn labelled(label: &str, marks: &Markup) -> Markup {
     html! {
         g data-label=(label) { title { (label) } (marks) }
@@ -109,6 +118,7 @@ fn path(points: &[(f64, f64)]) -> String {
 }
 
 /// The corners of a line of steps: each value holds from its place to the next.
+#[must_use]
 pub fn steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut corners = Vec::with_capacity(points.len() * 2);
     for (x, y) in points {

@@ -42,6 +42,7 @@ const FONT: &str = "system-ui, sans-serif";
 
 impl Chart {
     /// The element `svg`. Its marks that carry a label are stops of the keyboard's cursor.
+    #[must_use]
     pub fn svg(&self) -> Markup {
         let (width, height) = (round(self.width), round(self.height));
         html! {

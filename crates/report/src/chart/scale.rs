@@ -14,6 +14,7 @@ pub struct Scale {
 
 impl Scale {
     /// A linear scale. An interval without length is widened.
+    #[must_use]
     pub fn linear(domain: (f64, f64), range: (f64, f64)) -> Self {
         let (low, high) = domain;
         let domain = if high > low {
@@ -29,6 +30,7 @@ impl Scale {
     }
 
     /// A logarithmic scale; its values are positive.
+    #[must_use]
     pub fn log(domain: (f64, f64), range: (f64, f64)) -> Self {
         let low = domain.0.max(f64::MIN_POSITIVE);
         let high = if domain.1 > low { domain.1 } else { low * 10.0 };
@@ -40,21 +42,25 @@ impl Scale {
     }
 
     /// A scale of time.
+    #[must_use]
     pub fn time(domain: (Timestamp, Timestamp), range: (f64, f64)) -> Self {
         Self::linear((seconds(domain.0), seconds(domain.1)), range)
     }
 
     /// The values that it shows.
+    #[must_use]
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
 
     /// The places that it has.
+    #[must_use]
     pub fn range(&self) -> (f64, f64) {
         self.range
     }
 
     /// Place of a value; a value outside is at the end that is nearer.
+    #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = self.domain;
         let value = value.clamp(low, high);
@@ -68,11 +74,13 @@ impl Scale {
     }
 
     /// Place of a time.
+    #[must_use]
     pub fn at_time(&self, time: Timestamp) -> f64 {
         self.at(seconds(time))
     }
 
     /// About so many round values inside.
+    #[must_use]
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         if self.is_log {
             self.log_ticks(count)
@@ -123,6 +131,7 @@ impl Scale {
     }
 
     /// First days of months, of every second, third, sixth or twelfth month where they are many, with their names.
+    #[must_use]
     pub fn month_ticks(&self, count: usize) -> Vec<(f64, String)> {
         let day = |seconds: f64| {
             #[expect(clippy::cast_possible_truncation, reason = "a time has few digits")]
@@ -165,6 +174,7 @@ fn months_between(first: Date, last: Date) -> i64 {
 
 /// A time on a linear scale.
 #[expect(clippy::cast_precision_loss, reason = "seconds have few digits")]
+#[must_use]
 pub fn seconds(time: Timestamp) -> f64 {
     time.as_second() as f64
 }

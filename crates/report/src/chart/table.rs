@@ -81,6 +81,7 @@ impl Cell {
 
 impl Table {
     /// Table as HTML.
+    #[must_use]
     pub fn html(&self) -> Markup {
         html! {
             div.scroll tabindex="0" role="region" aria-label="The table behind the chart" {
@@ -108,6 +109,7 @@ impl Table {
     }
 
     /// Table as a list of JSON objects.
+    #[must_use]
     pub fn json(&self) -> Value {
         let object = |row: &Vec<Cell>| {
             let fields = self.columns.iter().zip(row);

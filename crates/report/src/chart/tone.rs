@@ -36,11 +36,13 @@ impl Tone {
     pub const PAPER: &str = "#ffffff";
 
     /// Name of its class.
+    #[must_use]
     pub fn class(self) -> &'static str {
         self.names().0
     }
 
     /// The colour where no style sheet applies.
+    #[must_use]
     pub fn colour(self) -> &'static str {
         self.names().1
     }

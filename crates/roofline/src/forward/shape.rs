@@ -58,6 +58,7 @@ impl From<&Architecture> for ModelShape {
 
 impl<N: Number> ModelShape<N> {
     /// Copies one shape into every lane.
+    #[must_use]
     pub fn splat(shape: &ModelShape) -> Self {
         Self {
             total_parameters: N::splat(shape.total_parameters),

@@ -57,7 +57,7 @@ impl Layout {
 
 /// Degrees that a request allows; all of the grid where a list is empty.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Degrees {
+pub(crate) struct Degrees {
     pub(super) tensor: Vec<u32>,
     pub(super) data: Vec<u32>,
     pub(super) pipeline: Vec<u32>,

@@ -9,7 +9,7 @@ use serde::de::value::{Error, MapDeserializer};
 use super::Question;
 use crate::compute::Views;
 use crate::market;
-use crate::market::{Market, MarketModel, MarketQuestion, Parameters};
+use crate::market::{Market, MarketModel, Parameters};
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_report::chart::Chart;

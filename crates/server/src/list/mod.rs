@@ -141,7 +141,7 @@ macro_rules! list {
                     content_type = "application/problem+json"),)?
             )
         )]
-        pub async fn $handler(
+        pub(crate) async fn $handler(
             axum::extract::State(answers): axum::extract::State<std::sync::Arc<$crate::answers::Answers>>,
             $(crate::service::extract::Path(owner): crate::service::extract::Path<$Owner>,)?
             crate::service::extract::Query(query): crate::service::extract::Query<$Query>,

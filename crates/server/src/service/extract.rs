@@ -23,7 +23,7 @@ use unroof_edge::answer::stated_length;
 
 /// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]
-pub struct Query<T>(pub T);
+pub(crate) struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
@@ -61,7 +61,7 @@ fn meant(reason: &str) -> String {
 
 /// Path parameters. An invalid id is answered with 404.
 #[derive(Debug)]
-pub struct Path<T>(pub T);
+pub(crate) struct Path<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
     type Rejection = Problem;
@@ -80,7 +80,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T>
 
 /// The bytes of a JSON body, not yet parsed.
 #[derive(Debug)]
-pub struct JsonBody(pub Bytes);
+pub(crate) struct JsonBody(pub Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody
 where
@@ -95,7 +95,7 @@ where
 
 /// The bytes of a JSON body that is queued for computing. Refused unread while the queue is full.
 #[derive(Debug)]
-pub struct Question(pub Bytes);
+pub(crate) struct Question(pub Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Question
 where
@@ -112,7 +112,7 @@ where
 
 /// The bytes of a form that is queued for computing, with the same limits.
 #[derive(Debug)]
-pub struct FormBody(pub Bytes);
+pub(crate) struct FormBody(pub Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for FormBody
 where
@@ -155,7 +155,7 @@ async fn read_body(
 const STEP: usize = 64 * 1024;
 
 /// Size limit of a body.
-pub struct MostBytes {
+pub(crate) struct MostBytes {
     pub bytes: usize,
     /// Hint for a larger body.
     pub hint: &'static str,
@@ -166,7 +166,7 @@ impl MostBytes {
     ///
     /// # Errors
     /// The body is not JSON, or too large.
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), Problem> {
         check_media_type(headers)?;
         self.check_length(headers)
     }
@@ -183,7 +183,7 @@ impl MostBytes {
     ///
     /// # Errors
     /// The body is too large, exceeds the memory budget, ends early or arrives too slowly.
-    pub async fn read(
+    pub(crate) async fn read(
         &self,
         request: Request,
         body_time: Duration,
@@ -278,7 +278,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
 /// No parameters: anything in the query string is refused by name.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NoQuery {}
+pub(crate) struct NoQuery {}
 
 impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
     type Rejection = Problem;

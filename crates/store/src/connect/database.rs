@@ -19,8 +19,8 @@ use super::file::{FileIdentity, make_private_file};
 use super::limits::{StoreLimits, pool_options};
 use super::standby::Standby;
 use crate::keep::secrets_key::SecretsKey;
-use crate::record::queue::Queue;
 use crate::record::refusal::Writing;
+use crate::record::writer::queue::Queue;
 use crate::{DbTime, StoreError};
 
 /// Pause between retries, and number of retries, where SQLite returns "busy" without waiting.

@@ -18,7 +18,7 @@ use unroof_telemetry::database_span;
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.
-pub struct Loan {
+pub(crate) struct Loan {
     connection: Connection,
     operation: Operation,
     /// Generation of the connection: see `writing`.
@@ -108,7 +108,7 @@ impl Loan {
     }
 
     /// Statements that read what a write needs: a transaction on PostgreSQL, so that it keeps their plans.
-    pub async fn reading(&mut self) -> Result<Tx<'_>, StoreError> {
+    pub(crate) async fn reading(&mut self) -> Result<Tx<'_>, StoreError> {
         match self.connection {
             Connection::Postgres(_) => self.writing().await,
             Connection::Sqlite(_) => self.statements().await,

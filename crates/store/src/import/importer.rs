@@ -233,6 +233,7 @@ impl ImportRow {
     }
 
     /// Row of a run that has ended and imported nothing.
+    #[must_use]
     pub fn without_entries(
         id: Uuid,
         format: &str,

@@ -1,6 +1,6 @@
 //! The sizes that a canonical model is made of.
 
-pub use crate::evidence::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
+pub(super) use crate::evidence::kv_reading::{KvReading, READ_CONTEXT_TOKENS};
 use unroof_roofline::forward::KvCache;
 use unroof_roofline::reference::AttentionKind;
 use unroof_roofline::reference::architecture::Architecture;

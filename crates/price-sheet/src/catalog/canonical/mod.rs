@@ -21,6 +21,7 @@ use super::names::{is_dotted_author, is_region_group, without_version};
 use super::values::is_name;
 
 /// The canonical name of a seller's model name; none where the author is unknown, or the name is not of fixed weights.
+#[must_use]
 pub fn canonical_model(name: &str) -> Option<String> {
     let (organisation, words) = take_apart(name)?;
     let words = without_author(words);

@@ -25,6 +25,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// Chart of the curve.
+    #[must_use]
     pub fn chart(self) -> Chart {
         let across = Scale::linear((0.0, 1.0), FRAME.across());
         let up = Scale::linear((0.0, 1.0), FRAME.up());

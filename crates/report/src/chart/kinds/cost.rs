@@ -43,6 +43,7 @@ pub struct TariffAndCost {
 
 impl TariffAndCost {
     /// The price at a length.
+    #[must_use]
     pub fn price_at(&self, tokens: f64) -> Option<f64> {
         let before = self.prices.iter().rev().find(|(from, _)| *from <= tokens);
         before

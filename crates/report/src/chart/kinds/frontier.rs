@@ -46,6 +46,7 @@ pub struct Frontier {
 
 impl Frontier {
     /// Chart of the frontier.
+    #[must_use]
     pub fn chart(self) -> Chart {
         let ends = |value: fn(&Way) -> f64| extent(self.ways.iter().map(value));
         let (speeds, costs) = (ends(|way| way.speed), ends(|way| way.cost));

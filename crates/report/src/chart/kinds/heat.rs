@@ -44,6 +44,7 @@ pub struct HeatMap {
 
 impl HeatMap {
     /// Chart of the heat map.
+    #[must_use]
     pub fn chart(self) -> Chart {
         #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
         let height = HEAD + ROW * self.rows.len() as f64 + 4.0;

@@ -59,6 +59,7 @@ pub struct Prices {
 impl Prices {
     /// Chart of the prices.
     #[expect(clippy::cast_precision_loss, reason = "a handful of series")]
+    #[must_use]
     pub fn chart(self) -> Chart {
         let all = self.spans.iter().map(|span| span.price);
         let (least, greatest) = ends(all);

@@ -22,12 +22,14 @@ const EDGE: f64 = 4.0;
 
 impl Steps {
     /// The change from the first price to the last, as a factor; none without prices.
+    #[must_use]
     pub fn factor(&self) -> Option<f64> {
         let (first, last) = (self.points.first()?.1, self.points.last()?.1);
         (first > 0.0).then(|| last / first)
     }
 
     /// Description of the line, in words.
+    #[must_use]
     pub fn words(&self) -> String {
         match self.factor() {
             None => "no price in the last 90 days".to_owned(),
@@ -37,6 +39,7 @@ impl Steps {
     }
 
     /// Whether there is something to draw: a price that changed.
+    #[must_use]
     pub fn has_changed(&self) -> bool {
         self.points.len() > 1
     }

@@ -29,6 +29,7 @@ pub struct Strip {
 
 impl Strip {
     /// Description of the strip, in words.
+    #[must_use]
     pub fn words(&self) -> String {
         let (low, high) = self.interval_90;
         let mut words = format!(
@@ -47,6 +48,7 @@ impl Strip {
     }
 
     /// The marks, around a height.
+    #[must_use]
     pub fn marks(&self, scale: &Scale, middle: f64) -> Markup {
         let across = |(low, high): (f64, f64), half: f64, tone, opacity| {
             let (from, to) = (scale.at(low), scale.at(high));
@@ -77,6 +79,7 @@ const END: f64 = 6.0;
 impl Strip {
     /// The strip on an axis of its own, from the lowest to the highest of its values; none where they are all one, since
     /// the quantity was stated.
+    #[must_use]
     pub fn alone(&self) -> Option<Markup> {
         let spans = [self.prior_90, self.truth.map(|truth| (truth, truth))];
         let (low, high) = spans

@@ -20,7 +20,7 @@ impl Answers {
         &self,
         question: &Question,
     ) -> Result<Option<Arc<KnownAnswer>>, StoreError> {
-        let Some(known) = self.known_answers.0.get(question).await else {
+        let Some(known) = self.known.0.get(question).await else {
             return Ok(None);
         };
         let version = self.version_from_now().await?;
@@ -50,7 +50,7 @@ impl Answers {
                 headers: headers.clone(),
                 document: document.clone(),
             };
-            let answers = &self.known_answers.0;
+            let answers = &self.known.0;
             answers.insert(question, Arc::new(answer)).await;
         }
     }

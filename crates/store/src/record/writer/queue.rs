@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::ready::Ready;
-use super::recording::{Recording, Saved};
+use crate::record::ready::Ready;
+use crate::record::recording::{Recording, Saved};
 use crate::{StoreError, locked};
 
 /// Most recordings of a group. A request that brings more is recorded alone.

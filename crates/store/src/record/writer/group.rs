@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::queue::{Group, Members, Waiting, refuse};
-use super::ready::Ready;
-use super::recording::{Recording, Saved};
-use super::work::Work;
+use crate::record::ready::Ready;
+use crate::record::recording::{Recording, Saved};
+use crate::record::work::Work;
 use crate::{Store, StoreError};
 
 /// Interval between the common transactions of recordings that wait for others.

@@ -13,9 +13,12 @@ fn from(output: &str, start: i64) -> PriceSheet {
     }
 }
 
+/// Sheet, start and end of a period.
+type Span = (Uuid, Timestamp, Option<(Timestamp, Ending)>);
+
 impl Tables {
     /// The rows of the periods, each with its sheet, start, and end.
-    fn periods(&self) -> Vec<(Uuid, Timestamp, Option<(Timestamp, Ending)>)> {
+    fn periods(&self) -> Vec<Span> {
         let rows = self.known.periods[&offer()].iter();
         rows.map(|row| (row.period.sheet_id, row.period.starts_at, row.period.end))
             .collect()

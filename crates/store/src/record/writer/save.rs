@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use super::plan::{Acted, Step};
-use super::ready::Ready;
-use super::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
-use super::tables;
-use super::work::Work;
 use crate::connect::loan::Loan;
 use crate::connect::version::{ADVANCE_VERSION, take_numbers};
+use crate::record::plan::{Acted, Step};
+use crate::record::ready::Ready;
+use crate::record::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use crate::record::tables;
+use crate::record::work::Work;
 use crate::{Store, StoreError};
 
 /// Times that a plan is made without the lock, while other writers commit.

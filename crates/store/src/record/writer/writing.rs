@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use sqlx::{ConnectOptions, Connection, Database, Executor};
 
-use super::refusal::Refusal;
 use crate::connect::database::Pool;
 use crate::connect::file::{FileIdentity, may_write};
 use crate::connect::query::Query;
 use crate::connect::schema::migrations::own_migration;
+use crate::record::refusal::Refusal;
 use crate::{Store, StoreError};
 
 /// Interval between probes of a database that refuses writes.
