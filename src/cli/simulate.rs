@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size, values,
     write_grounds, write_values, yes_no,
 };
 use super::chart::{Chart, Line, show};
@@ -112,7 +112,7 @@ fn chart(answer: &SimulationAnswer) -> Option<Chart> {
 
 fn title(answer: &SimulationAnswer) -> String {
     let value = |name| input(&answer.inputs, name);
-    let model = value("model.name").unwrap_or_else(|| "a stated architecture".to_owned());
+    let model = model_of(&answer.inputs);
     let (chips, chip) = (value("machine.chips"), value("machine.accelerator"));
     format!(
         "{model} on {} × {}",
@@ -268,7 +268,7 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
     let heading = format!(
         "prefill, {} prompts of {} tokens on {} chips",
         readable(prefill.prompts_per_pass),
-        readable(prefill.prompt_tokens),
+        readable(prefill.input_tokens),
         readable(prefill.chips)
     );
     write_values(out, &heading, &values)

@@ -21,7 +21,7 @@ body! {
         /// Time of the request: RFC 3339; now if left out.
         at: Option<Timestamp> = optional(value(timestamp()).flag("at")),
         /// The usage.
-        usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"prompt_tokens\": 1000, \"output_tokens\": 200}")),
+        usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"input_tokens\": 1000, \"output_tokens\": 200}")),
     }
 
     /// An offer by its names.

@@ -24,6 +24,54 @@ const OTHER_NAMES: [(&str, &str, &str); 20] = [
     ("prices", "rates", ""),
 ];
 
+/// Names that fields of requests had before one name was chosen for each thing: the old one, the new one, and a field of
+/// the object that has the new one.
+const OLD_NAMES: [(&str, &str, &str); 43] = [
+    ("accelerators", "chips", "chips"),
+    ("accepted_tokens_per_pass", "accepted_tokens_per_step", "accepted_tokens_per_step"),
+    ("active_experts", "experts.active", "kv_bytes_per_token_stored"),
+    ("cache_read_explicit_tokens", "explicit_cached_input_tokens", "explicit_cached_input_tokens"),
+    ("cache_read_tokens", "cached_input_tokens", "cached_input_tokens"),
+    ("cached_input", "cached_input_tokens", "mean_context_tokens"),
+    ("cached_prompt_share", "cache_hit_rate", "cache_hit_rate"),
+    ("cached_prompt_tokens", "cached_input_tokens", "cached_input_tokens"),
+    ("cluster", "machine", "machine"),
+    ("context_tokens", "load.context_tokens", "kv_bytes_per_token_stored"),
+    ("demand", "load", "load"),
+    ("experts_over_active", "quality.experts_over_active", "kv_bytes_per_token_stored"),
+    ("expert_parallel_gpus", "expert_parallel_chips", "expert_parallel_chips"),
+    ("fresh_input_tokens", "input_tokens", "cached_input_tokens"),
+    ("gpus", "chips", "chips"),
+    ("gpus_per_stage", "chips_per_stage", "chips_per_stage"),
+    ("hardware", "machine", "machine"),
+    ("hbm_bytes", "capacity_bytes", "capacity_bytes"),
+    ("hbm_bytes_per_second", "bandwidth_bytes_per_second", "bandwidth_bytes_per_second"),
+    ("input", "input_tokens", "mean_context_tokens"),
+    ("kv_bytes_per_token", "kv_bytes_per_token_stored", "kv_bytes_per_token_stored"),
+    ("lifetime_days", "service.lifetime_days", "user_activity"),
+    ("model_share", "service.model_share", "user_activity"),
+    ("moe_layers", "experts.layers", "kv_bytes_per_token_stored"),
+    ("name", "accelerator", "scale_out_bytes_per_second"),
+    ("operating_point", "load", "load"),
+    ("output", "output_tokens", "mean_context_tokens"),
+    ("prefill_accelerator", "prefill_machine.accelerator", "scale_out_bytes_per_second"),
+    ("prefill_chips", "prefill_machine.chips", "scale_out_bytes_per_second"),
+    ("prefill_rental_usd_per_hour", "prefill_machine.rental_usd_per_hour", "scale_out_bytes_per_second"),
+    ("prompt_tokens", "input_tokens", "input_tokens"),
+    ("provider_tokens_per_second", "tokens_per_second", "tokens_per_second"),
+    ("scale_up_domain", "domain_size", "domain_size"),
+    ("sequences_per_gpu", "load.batch_per_chip", "chips_per_stage"),
+    ("served_probability", "service.served_probability", "user_activity"),
+    ("spread", "spread", "scale_out_bytes_per_second"),
+    ("traffic", "load", "load"),
+    ("uncached_input_tokens", "input_tokens", "cached_input_tokens"),
+    ("utilisation", "costs.utilisation", "scale_out_bytes_per_second"),
+    ("weight_bytes_per_parameter", "precision.weight_bytes_per_parameter", "scale_out_bytes_per_second"),
+    ("weight_bytes_per_parameter", "precision.weight_bytes_per_parameter", "kv_bytes_per_token_stored"),
+    ("kv_bytes_per_element", "precision.kv_bytes_per_element", "kv_bytes_per_token_stored"),
+    ("cache_hit_rate", "cached_input_tokens", "cache_writes"),
+];
+
 const PER_TOKEN: &str = ", USD per million tokens: multiply a price per token by 1,000,000";
 const OPENROUTER: &str = ", per million tokens: OpenRouter's prices are per token, so multiply them by 1,000,000, or send \
                           its entry with format `openrouter`";
@@ -45,10 +93,24 @@ const OTHER_UNITS: [(&str, &str); 10] = [
 /// The field that a field of another format means, in words.
 pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
     let lower = name.to_lowercase();
-    let (_, meant, remark) = OTHER_NAMES.iter().find(|(other, ..)| *other == lower)?;
-    known
-        .contains(meant)
-        .then(|| format!("write `{meant}` instead{remark}"))
+    let mut others = OTHER_NAMES.iter();
+    let other = others.find(|(other, meant, _)| *other == lower && known.contains(meant));
+    if let Some((_, meant, remark)) = other {
+        return Some(format!("write `{meant}` instead{remark}"));
+    }
+    let (_, new, _) = old_name(&lower, known)?;
+    let remark = if *new == "input_tokens" {
+        ": all tokens of the prompt, those found in a cache included"
+    } else {
+        ""
+    };
+    Some(format!("write `{new}` instead{remark}"))
+}
+
+/// The row of an old name, in an object with these fields.
+fn old_name(name: &str, known: &[&str]) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let is_here = |row: &&(&str, &str, &str)| row.0 == name && known.contains(&row.2);
+    OLD_NAMES.iter().find(is_here)
 }
 
 /// The correction of a unit that is not per million tokens.

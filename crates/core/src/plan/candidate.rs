@@ -3,7 +3,7 @@
 
 use super::aggregated::{SharedUnit, SharedWork};
 use super::answer::ServingKind;
-use super::chip::Chip;
+use crate::calculator::scenario::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::Pairing;
 use super::forward::Engine;

@@ -8,7 +8,6 @@ mod answer;
 mod assemble;
 mod binding;
 mod candidate;
-mod chip;
 #[cfg(test)]
 mod day;
 mod decode;
@@ -18,8 +17,6 @@ mod front;
 mod goal;
 mod grid;
 mod latency;
-mod lengths;
-mod model;
 mod offload;
 mod prefill;
 mod queue;
@@ -37,9 +34,9 @@ use self::search::Search;
 use crate::input::{RequestError, read};
 
 pub use self::answer::{
-    CheapestTier, DayItem, FirstTokenItem, FrontItem, MoneyItem, OffloadItem, Offloaded,
+    CheapestTier, DayItem, FirstTokenItem, FrontItem, LoadItem, MoneyItem, OffloadItem, Offloaded,
     PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem, SearchedItem,
-    SensitivityItem, ServingKind, SplitItem, TrafficItem,
+    SensitivityItem, ServingKind, SplitItem,
 };
 pub use self::grid::Layout;
 

@@ -10,7 +10,6 @@ use crate::http::problem::Problem;
 use crate::http::ui::hint::linked;
 use unroof_core::calculator::inputs::InputUsed;
 use unroof_core::input::cursor::Fault;
-use unroof_core::reference::names::RACKS;
 use unroof_core::reference::{accelerators, open_models, routed_laws};
 use unroof_core::units::readable;
 
@@ -146,19 +145,25 @@ impl Form<'_> {
     }
 }
 
+const OF_OWN_SIZES: &str = "They count where the model is “sizes of my own”.";
+
 /// Headings of the folded parts, and a note above the second.
 fn folded(calculator: Calculator) -> [&'static str; 3] {
     match calculator {
         Calculator::Machine | Calculator::Fleet => [
             "Chips, widths, limits, margins",
             "Sizes of a model of one's own",
-            "They count where the model is “sizes of my own”.",
+            OF_OWN_SIZES,
         ],
-        Calculator::Layout => ["Stages, widths, links", "Sizes of the model", ""],
+        Calculator::Layout => [
+            "Stages, widths, links",
+            "Sizes of a model of one's own",
+            OF_OWN_SIZES,
+        ],
         Calculator::Training => [
-            "Tokens, costs, cluster",
-            "Sparsity, and what is kept in memory",
-            "",
+            "Tokens, costs, sparsity, and what is kept in memory",
+            "Sizes of a model of one's own",
+            OF_OWN_SIZES,
         ],
         Calculator::Cost => [
             "Reasoning, cache writes, tier, region, time",
@@ -231,15 +236,7 @@ fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
             let own = (OWN_SIZES, "sizes of my own");
             [own].into_iter().chain(names).collect()
         }
-        Choices::Mixtures => {
-            let mixtures = models.filter(|model| model.architecture.experts.is_some());
-            mixtures.map(|model| twice(&model.name)).collect()
-        }
         Choices::Accelerators => ids().map(twice).collect(),
-        Choices::Racks => {
-            let racks = RACKS.into_iter().map(|(name, _)| name);
-            racks.chain(ids()).map(twice).collect()
-        }
         Choices::Routings => routed_laws()
             .iter()
             .map(|law| twice(&law.routing))

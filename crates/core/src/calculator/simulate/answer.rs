@@ -204,10 +204,10 @@ pub struct Decode {
 pub struct Prefill {
     /// Chips that the pass runs on.
     pub chips: f64,
-    /// S: tokens of a prompt that are computed.
-    pub prompt_tokens: f64,
-    /// `P_c`: tokens before them that are found in the cache.
-    pub cached_prompt_tokens: f64,
+    /// Tokens of a prompt, those found in the cache included.
+    pub input_tokens: f64,
+    /// `P_c`: tokens of it that are found in the cache.
+    pub cached_input_tokens: f64,
     /// Prompts of a pass.
     pub prompts_per_pass: f64,
     /// Time of the pass by part.

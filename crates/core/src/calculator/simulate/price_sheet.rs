@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::Question;
+use super::{Question, is_rented};
 use super::offer::Offer;
 use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
@@ -90,11 +90,11 @@ pub struct CacheOffer {
     /// Time to live.
     pub ttl_seconds: u32,
     /// Writing a token: computing it, holding it for that long, reading it once.
-    pub write_usd_per_mtok: f64,
+    pub cache_write_usd_per_mtok: f64,
     /// Loading a token into HBM over the load path.
-    pub read_usd_per_mtok: Option<f64>,
+    pub cached_input_usd_per_mtok: Option<f64>,
     /// Holding a token for an hour.
-    pub storage_usd_per_mtok_hour: f64,
+    pub cache_storage_usd_per_mtok_hour: f64,
     /// Whether this is the cheapest tier for holding and reading it.
     pub is_cheapest: bool,
 }
@@ -207,7 +207,9 @@ impl Costs<'_> {
 
 /// The sheet, or why there is none.
 pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<ImpliedSheet, String> {
-    let Some(rental) = question.hardware.rental_usd_per_hour else {
+    let has_rental = is_rented(&question.hardware.prefill_machine);
+    let rental = question.hardware.rental_usd_per_hour;
+    let Some(rental) = rental.filter(|_| has_rental) else {
         return Err(NO_RENTAL.to_owned());
     };
     let efficiencies = all_in(question, offer);
@@ -442,9 +444,9 @@ impl Caches<'_> {
         let offer = |ttl: &u32, tier: &'static StorageTier| CacheOffer {
             storage_tier: &tier.id,
             ttl_seconds: *ttl,
-            write_usd_per_mtok: base_input + self.keeping_usd_per_mtok(tier, *ttl),
-            read_usd_per_mtok: self.read_usd_per_mtok(),
-            storage_usd_per_mtok_hour: self.stored()
+            cache_write_usd_per_mtok: base_input + self.keeping_usd_per_mtok(tier, *ttl),
+            cached_input_usd_per_mtok: self.read_usd_per_mtok(),
+            cache_storage_usd_per_mtok_hour: self.stored()
                 * self.keeping(tier).hold_usd_per_byte_hour
                 * MILLION,
             is_cheapest: self

@@ -10,7 +10,7 @@ use crate::input::cursor::Cursor;
 use crate::input::json::Json;
 
 /// Longest prompt or answer, in tokens.
-pub(super) const MOST_TOKENS: f64 = 1e8;
+pub const MOST_TOKENS: f64 = 1e8;
 /// Points that stand for a log-normal spread: from 6 standard deviations of the logarithm below its mean to as many above,
 /// so that the mean square, which attention's work grows with, is kept.
 const POINTS: u32 = 21;
@@ -20,7 +20,7 @@ const MOST_LENGTHS: usize = 64;
 
 body! {
     /// A length, and the share of requests that have it.
-    pub(super) struct LengthShare {
+    pub struct LengthShare {
         /// Tokens.
         tokens: f64 = plain(number(1.0..=MOST_TOKENS)),
         /// Share of the requests; shares are divided by their sum.
@@ -50,7 +50,7 @@ impl Lengths {
     }
 
     /// A log-normal spread with this standard deviation over the mean.
-    pub(super) fn spread(&self, deviation_over_mean: f64) -> Self {
+    pub fn spread(&self, deviation_over_mean: f64) -> Self {
         if deviation_over_mean <= 0.0 {
             return self.clone();
         }
@@ -99,22 +99,22 @@ impl Lengths {
     }
 
     /// Lengths with their shares.
-    pub(super) fn points(&self) -> &[(f64, f64)] {
+    pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 
     /// Mean, in tokens.
-    pub(super) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         self.mean
     }
 
     /// Squared coefficient of variation.
-    pub(super) fn variation(&self) -> f64 {
+    pub fn variation(&self) -> f64 {
         self.variation
     }
 
     /// The same shape with every length multiplied.
-    pub(super) fn times(&self, factor: f64) -> Self {
+    pub fn times(&self, factor: f64) -> Self {
         Self {
             points: self
                 .points
@@ -127,7 +127,7 @@ impl Lengths {
     }
 
     /// Mean number of tokens before the one that is generated, over all generated tokens: half of E\[o²\]/E\[o\].
-    pub(super) fn mean_generated_before(&self) -> f64 {
+    pub fn mean_generated_before(&self) -> f64 {
         self.mean * (1.0 + self.variation) / 2.0
     }
 }
@@ -139,7 +139,7 @@ impl From<Lengths> for InputValue {
 }
 
 /// A length, or a list of lengths with shares.
-pub(super) struct LengthsKind;
+pub struct LengthsKind;
 
 impl LengthsKind {
     fn list() -> List<crate::input::body::Object<LengthShare>> {
