@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size, values,
-    write_grounds, write_values, yes_no,
+    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
+    values, write_grounds, write_values, yes_no,
 };
 use super::chart::{Chart, Line, show};
 use super::report::{table, write_table};

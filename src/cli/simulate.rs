@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size, values,
-    write_grounds, write_values, yes_no,
+    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
+    values, write_grounds, write_values, yes_no,
 };
 use super::chart::{Chart, Line, show};
 use super::report::{paragraph, table, write_table};
@@ -237,7 +237,7 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
     let mut values = split(&decode.time);
     values.extend(values! {
         "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
-        "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
+        "throughput per chip" => format!("{} tok/s", readable(decode.tokens_per_second_per_chip));
         "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
         "users to fill the batch" => readable(decode.users_to_fill_batch.round());
         "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
@@ -262,7 +262,7 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
     let mut values = split(&prefill.time);
     values.extend(values! {
         "time to the first token" => time(prefill.time_to_first_token_seconds);
-        "throughput per accelerator" => format!("{} tok/s", readable(prefill.tokens_per_second_per_accelerator));
+        "throughput per chip" => format!("{} tok/s", readable(prefill.tokens_per_second_per_chip));
         "cost of prompt tokens" => cost(prefill.cost_usd_per_mtok);
     });
     let heading = format!(
@@ -282,7 +282,7 @@ fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()
             readable(row.context_tokens.round()),
             time(Seconds(row.step_seconds)),
             readable(row.tokens_per_second_per_user),
-            readable(row.tokens_per_second_per_accelerator),
+            readable(row.tokens_per_second_per_chip),
             or_dash(row.cost_output_usd_per_mtok.map(readable)),
             bound(row.bound),
             yes_no(row.fits).to_owned(),

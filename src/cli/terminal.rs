@@ -179,7 +179,10 @@ pub(super) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
         && error.kind() == ErrorKind::UnknownArgument
         && let Some(new) = new_flag(argument)
     {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String(new.to_owned()));
+        error.insert(
+            ContextKind::SuggestedArg,
+            ContextValue::String(new.to_owned()),
+        );
     }
     let mut is_changed = false;
     // In other errors this is the name of a known argument.

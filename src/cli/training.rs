@@ -68,7 +68,10 @@ fn chart(answer: &TrainingAnswer) -> Chart {
 fn title(answer: &TrainingAnswer) -> String {
     let machine = &answer.machine;
     let model = model_of(&answer.inputs);
-    format!("training {model} on {} × {}", machine.chips, machine.accelerator)
+    format!(
+        "training {model} on {} × {}",
+        machine.chips, machine.accelerator
+    )
 }
 
 fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {

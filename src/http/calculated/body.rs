@@ -46,8 +46,7 @@ fn defaults(calculator: Calculator, has_offer: bool) -> Value {
         }
         Calculator::Fleet | Calculator::Layout | Calculator::Training => json!({}),
         Calculator::Cost => {
-            let usage =
-                json!({"input_tokens": 12_000, "cached_input_tokens": 10_000, "output_tokens": 800});
+            let usage = json!({"input_tokens": 12_000, "cached_input_tokens": 10_000, "output_tokens": 800});
             if has_offer {
                 json!({"usage": usage})
             } else {

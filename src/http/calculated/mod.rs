@@ -193,12 +193,14 @@ mod tests {
 
     #[test]
     fn stated_sizes_are_a_model_that_every_forward_calculator_takes() {
-        let sizes = "model=own&total_parameters=6.7e11&active_parameters=3.7e10&layers=61&kv_per_token=7e4";
+        let sizes =
+            "model=own&total_parameters=6.7e11&active_parameters=3.7e10&layers=61&kv_per_token=7e4";
         let text = |view: &str| body_of(&format!("view={view}&{sizes}")).to_string();
         assert!(read_simulation(text("machine").as_bytes()).is_ok());
         assert!(plan(text("fleet").as_bytes()).is_ok());
         assert!(layout(text("layout").as_bytes()).is_ok());
-        let text = body_of("view=training&model=own&total_parameters=6.7e11&active_parameters=3.7e10");
+        let text =
+            body_of("view=training&model=own&total_parameters=6.7e11&active_parameters=3.7e10");
         assert!(training(text.to_string().as_bytes()).is_ok());
     }
 

@@ -249,9 +249,12 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
 #[tokio::test]
 async fn the_largest_numbers_that_may_be_stated_have_finite_answers() {
     let body = json!({
-        "hardware": {"scale_up_bytes_per_second": 1e18, "scale_out_bytes_per_second": 1, "hbm_bytes": 1, "hbm_bytes_per_second": 1},
-        "model": {"experts": 1_000_000, "active_experts": 1, "hidden_dimension": 1_000_000, "layers": 10_000, "moe_layers": 10_000,
-            "total_parameters": 1e18, "active_parameters": 1, "weight_bytes_per_parameter": 16, "kv_bytes_per_token": 1e12, "context_tokens": 1e12},
+        "machine": {"scale_up_bytes_per_second": 1e24, "scale_out_bytes_per_second": 1e-6, "capacity_bytes": 1e-6,
+            "bandwidth_bytes_per_second": 1e-6},
+        "model": {"experts": {"routed": 16_777_216, "active": 1}, "hidden_dimension": 16_777_216, "layers": 16_777_216,
+            "total_parameters": 1e16, "active_parameters": 1e10, "kv_bytes_per_token_stored": 1e12},
+        "precision": {"weight_bytes_per_parameter": 4},
+        "load": {"context_tokens": 1e9},
         "layout": {"expert_parallel_chips": 1_000_000, "pipeline_stages": 10_000, "chips_per_stage": 1, "sequences_per_micro_batch": 1e9},
     });
     let text = ask(&api().await, &body).await;

@@ -158,8 +158,7 @@ async fn the_grid_has_a_row_per_pass_hit_rate_and_number_of_chips() {
     let mut body = small();
     body["grid"] =
         json!({"pass_tokens": [1, 16, 1024], "cache_hit_rate": [0, 0.9], "chips": [8, 16]});
-    body["load"] =
-        json!({"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 2});
+    body["load"] = json!({"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 2});
     let api = api().await;
     let rows = answer(&api, &body).await["series"].clone();
     let rows = rows.as_array().unwrap();

@@ -46,7 +46,7 @@ pub(super) fn llama() -> Value {
 async fn nothing_stated_is_answered_with_defaults_that_are_named() {
     let answer = answer(&json!({})).await;
     assert!(number(&answer, "/decode/time/total_seconds") > 0.0);
-    assert!(number(&answer, "/prefill/tokens_per_second_per_accelerator") > 0.0);
+    assert!(number(&answer, "/prefill/tokens_per_second_per_chip") > 0.0);
     assert_eq!(
         answer["not_defined"][0]["value"],
         "roofline.optimal_batch_at_context"
@@ -134,8 +134,7 @@ async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_
 
 #[tokio::test]
 async fn where_no_token_is_kept_no_batch_is_the_largest_and_the_answer_says_so() {
-    let answer =
-        answer(&json!({"model": "Llama-3.1-70B", "load": {"context_tokens": 0}})).await;
+    let answer = answer(&json!({"model": "Llama-3.1-70B", "load": {"context_tokens": 0}})).await;
     assert_eq!(answer["memory"]["largest_batch"], Value::Null);
     let reasons = answer["not_defined"].as_array().unwrap();
     let reason = reasons
@@ -167,7 +166,8 @@ async fn the_largest_batch_fits_and_one_more_does_not() {
 
 #[tokio::test]
 async fn peak_is_one_word_away_and_faster() {
-    let request = |efficiencies: Value| json!({"efficiencies": efficiencies, "load": {"batch": 64}});
+    let request =
+        |efficiencies: Value| json!({"efficiencies": efficiencies, "load": {"batch": 64}});
     let fitted = answer(&request(json!("fitted"))).await;
     let peak = answer(&request(json!("peak"))).await;
     assert_eq!(
@@ -214,10 +214,7 @@ async fn speculative_decoding_reads_once_and_computes_every_draft() {
         0.25
     ));
     let said = refusal(&request(3, 4.5)).await;
-    assert!(
-        said.contains("/load/accepted_tokens_per_step"),
-        "{said}"
-    );
+    assert!(said.contains("/load/accepted_tokens_per_step"), "{said}");
 }
 
 #[tokio::test]
@@ -387,7 +384,7 @@ async fn prompts_may_be_computed_on_other_chips() {
     };
     let (same, apart) = (answer(&request(144)).await, answer(&request(32)).await);
     assert_eq!(same["decode"], apart["decode"]);
-    let throughput = |answer: &Value| number(answer, "/prefill/tokens_per_second_per_accelerator");
+    let throughput = |answer: &Value| number(answer, "/prefill/tokens_per_second_per_chip");
     assert!(throughput(&apart) > throughput(&same));
     // 32 chips are what the published figure of 7,839 is from.
     assert!(

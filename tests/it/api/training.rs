@@ -42,7 +42,11 @@ async fn an_empty_request_is_the_demand_of_the_lecture_for_the_default_model() {
     }
     assert_eq!(phases[0]["tokens_from"], "equalised");
     assert_close(&phases[0]["tokens"], 2.592e14, 1e-12);
-    assert_close(&answer["overtraining"]["overtraining"], 2.592e14 / (20.0 * 37e9), 1e-12);
+    assert_close(
+        &answer["overtraining"]["overtraining"],
+        2.592e14 / (20.0 * 37e9),
+        1e-12,
+    );
     assert_close(
         &answer["reinforcement"]["compute_per_token_over_pretraining"],
         1.5,
@@ -103,7 +107,8 @@ async fn reversible_blocks_trade_a_third_more_compute_for_all_layers_but_one() {
 #[tokio::test]
 async fn sixty_four_experts_of_370_million_are_worth_about_a_dense_model_of_1_3_billion() {
     let api = api().await;
-    let body = json!({"model": {"active_parameters": 3.7e8}, "quality": {"experts_over_active": 64}});
+    let body =
+        json!({"model": {"active_parameters": 3.7e8}, "quality": {"experts_over_active": 64}});
     let published = answer(&api, &body).await;
     let at = &published["quality"]["at"];
     assert_close(&at["dense_equivalent_parameters"], 1.3e9, 0.1);
@@ -164,7 +169,7 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
         ),
         (
             json!({"model": {"active_parameters": 0}}),
-            "/model/active_parameters: 0 is not a number from 1000 to 1e16",
+            "/model/active_parameters: 0 is not a number from 1,000 to 1e16",
         ),
         (
             json!({"quality": {"experts_over_active": 0.5}}),

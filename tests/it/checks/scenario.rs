@@ -32,7 +32,10 @@ fn spellings() -> Vec<(&'static str, Value)> {
         ("model", json!("DeepSeek-V3")),
         ("model", json!({"name": "deepseek-v3"})),
         ("model", json!("Llama-3.1-70B")),
-        ("model", json!({"total_parameters": 671e9, "active_parameters": 37e9})),
+        (
+            "model",
+            json!({"total_parameters": 671e9, "active_parameters": 37e9}),
+        ),
         ("model", json!({"active_parameters": 7e10})),
         (
             "model",
@@ -44,7 +47,10 @@ fn spellings() -> Vec<(&'static str, Value)> {
             json!({"total_parameters": 8e9, "layers": 32, "hidden_dimension": 4096, "attention": attention}),
         ),
         ("model", json!({"config": config()})),
-        ("model", json!({"config": {"text_config": config()}, "total_parameters": 46.7e9})),
+        (
+            "model",
+            json!({"config": {"text_config": config()}, "total_parameters": 46.7e9}),
+        ),
         ("machine", json!("h200-sxm")),
         ("machine", json!({"accelerator": "h200-sxm"})),
         ("machine", json!({"bandwidth_bytes_per_second": 4e12})),
@@ -52,10 +58,22 @@ fn spellings() -> Vec<(&'static str, Value)> {
         ("precision", json!({})),
         ("precision", json!({"expert_bytes_per_parameter": 0.5})),
         ("precision", widths),
-        ("load", json!({"input_tokens": 8_000, "cached_input_tokens": 6_000, "output_tokens": 500})),
-        ("load", json!({"cache_hit_rate": 0.5, "context_tokens": 30_000})),
-        ("load", json!({"batch_per_chip": 16, "drafted_tokens": 2, "accepted_tokens_per_step": 2})),
-        ("load", json!({"requests_per_second": 5, "tokens_per_second": 1e6})),
+        (
+            "load",
+            json!({"input_tokens": 8_000, "cached_input_tokens": 6_000, "output_tokens": 500}),
+        ),
+        (
+            "load",
+            json!({"cache_hit_rate": 0.5, "context_tokens": 30_000}),
+        ),
+        (
+            "load",
+            json!({"batch_per_chip": 16, "drafted_tokens": 2, "accepted_tokens_per_step": 2}),
+        ),
+        (
+            "load",
+            json!({"requests_per_second": 5, "tokens_per_second": 1e6}),
+        ),
     ]
 }
 
@@ -75,10 +93,23 @@ async fn what_one_calculator_takes_all_of_them_take() {
         for calculator in CALCULATORS {
             let body = question(calculator, part, &value).to_string();
             let reply = api.post(&format!("/{calculator}"), body.clone()).await;
-            assert!(reply.status.is_success(), "{calculator}: {body}: {}", reply.text());
+            assert!(
+                reply.status.is_success(),
+                "{calculator}: {body}: {}",
+                reply.text()
+            );
             let printed = run_with(unroof(&[calculator, "-"]).arg("--json"), &body);
-            assert_eq!(printed.code, Some(0), "{calculator}: {body}: {}", printed.err);
-            assert_eq!(printed.out, format!("{}\n", reply.text()), "{calculator}: {body}");
+            assert_eq!(
+                printed.code,
+                Some(0),
+                "{calculator}: {body}: {}",
+                printed.err
+            );
+            assert_eq!(
+                printed.out,
+                format!("{}\n", reply.text()),
+                "{calculator}: {body}"
+            );
         }
     }
 }
@@ -92,10 +123,19 @@ fn the_parts_of_a_scenario_are_described_once() {
         field.as_object_mut().unwrap().remove("description");
         field
     };
-    let requests = ["SimulateRequest", "PlanRequest", "LayoutRequest", "TrainingRequest"];
+    let requests = [
+        "SimulateRequest",
+        "PlanRequest",
+        "LayoutRequest",
+        "TrainingRequest",
+    ];
     for part in ["model", "machine", "precision", "load"] {
         for request in requests {
-            assert_eq!(field(request, part), field(requests[0], part), "{request}: {part}");
+            assert_eq!(
+                field(request, part),
+                field(requests[0], part),
+                "{request}: {part}"
+            );
         }
     }
 }
@@ -107,7 +147,14 @@ fn the_same_flags_state_a_scenario_to_all() {
     let sizes = r#"{"total_parameters": 671e9, "active_parameters": 37e9}"#;
     let rows: [(&[&str], Value); 5] = [
         (
-            &["--model", "Llama-3.1-70B", "--accelerator", "h100-sxm", "--chips", "8"],
+            &[
+                "--model",
+                "Llama-3.1-70B",
+                "--accelerator",
+                "h100-sxm",
+                "--chips",
+                "8",
+            ],
             json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8}}),
         ),
         (
@@ -116,7 +163,14 @@ fn the_same_flags_state_a_scenario_to_all() {
                 "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 2}}),
         ),
         (
-            &["--total-parameters", "671e9", "--active-parameters", "37e9", "--rental", "3"],
+            &[
+                "--total-parameters",
+                "671e9",
+                "--active-parameters",
+                "37e9",
+                "--rental",
+                "3",
+            ],
             json!({"model": {"total_parameters": 671e9, "active_parameters": 37e9}, "machine": {"rental_usd_per_hour": 3}}),
         ),
         (
@@ -124,7 +178,16 @@ fn the_same_flags_state_a_scenario_to_all() {
             json!({"model": {"config": self::config()}}),
         ),
         (
-            &["--input", "8000", "--cached-input", "6000", "--output", "500", "--context", "9000"],
+            &[
+                "--input",
+                "8000",
+                "--cached-input",
+                "6000",
+                "--output",
+                "500",
+                "--context",
+                "9000",
+            ],
             json!({"load": {"input_tokens": 8000, "cached_input_tokens": 6000, "output_tokens": 500, "context_tokens": 9000}}),
         ),
     ];
@@ -132,7 +195,11 @@ fn the_same_flags_state_a_scenario_to_all() {
         for calculator in CALCULATORS {
             let stated = output_of(&[&[calculator, "--json"][..], flags].concat());
             let written = run_with(unroof(&[calculator, "-"]).arg("--json"), &body.to_string());
-            assert_eq!(stated, written.out, "{calculator} {flags:?}: {}", written.err);
+            assert_eq!(
+                stated, written.out,
+                "{calculator} {flags:?}: {}",
+                written.err
+            );
         }
     }
 }
@@ -168,29 +235,80 @@ async fn an_old_name_is_refused_with_the_new_one() {
     let api = TestDatabase::sqlite().api().await;
     let rows = [
         ("/simulate", json!({"operating_point": {}}), "`load`"),
-        ("/simulate", json!({"load": {"prompt_tokens": 1}}), "`input_tokens`"),
-        ("/simulate", json!({"load": {"cached_prompt_tokens": 1}}), "`cached_input_tokens`"),
-        ("/simulate", json!({"load": {"provider_tokens_per_second": 1}}), "`tokens_per_second`"),
-        ("/simulate", json!({"machine": {"prefill_chips": 1}}), "`prefill_machine.chips`"),
+        (
+            "/simulate",
+            json!({"load": {"prompt_tokens": 1}}),
+            "`input_tokens`",
+        ),
+        (
+            "/simulate",
+            json!({"load": {"cached_prompt_tokens": 1}}),
+            "`cached_input_tokens`",
+        ),
+        (
+            "/simulate",
+            json!({"load": {"provider_tokens_per_second": 1}}),
+            "`tokens_per_second`",
+        ),
+        (
+            "/simulate",
+            json!({"machine": {"prefill_chips": 1}}),
+            "`prefill_machine.chips`",
+        ),
         ("/plan", json!({"traffic": {}}), "`load`"),
-        ("/plan", json!({"machine": {"prefill_accelerator": "h100-sxm"}}), "`prefill_machine.accelerator`"),
+        (
+            "/plan",
+            json!({"machine": {"prefill_accelerator": "h100-sxm"}}),
+            "`prefill_machine.accelerator`",
+        ),
         ("/layout", json!({"hardware": "hopper-8"}), "`machine`"),
         ("/layout", json!({"machine": {"gpus": 1}}), "`chips`"),
-        ("/layout", json!({"layout": {"sequences_per_gpu": 1}}), "`load.batch_per_chip`"),
-        ("/layout", json!({"model": {"moe_layers": 1}}), "`experts.layers`"),
+        (
+            "/layout",
+            json!({"layout": {"sequences_per_gpu": 1}}),
+            "`load.batch_per_chip`",
+        ),
+        (
+            "/layout",
+            json!({"model": {"moe_layers": 1}}),
+            "`experts.layers`",
+        ),
         ("/training", json!({"cluster": {}}), "`machine`"),
         ("/training", json!({"demand": {}}), "`load`"),
-        ("/training", json!({"machine": {"accelerators": 1}}), "`chips`"),
-        ("/training", json!({"model": {"experts_over_active": 8}}), "`quality.experts_over_active`"),
-        ("/cost", json!({"usage": {"cache_read_tokens": 1}}), "`cached_input_tokens`"),
-        ("/cost", json!({"usage": {"uncached_input_tokens": 1}}), "`input_tokens`"),
-        ("/infer?store=false", json!({"price_sheet": crate::support::sheet(),
-            "assumptions": {"cached_prompt_share": 0.5}}), "`cache_hit_rate`"),
+        (
+            "/training",
+            json!({"machine": {"accelerators": 1}}),
+            "`chips`",
+        ),
+        (
+            "/training",
+            json!({"model": {"experts_over_active": 8}}),
+            "`quality.experts_over_active`",
+        ),
+        (
+            "/cost",
+            json!({"usage": {"cache_read_tokens": 1}}),
+            "`cached_input_tokens`",
+        ),
+        (
+            "/cost",
+            json!({"usage": {"uncached_input_tokens": 1}}),
+            "`input_tokens`",
+        ),
+        (
+            "/infer?store=false",
+            json!({"price_sheet": crate::support::sheet(),
+            "assumptions": {"cached_prompt_share": 0.5}}),
+            "`cache_hit_rate`",
+        ),
     ];
     for (path, body, new) in rows {
         let problem = api.post(path, body.to_string()).await.problem(422);
         let said = faults(&problem);
-        assert!(said.contains(&format!("(write {new} instead")), "{body}: {said}");
+        assert!(
+            said.contains(&format!("(write {new} instead")),
+            "{body}: {said}"
+        );
     }
     for (command, flag, new) in [
         ("simulate", "--prompt", "--input"),
@@ -201,6 +319,10 @@ async fn an_old_name_is_refused_with_the_new_one() {
     ] {
         let refused = run(&[command, flag, "1"]);
         assert_eq!(refused.code, Some(2), "{flag}");
-        assert!(refused.err.contains(&format!("'{new}'")), "{flag}: {}", refused.err);
+        assert!(
+            refused.err.contains(&format!("'{new}'")),
+            "{flag}: {}",
+            refused.err
+        );
     }
 }

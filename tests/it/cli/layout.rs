@@ -48,8 +48,7 @@ fn the_json_of_a_calculator_is_the_http_answer_byte_for_byte() {
 
 #[test]
 fn flags_state_what_the_file_leaves_out_and_win_over_what_it_says() {
-    let (_folder, file) =
-        file_with(r#"{"machine": "h100-sxm", "layout": {"pipeline_stages": 2}}"#);
+    let (_folder, file) = file_with(r#"{"machine": "h100-sxm", "layout": {"pipeline_stages": 2}}"#);
     let flags = [
         "--accelerator",
         "rubin-nvl144",
@@ -138,6 +137,8 @@ fn the_reports_are_80_columns_wide_and_hold_every_value_used_and_every_equation(
             "1000000",
             "--total-parameters",
             "1e16",
+            "--active-parameters",
+            "1e12",
         ],
         &[
             "layout",

@@ -170,14 +170,7 @@ fn the_report_has_every_line_and_says_what_has_no_price() {
         with(sheet(), "/rates/0/cache_read", json!("0.125")).to_string(),
     )]);
     let sheet = path("sheet.json");
-    let flags = [
-        "--at",
-        AT,
-        "--input",
-        "1000",
-        "--cached-input",
-        "400",
-    ];
+    let flags = ["--at", AT, "--input", "1000", "--cached-input", "400"];
     let report = output_of(&[&["cost", "--sheet", &sheet][..], &flags].concat());
     for part in [
         "m-1 of acme, region global, at 2026-11-20T17:00:00Z",
@@ -207,22 +200,16 @@ fn the_report_has_every_line_and_says_what_has_no_price() {
 #[test]
 fn a_refusal_names_the_flag() {
     let (_folder, path) = folder(&[("sheet.json", sheet().to_string())]);
-    let refused = run(&[
-        "cost",
-        "--sheet",
-        &path("sheet.json"),
-        "--input",
-        "-1",
-    ]);
+    let refused = run(&["cost", "--sheet", &path("sheet.json"), "--input", "-1"]);
     assert_eq!(refused.code, Some(1));
     assert!(
         refused
             .err
-            .contains("error: --prompt-tokens: `-1` is not a whole number"),
+            .contains("error: --input: `-1` is not a whole number"),
         "{}",
         refused.err
     );
-    assert!(refused.err.contains("--prompt-tokens:"), "{}", refused.err);
+    assert!(refused.err.contains("--input:"), "{}", refused.err);
     let refused = run(&["cost", "--input", "1"]);
     assert!(
         refused

@@ -178,7 +178,8 @@ fn genai_prices_has_hours_that_wrap_midnight() {
         ]
     });
     let sheet = sheet("genai-prices", "acme/m-1", &entry);
-    let usage = json!({"input_tokens": 40_000, "cached_input_tokens": 30_000, "output_tokens": 1_001});
+    let usage =
+        json!({"input_tokens": 40_000, "cached_input_tokens": 30_000, "output_tokens": 1_001});
     // 30,000 × 0.07 + 10,000 × 0.27 + 1,001 × 1.1
     assert_eq!(
         priced(&sheet, &usage, "2026-11-20T00:30:00Z")["total"],
@@ -290,7 +291,8 @@ fn portkey_has_cents_execution_modes_and_context_tiers() {
     let usage = json!({"input_tokens": 10_000, "cached_input_tokens": 4_000, "output_tokens": 123, "service_tier": "batch"});
     // 4,000 × 0.125 + 6,000 × 1.25 + 123 × 7.5
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.0089225");
-    let usage = json!({"input_tokens": 272_001, "cached_input_tokens": 272_000, "output_tokens": 2});
+    let usage =
+        json!({"input_tokens": 272_001, "cached_input_tokens": 272_000, "output_tokens": 2});
     // 272,000 × 0.5 + 1 × 5 + 2 × 22.5
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.13605");
 }
@@ -305,8 +307,7 @@ fn llm_prices_has_three_prices_and_no_others() {
     let usage = json!({"input_tokens": 1_001, "cached_input_tokens": 999, "output_tokens": 7, "reasoning_tokens": 5});
     // 999 × 0.175 + 2 × 1.75 + 7 × 14
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.000276325");
-    let usage =
-        json!({"input_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
+    let usage = json!({"input_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
     let cost = priced(&sheet, &usage, NOON);
     assert_eq!(cost["total"], Value::Null);
     // 1,000 × 1.75 + 7 × 14

@@ -34,8 +34,9 @@ fn assert_golden(id: &str, computed: f64, expected: f64) {
 
 #[test]
 fn experts_on_gpus_and_stages_on_racks_come_out() {
-    let placed =
-        laid_out(&json!({"model": {"experts": {"routed": 256}}, "layout": {"expert_parallel_chips": 64}}));
+    let placed = laid_out(
+        &json!({"model": {"experts": {"routed": 256}}, "layout": {"expert_parallel_chips": 64}}),
+    );
     assert_golden("G10", number(&placed, "/experts/experts_per_chip"), 4.0);
     let links = json!({"scale_up_bytes_per_second": 8e11, "scale_out_bytes_per_second": 1e11});
     let staged = laid_out(&json!({

@@ -42,7 +42,9 @@ impl InputValue {
     /// A value as a request writes it.
     fn of(json: &Json) -> Self {
         match json {
-            Json::Number(number) => number.parse().map_or_else(|_| number.as_ref().into(), Self::Number),
+            Json::Number(number) => number
+                .parse()
+                .map_or_else(|_| number.as_ref().into(), Self::Number),
             Json::Text(text) => text.as_ref().into(),
             Json::Bool(truth) => (*truth).into(),
             other => other.kind().into(),
@@ -247,7 +249,10 @@ impl<'a> Inputs<'a> {
     pub fn into_used(self) -> Vec<InputUsed> {
         let mut used = self.used.into_inner();
         for part in SCENARIO {
-            let fields = self.root.at(part).filter(|part| matches!(part.json, Json::Object(_)));
+            let fields = self
+                .root
+                .at(part)
+                .filter(|part| matches!(part.json, Json::Object(_)));
             for (field, value) in fields.and_then(|part| part.entries()).unwrap_or_default() {
                 let name = format!("{part}.{field}");
                 let is_of = |input: &InputUsed| {

@@ -75,10 +75,7 @@ fn all_to_all(question: &Question) -> AllToAll {
         moe_layers: model.experts.moe_layers,
         width: question.layout.width,
     };
-    let domains = domains_used(
-        question.layout.expert_parallel_chips,
-        chip.domain,
-    );
+    let domains = domains_used(question.layout.expert_parallel_chips, chip.domain);
     let bytes = traffic.bytes_per_step();
     let leaving = bytes * share_leaving_domain(domains);
     let inside = Bytes(bytes.0 - leaving.0);

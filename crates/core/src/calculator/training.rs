@@ -259,10 +259,13 @@ fn not_defined(question: &Question) -> Vec<NoValue> {
         return Vec::new();
     }
     let id = &question.cluster.accelerator.id;
-    let reason = format!("the reference data has no rent of {id}: state `machine.rental_usd_per_hour`");
+    let reason =
+        format!("the reference data has no rent of {id}: state `machine.rental_usd_per_hour`");
     let no_value = |value| NoValue {
         value,
         reason: reason.clone(),
     };
-    ["phases.usd", "total.training_usd", "total.usd"].map(no_value).into()
+    ["phases.usd", "total.training_usd", "total.usd"]
+        .map(no_value)
+        .into()
 }

@@ -28,47 +28,131 @@ const OTHER_NAMES: [(&str, &str, &str); 20] = [
 /// the object that has the new one.
 const OLD_NAMES: [(&str, &str, &str); 43] = [
     ("accelerators", "chips", "chips"),
-    ("accepted_tokens_per_pass", "accepted_tokens_per_step", "accepted_tokens_per_step"),
-    ("active_experts", "experts.active", "kv_bytes_per_token_stored"),
-    ("cache_read_explicit_tokens", "explicit_cached_input_tokens", "explicit_cached_input_tokens"),
-    ("cache_read_tokens", "cached_input_tokens", "cached_input_tokens"),
+    (
+        "accepted_tokens_per_pass",
+        "accepted_tokens_per_step",
+        "accepted_tokens_per_step",
+    ),
+    (
+        "active_experts",
+        "experts.active",
+        "kv_bytes_per_token_stored",
+    ),
+    (
+        "cache_read_explicit_tokens",
+        "explicit_cached_input_tokens",
+        "explicit_cached_input_tokens",
+    ),
+    (
+        "cache_read_tokens",
+        "cached_input_tokens",
+        "cached_input_tokens",
+    ),
     ("cached_input", "cached_input_tokens", "mean_context_tokens"),
     ("cached_prompt_share", "cache_hit_rate", "cache_hit_rate"),
-    ("cached_prompt_tokens", "cached_input_tokens", "cached_input_tokens"),
+    (
+        "cached_prompt_tokens",
+        "cached_input_tokens",
+        "cached_input_tokens",
+    ),
     ("cluster", "machine", "machine"),
-    ("context_tokens", "load.context_tokens", "kv_bytes_per_token_stored"),
+    (
+        "context_tokens",
+        "load.context_tokens",
+        "kv_bytes_per_token_stored",
+    ),
     ("demand", "load", "load"),
-    ("experts_over_active", "quality.experts_over_active", "kv_bytes_per_token_stored"),
-    ("expert_parallel_gpus", "expert_parallel_chips", "expert_parallel_chips"),
+    (
+        "experts_over_active",
+        "quality.experts_over_active",
+        "kv_bytes_per_token_stored",
+    ),
+    (
+        "expert_parallel_gpus",
+        "expert_parallel_chips",
+        "expert_parallel_chips",
+    ),
     ("fresh_input_tokens", "input_tokens", "cached_input_tokens"),
     ("gpus", "chips", "chips"),
     ("gpus_per_stage", "chips_per_stage", "chips_per_stage"),
     ("hardware", "machine", "machine"),
     ("hbm_bytes", "capacity_bytes", "capacity_bytes"),
-    ("hbm_bytes_per_second", "bandwidth_bytes_per_second", "bandwidth_bytes_per_second"),
+    (
+        "hbm_bytes_per_second",
+        "bandwidth_bytes_per_second",
+        "bandwidth_bytes_per_second",
+    ),
     ("input", "input_tokens", "mean_context_tokens"),
-    ("kv_bytes_per_token", "kv_bytes_per_token_stored", "kv_bytes_per_token_stored"),
+    (
+        "kv_bytes_per_token",
+        "kv_bytes_per_token_stored",
+        "kv_bytes_per_token_stored",
+    ),
     ("lifetime_days", "service.lifetime_days", "user_activity"),
     ("model_share", "service.model_share", "user_activity"),
     ("moe_layers", "experts.layers", "kv_bytes_per_token_stored"),
     ("name", "accelerator", "scale_out_bytes_per_second"),
     ("operating_point", "load", "load"),
     ("output", "output_tokens", "mean_context_tokens"),
-    ("prefill_accelerator", "prefill_machine.accelerator", "scale_out_bytes_per_second"),
-    ("prefill_chips", "prefill_machine.chips", "scale_out_bytes_per_second"),
-    ("prefill_rental_usd_per_hour", "prefill_machine.rental_usd_per_hour", "scale_out_bytes_per_second"),
+    (
+        "prefill_accelerator",
+        "prefill_machine.accelerator",
+        "scale_out_bytes_per_second",
+    ),
+    (
+        "prefill_chips",
+        "prefill_machine.chips",
+        "scale_out_bytes_per_second",
+    ),
+    (
+        "prefill_rental_usd_per_hour",
+        "prefill_machine.rental_usd_per_hour",
+        "scale_out_bytes_per_second",
+    ),
     ("prompt_tokens", "input_tokens", "input_tokens"),
-    ("provider_tokens_per_second", "tokens_per_second", "tokens_per_second"),
+    (
+        "provider_tokens_per_second",
+        "tokens_per_second",
+        "tokens_per_second",
+    ),
     ("scale_up_domain", "domain_size", "domain_size"),
-    ("sequences_per_gpu", "load.batch_per_chip", "chips_per_stage"),
-    ("served_probability", "service.served_probability", "user_activity"),
+    (
+        "sequences_per_gpu",
+        "load.batch_per_chip",
+        "chips_per_stage",
+    ),
+    (
+        "served_probability",
+        "service.served_probability",
+        "user_activity",
+    ),
     ("spread", "spread", "scale_out_bytes_per_second"),
     ("traffic", "load", "load"),
-    ("uncached_input_tokens", "input_tokens", "cached_input_tokens"),
-    ("utilisation", "costs.utilisation", "scale_out_bytes_per_second"),
-    ("weight_bytes_per_parameter", "precision.weight_bytes_per_parameter", "scale_out_bytes_per_second"),
-    ("weight_bytes_per_parameter", "precision.weight_bytes_per_parameter", "kv_bytes_per_token_stored"),
-    ("kv_bytes_per_element", "precision.kv_bytes_per_element", "kv_bytes_per_token_stored"),
+    (
+        "uncached_input_tokens",
+        "input_tokens",
+        "cached_input_tokens",
+    ),
+    (
+        "utilisation",
+        "costs.utilisation",
+        "scale_out_bytes_per_second",
+    ),
+    (
+        "weight_bytes_per_parameter",
+        "precision.weight_bytes_per_parameter",
+        "scale_out_bytes_per_second",
+    ),
+    (
+        "weight_bytes_per_parameter",
+        "precision.weight_bytes_per_parameter",
+        "kv_bytes_per_token_stored",
+    ),
+    (
+        "kv_bytes_per_element",
+        "precision.kv_bytes_per_element",
+        "kv_bytes_per_token_stored",
+    ),
     ("cache_hit_rate", "cached_input_tokens", "cache_writes"),
 ];
 
@@ -108,7 +192,10 @@ pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
 }
 
 /// The row of an old name, in an object with these fields.
-fn old_name(name: &str, known: &[&str]) -> Option<&'static (&'static str, &'static str, &'static str)> {
+fn old_name(
+    name: &str,
+    known: &[&str],
+) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let is_here = |row: &&(&str, &str, &str)| row.0 == name && known.contains(&row.2);
     OLD_NAMES.iter().find(is_here)
 }

@@ -1,8 +1,8 @@
 //! The answer from the candidates of a search.
 
 use super::answer::{
-    DayItem, EQUATIONS, FirstTokenItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PoolItem,
-    PowerItem, SearchedItem, SplitItem, LoadItem,
+    DayItem, EQUATIONS, FirstTokenItem, LoadItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem,
+    PoolItem, PowerItem, SearchedItem, SplitItem,
 };
 use super::binding::binds;
 use super::candidate::{Candidate, Way};
@@ -326,7 +326,8 @@ fn day(question: &Question, candidate: &Candidate<'_>) -> Option<DayItem> {
     let cached = input * traffic.hit_rate;
     let output = requests * traffic.output.mean();
     let revenue =
-        ((input - cached) * prices.input + cached * prices.cached_input + output * prices.output) / MILLION;
+        ((input - cached) * prices.input + cached * prices.cached_input + output * prices.output)
+            / MILLION;
     let cost = candidate.usd_per_hour().map(|usd| usd * 24.0);
     Some(DayItem {
         input_tokens: input,

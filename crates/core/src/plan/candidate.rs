@@ -3,7 +3,6 @@
 
 use super::aggregated::{SharedUnit, SharedWork};
 use super::answer::ServingKind;
-use crate::calculator::scenario::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::Pairing;
 use super::forward::Engine;
@@ -11,6 +10,7 @@ use super::goal::Goal;
 use super::grid::Layout;
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
+use crate::calculator::scenario::Chip;
 
 /// A plan that reaches a goal.
 #[derive(Debug, Clone)]

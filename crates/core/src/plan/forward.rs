@@ -1,14 +1,14 @@
 //! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
 //! memory.
 
-use crate::calculator::scenario::Chip;
 use super::grid::Layout;
 use super::request::Question;
+use crate::calculator::scenario::Chip;
 use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::fitted_attainment;
 use crate::roofline::{
-    Efficiencies, KvCache, Machine, Overheads, Overlap, PassTime,
-    PromptTokens, Serving, Speculation, Spread, Traffic,
+    Efficiencies, KvCache, Machine, Overheads, Overlap, PassTime, PromptTokens, Serving,
+    Speculation, Spread, Traffic,
 };
 use crate::units::BytesPerSecond;
 

@@ -57,7 +57,12 @@ pub(super) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
         tiers.push(Offloaded {
             id: tier.id.clone(),
             name: tier.name.clone(),
-            time_to_first_token_seconds: load_s(tier, bytes, chips, engine.chip.scale_out.map(|link| link.0)),
+            time_to_first_token_seconds: load_s(
+                tier,
+                bytes,
+                chips,
+                engine.chip.scale_out.map(|link| link.0),
+            ),
             retrieve_usd: retrieve,
             hold_usd_per_hour: hold,
             break_even_uses_per_hour: hold

@@ -194,7 +194,8 @@ impl Question {
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = PlanRequest::read(root)?;
     let inputs = Inputs::new(root, &[]);
-    let model = Model::fill(&request.model, &inputs, &request.precision);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width);
     let precision = request.precision.fill(&inputs, model.as_ref());
     let served = model.as_ref().zip(precision.as_ref());
     let decode_chip = request.machine.fill(&inputs, None, served);

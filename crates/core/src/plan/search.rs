@@ -2,7 +2,6 @@
 
 use super::aggregated::SharedUnit;
 use super::candidate::{Candidate, Way};
-use crate::calculator::scenario::Chip;
 use super::decode::DecodeUnit;
 use super::disaggregated::{decode_choices, paired, prefill_choices};
 use super::forward::Engine;
@@ -10,6 +9,7 @@ use super::goal::Goal;
 use super::grid::{Layout, layouts};
 use super::prefill::PrefillUnit;
 use super::request::{Question, ServingKinds};
+use crate::calculator::scenario::Chip;
 
 /// Prefill units, and decode units, of which every pair is tried.
 const PAIRED: usize = 12;

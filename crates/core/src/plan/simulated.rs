@@ -6,10 +6,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::aggregated::SharedUnit;
 use super::goal::Goal;
 use super::latency::FirstToken;
-use crate::calculator::scenario::lengths::Lengths;
 use super::queue::Queue;
 use super::request::{Question, read_question};
 use super::search::Search;
+use crate::calculator::scenario::lengths::Lengths;
 use crate::input::read;
 
 struct Chance(Xoshiro256PlusPlus);

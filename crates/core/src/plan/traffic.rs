@@ -56,11 +56,7 @@ pub(super) fn fill_traffic(
     Some((traffic, speculation?))
 }
 
-fn fill_requests(
-    stated: &StatedLoad,
-    inputs: &Inputs<'_>,
-    has_budget: bool,
-) -> Option<Traffic> {
+fn fill_requests(stated: &StatedLoad, inputs: &Inputs<'_>, has_budget: bool) -> Option<Traffic> {
     let spread_out = |lengths: Option<Lengths>, spread: &Stated<f64>| {
         let deviation = inputs.or(spread, 0.0, Origin::Default);
         let (lengths, deviation) = (lengths?, deviation?);

@@ -104,7 +104,8 @@ pub(super) struct Question {
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = LayoutRequest::read(root)?;
     let inputs = Inputs::new(root, WITHOUT_EFFECT);
-    let model = Model::fill(&request.model, &inputs, &request.precision);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width);
     let precision = request.precision.fill(&inputs, model.as_ref());
     let chip = request.machine.fill(&inputs, None, None);
     let context = inputs.or_default(&request.load.context_tokens);
@@ -178,9 +179,16 @@ fn fill_layout(
     });
     let stages = inputs.or(&stated.pipeline_stages, layers.min(4), InputOrigin::Default);
     let of_machine = of_machine(&request.machine.chips, inputs, stages.unwrap_or(1));
-    let even = even_share(experts, of_machine.map_or(domain, |chips| chips.min(domain)));
+    let even = even_share(
+        experts,
+        of_machine.map_or(domain, |chips| chips.min(domain)),
+    );
     let expert_chips = inputs.or(&stated.expert_parallel_chips, even, derived);
-    let of_experts = if experts > 1 { expert_chips.unwrap_or(even) } else { domain };
+    let of_experts = if experts > 1 {
+        expert_chips.unwrap_or(even)
+    } else {
+        domain
+    };
     let of_stage = of_machine.unwrap_or(of_experts);
     let chips_per_stage = inputs.or(&stated.chips_per_stage, of_stage, derived);
     if of_machine.is_some() && stated.chips_per_stage.is_stated() {

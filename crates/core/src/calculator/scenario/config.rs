@@ -40,7 +40,14 @@ const NOT_UNDERSTOOD: [&str; 22] = [
     "zero_expert_num",
 ];
 /// Activations of layers with two matrices; all others have a gate too.
-const WITHOUT_GATE: [&str; 6] = ["relu", "relu2", "gelu", "gelu_new", "gelu_fast", "quick_gelu"];
+const WITHOUT_GATE: [&str; 6] = [
+    "relu",
+    "relu2",
+    "gelu",
+    "gelu_new",
+    "gelu_fast",
+    "quick_gelu",
+];
 /// Families whose windows alternate where the configuration does not say so: one layer of so many sees every token.
 const ALTERNATING: [(&str, u32); 3] = [("gemma2", 2), ("gemma3", 6), ("gemma3_text", 6)];
 const STATE_ARCHITECTURE: &str =
@@ -78,7 +85,9 @@ impl Published {
         }
         of.active_parameters = active.unwrap_or(of.active_parameters);
         let held = experts + of.input_embedding_parameters;
-        let of_token = of.experts.map_or(0.0, |with| experts / with.routed_over_active());
+        let of_token = of
+            .experts
+            .map_or(0.0, |with| experts / with.routed_over_active());
         let is_possible = held < of.total_parameters
             && of.active_parameters <= of.total_parameters
             && of.active_parameters >= of_token;
@@ -131,17 +140,19 @@ impl<'a> Config<'a> {
 
     /// A size, or another value where none of these names is there.
     fn size_or(&self, names: &[&str], other: u32) -> Option<u32> {
-        self.find(names).map_or(Some(other), |field| {
-            field.whole_number(0..=*SIZES.end())
-        })
+        self.find(names)
+            .map_or(Some(other), |field| field.whole_number(0..=*SIZES.end()))
     }
 
     fn is_true(&self, name: &str) -> Option<bool> {
-        self.find(&[name]).and_then(|field| field.unrecorded(|field| field.truth()))
+        self.find(&[name])
+            .and_then(|field| field.unrecorded(|field| field.truth()))
     }
 
     fn name(&self, name: &str) -> String {
-        let text = self.find(&[name]).and_then(|field| field.unrecorded(|field| field.text()));
+        let text = self
+            .find(&[name])
+            .and_then(|field| field.unrecorded(|field| field.text()));
         text.unwrap_or_default()
     }
 
@@ -173,7 +184,9 @@ impl<'a> Config<'a> {
         let (attention, of_attention) = self.attention(hidden_dimension, layers)?;
         let (experts, shared) = self.experts(hidden, layers)?;
         let sparse_layers = experts.map_or(0, |experts| experts.layers);
-        let of_experts = experts.and_then(|experts| experts.parameters).unwrap_or(0.0);
+        let of_experts = experts
+            .and_then(|experts| experts.parameters)
+            .unwrap_or(0.0);
         let dense_layers = layers - sparse_layers;
         let of_dense = if dense_layers > 0 {
             let width = self.size(&["intermediate_size", "ffn_hidden_size", "n_inner"])?;
@@ -189,13 +202,19 @@ impl<'a> Config<'a> {
         let total = always_read + of_experts + embedding;
         if !PARAMETERS.contains(&total) {
             let detail = format!("the sizes make {total:e} parameters");
-            return self.text.refuse(detail, "state the sizes as they are published");
+            return self
+                .text
+                .refuse(detail, "state the sizes as they are published");
         }
         let idle = experts.map_or(0.0, |experts| {
             of_experts * (1.0 - 1.0 / experts.routed_over_active())
         });
         // As published figures do, those of a dense model count the input embedding among the active parameters.
-        let active = if experts.is_some() { total - idle - embedding } else { total };
+        let active = if experts.is_some() {
+            total - idle - embedding
+        } else {
+            total
+        };
         Some(Architecture {
             total_parameters: total,
             active_parameters: active,
@@ -212,7 +231,9 @@ impl<'a> Config<'a> {
     fn matrices(&self) -> f64 {
         let activation = ["hidden_act", "mlp_hidden_act", "activation_function"];
         let activation = activation.map(|name| self.name(name));
-        let has_gate = !activation.iter().any(|name| WITHOUT_GATE.contains(&name.as_str()));
+        let has_gate = !activation
+            .iter()
+            .any(|name| WITHOUT_GATE.contains(&name.as_str()));
         if has_gate { 3.0 } else { 2.0 }
     }
 
@@ -228,8 +249,14 @@ impl<'a> Config<'a> {
             let nope_dimension = self.size(&["qk_nope_head_dim"])?;
             let value_dimension = self.size(&["v_head_dim"])?;
             let of_query = self.size_or(&["q_lora_rank"], 0)?;
-            let [kv, rope, nope, value, query] =
-                [rank, rope_dimension, nope_dimension, value_dimension, of_query].map(f64::from);
+            let [kv, rope, nope, value, query] = [
+                rank,
+                rope_dimension,
+                nope_dimension,
+                value_dimension,
+                of_query,
+            ]
+            .map(f64::from);
             let queries = if query > 0.0 {
                 hidden * query + query * heads * (nope + rope)
             } else {
@@ -248,9 +275,12 @@ impl<'a> Config<'a> {
             let parameters = all * (queries + keys + heads * value * hidden);
             return Some((vec![AttentionGroup::Latent(group)], parameters));
         }
-        let kv_heads = self.size_or(&["num_key_value_heads", "n_head_kv"], query_heads)?.max(1);
+        let kv_heads = self
+            .size_or(&["num_key_value_heads", "n_head_kv"], query_heads)?
+            .max(1);
         if !query_heads.is_multiple_of(kv_heads) {
-            let detail = format!("{query_heads} query heads cannot share {kv_heads} KV heads evenly");
+            let detail =
+                format!("{query_heads} query heads cannot share {kv_heads} KV heads evenly");
             return self.text.refuse(detail, STATE_ARCHITECTURE);
         }
         let usual = (hidden_dimension / query_heads).max(1);
@@ -272,7 +302,10 @@ impl<'a> Config<'a> {
             };
             (layers > 0).then_some(AttentionGroup::GroupedQuery(group))
         };
-        let groups = [group(layers - windowed, None), group(windowed, Some(window))];
+        let groups = [
+            group(layers - windowed, None),
+            group(windowed, Some(window)),
+        ];
         Some((groups.into_iter().flatten().collect(), parameters))
     }
 
@@ -294,7 +327,9 @@ impl<'a> Config<'a> {
             let kinds = kinds.items()?;
             if kinds.len() != layers as usize {
                 let detail = format!("{} kinds for {layers} layers", kinds.len());
-                return self.text.refuse(detail, "list a kind for each layer in `layer_types`");
+                return self
+                    .text
+                    .refuse(detail, "list a kind for each layer in `layer_types`");
             }
             let known = [("full_attention", 0_u32), ("sliding_attention", 1)];
             let mut windowed = 0;
@@ -312,17 +347,31 @@ impl<'a> Config<'a> {
         }
         let family = self.name("model_type");
         let of_family = ALTERNATING.iter().find(|(name, _)| *name == family);
-        let pattern = self.size_or(&["sliding_window_pattern"], of_family.map_or(0, |(_, pattern)| *pattern))?;
+        let pattern = self.size_or(
+            &["sliding_window_pattern"],
+            of_family.map_or(0, |(_, pattern)| *pattern),
+        )?;
         if pattern > 0 {
             return Some(layers - layers / pattern);
         }
         let first = self.size_or(&["max_window_layers"], 0)?;
-        Some(layers.saturating_sub(if self.is_true("use_sliding_window").is_some() { first } else { 0 }))
+        Some(
+            layers.saturating_sub(if self.is_true("use_sliding_window").is_some() {
+                first
+            } else {
+                0
+            }),
+        )
     }
 
     /// The routed experts, and the parameters of shared ones and of routers.
     fn experts(&self, hidden: f64, layers: u32) -> Option<(Option<Experts>, f64)> {
-        let names = ["n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"];
+        let names = [
+            "n_routed_experts",
+            "num_local_experts",
+            "num_experts",
+            "moe_num_experts",
+        ];
         let routed = self.size_or(&names, 0)?;
         let with_experts = self.layers_with_experts(layers)?;
         if routed < 2 || with_experts == 0 {
@@ -337,11 +386,24 @@ impl<'a> Config<'a> {
         ])?;
         if active >= routed {
             let detail = format!("{active} of {routed} experts are active");
-            return self.text.refuse(detail, "state fewer active experts than there are");
+            return self
+                .text
+                .refuse(detail, "state fewer active experts than there are");
         }
-        let width = self.size(&["moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size"])?;
+        let width = self.size(&[
+            "moe_intermediate_size",
+            "expert_ffn_hidden_size",
+            "intermediate_size",
+        ])?;
         let of_expert = self.matrices() * hidden * f64::from(width);
-        let shared = self.size_or(&["n_shared_experts", "num_shared_experts", "moe_num_shared_experts"], 0)?;
+        let shared = self.size_or(
+            &[
+                "n_shared_experts",
+                "num_shared_experts",
+                "moe_num_shared_experts",
+            ],
+            0,
+        )?;
         let own_width = self.size_or(&["shared_expert_intermediate_size"], 0)?;
         let of_shared = if own_width > 0 {
             self.matrices() * hidden * f64::from(own_width)
@@ -355,7 +417,10 @@ impl<'a> Config<'a> {
             layers: with_experts,
             parameters: Some(all * f64::from(routed) * of_expert),
         };
-        Some((Some(experts), all * (of_shared + hidden * f64::from(routed))))
+        Some((
+            Some(experts),
+            all * (of_shared + hidden * f64::from(routed)),
+        ))
     }
 
     fn layers_with_experts(&self, layers: u32) -> Option<u32> {
@@ -365,14 +430,20 @@ impl<'a> Config<'a> {
             let each = frequencies.list_of(|layer| layer.whole_number(0..=1))?;
             return Some(each.iter().sum::<u32>().min(layers));
         }
-        let dense = self.size_or(&["first_k_dense_replace", "num_dense_layers"], 0)?.min(layers);
-        let step = self.size_or(&["moe_layer_freq", "decoder_sparse_step"], 1)?.max(1);
+        let dense = self
+            .size_or(&["first_k_dense_replace", "num_dense_layers"], 0)?
+            .min(layers);
+        let step = self
+            .size_or(&["moe_layer_freq", "decoder_sparse_step"], 1)?
+            .max(1);
         let listed = self.find(&["mlp_only_layers"]);
         let listed = listed.map_or(Some(Vec::new()), |listed| {
             listed.list_of(|layer| layer.whole_number(0..=*SIZES.end()))
         })?;
         let steps = layers / step - dense / step;
-        let dense_besides = listed.iter().filter(|layer| **layer >= dense && (**layer + 1).is_multiple_of(step));
+        let dense_besides = listed
+            .iter()
+            .filter(|layer| **layer >= dense && (**layer + 1).is_multiple_of(step));
         let dense_besides = u32::try_from(dense_besides.count()).ok()?;
         Some(steps.saturating_sub(dense_besides))
     }
@@ -396,10 +467,14 @@ impl<'a> Config<'a> {
 
     fn quantized(quantized: &Cursor<'a>) -> Option<WeightFormats> {
         let text = |name: &str| {
-            let text = quantized.at(name).and_then(|field| field.unrecorded(|field| field.text()));
+            let text = quantized
+                .at(name)
+                .and_then(|field| field.unrecorded(|field| field.text()));
             text.unwrap_or_default().to_lowercase()
         };
-        let bits = quantized.at("bits").and_then(|field| field.unrecorded(|field| field.whole_number(1..=64)));
+        let bits = quantized
+            .at("bits")
+            .and_then(|field| field.unrecorded(|field| field.whole_number(1..=64)));
         let experts = |experts: f64| WeightFormats {
             experts,
             others: 2.0,

@@ -99,7 +99,13 @@ impl Chip {
             let link = |link: Option<BytesPerSecond>| link.map(|link| link.0);
             let links = (link(chip.scale_up), link(chip.scale_out));
             let memory = (chip.bandwidth.0, chip.capacity.0, chip.domain);
-            (chip.row.id.as_str(), chip.flops, chip.attention_flops, memory, links)
+            (
+                chip.row.id.as_str(),
+                chip.flops,
+                chip.attention_flops,
+                memory,
+                links,
+            )
         };
         figures(self) == figures(other)
     }

@@ -4,8 +4,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder}
 use utoipa::openapi::{Ref, RefOr, Schema};
 
 use super::config::Published;
-use super::precision::StatedPrecision;
-use super::sizes::StatedSizes;
+use super::sizes::{DEFAULT_MODEL, StatedSizes};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::input::body::document::inline;
 use crate::input::body::{
@@ -17,9 +16,6 @@ use crate::reference::WeightFormats;
 use crate::reference::architecture::{Architecture, PARAMETERS};
 use crate::reference::names::OpenModelName;
 use crate::reference::open_model;
-
-/// Model where none is stated.
-pub(super) const DEFAULT_MODEL: &str = "DeepSeek-V3";
 
 body! {
     /// A model by its name.
@@ -125,11 +121,11 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a request; the widths of a cache whose bytes are stated are those of the precision.
+    /// The model of a request, with this width of a cache whose bytes are stated.
     pub fn fill(
         stated: &Stated<StatedModel>,
         inputs: &Inputs<'_>,
-        precision: &StatedPrecision,
+        bytes_per_element: f64,
     ) -> Option<Self> {
         match stated.value.as_ref().ok()? {
             None => Self::named(DEFAULT_MODEL, Origin::Default, inputs),
@@ -160,7 +156,7 @@ impl Model {
                 })
             }
             Some(StatedModel::Sizes(sizes)) => {
-                let architecture = sizes.architecture(inputs, precision.cache_of_sizes())?;
+                let architecture = sizes.architecture(inputs, bytes_per_element)?;
                 Some(Self::unnamed(architecture))
             }
         }

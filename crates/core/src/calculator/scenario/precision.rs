@@ -89,11 +89,10 @@ impl StatedPrecision {
     }
 
     /// Width of the cache of a model with weights of one byte, unless another width is stated.
-    pub(super) fn cache_of_sizes(&self) -> f64 {
+    pub fn cache_of_sizes(&self) -> f64 {
         let stated = |field: &Stated<f64>| field.value.ok().flatten();
-        stated(&self.kv_bytes_per_element).unwrap_or_else(|| {
-            cache_width(stated(&self.weight_bytes_per_parameter).unwrap_or(1.0))
-        })
+        stated(&self.kv_bytes_per_element)
+            .unwrap_or_else(|| cache_width(stated(&self.weight_bytes_per_parameter).unwrap_or(1.0)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! A model by its sizes alone: what is left out is that of the open-weight model nearest in size, scaled.
 
-use super::model::DEFAULT_MODEL;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::input::body::body;
 use crate::input::body::{Stated, count, number, section};
@@ -9,6 +8,8 @@ use crate::reference::architecture::{
 };
 use crate::reference::{OpenModel, open_model, open_models};
 
+/// Model where none is stated.
+pub(super) const DEFAULT_MODEL: &str = "DeepSeek-V3";
 /// Elements of a token between layers are a multiple of this.
 const WIDTH_STEP: f64 = 64.0;
 /// Elements of a query head.
@@ -164,11 +165,15 @@ impl StatedSizes {
         let usual = of.routed.max(whole((least * LEAST_EXPERTS).ceil()));
         let routed = inputs.or(&stated.routed, usual, Origin::Derived)?;
         if f64::from(routed) < least {
-            inputs.fault(
-                &stated.routed,
-                format!("{of_token} of {routed} experts per token cannot make {active:e} of {total:e} parameters active"),
-                "state more experts, fewer of them active, or more `active_parameters`",
+            let detail = format!(
+                "{of_token} of {routed} experts per token cannot make {active:e} of {total:e} parameters active"
             );
+            let hint = "state more experts, fewer of them active, or more `active_parameters`";
+            if stated.routed.is_stated() {
+                inputs.fault(&stated.routed, detail, hint);
+            } else {
+                inputs.fault(&self.active_parameters, detail, hint);
+            }
             return None;
         }
         let share = f64::from(of.layers) / f64::from(like.layers);

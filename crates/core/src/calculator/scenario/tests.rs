@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::calculator::inputs::Inputs;
-use crate::input::body::{Body, Rule, Source, value};
+use crate::input::body::{Rule, Source, value};
 use crate::input::cursor::{Cursor, Fault, Faults};
 use crate::input::json;
 use crate::reference::architecture::Architecture;
@@ -24,10 +24,7 @@ fn filled(model: &Value) -> Result<Model, Vec<Fault>> {
     };
     let inputs = Inputs::new(&root, &[]);
     let stated = value(ModelKind).read(object, "model").unwrap();
-    let nothing = json::parse(b"{}").unwrap();
-    let nothing = Cursor::root(&nothing, &faults);
-    let precision = StatedPrecision::read(&nothing).unwrap();
-    let model = Model::fill(&stated, &inputs, &precision);
+    let model = Model::fill(&stated, &inputs, 1.0);
     faults.into_result(model)
 }
 
@@ -63,7 +60,7 @@ fn config(name: &str) -> Value {
         "gpt-oss-120b" => json!({
             "hidden_size": 2880, "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
             "intermediate_size": 2880, "num_local_experts": 128, "experts_per_token": 4, "vocab_size": 201_088,
-            "sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"].repeat(18),
+            "sliding_window": 128, "layer_types": (["sliding_attention", "full_attention"].repeat(18)),
             "quantization_config": {"quant_method": "mxfp4"},
         }),
         "Gemma-3-27B" => json!({"text_config": {
@@ -99,12 +96,24 @@ fn a_configuration_is_the_architecture_of_the_reference_data() {
         assert_eq!(found.layers, known_of.layers, "{name}");
         let near = |left: f64, right: f64, within: f64| (left / right - 1.0).abs() < within;
         let (total, active) = (found.total_parameters, found.active_parameters);
-        assert!(near(total, known_of.total_parameters, 0.015), "{name}: {total:e}");
-        assert!(near(active, known_of.active_parameters, 0.12), "{name}: {active:e}");
+        assert!(
+            near(total, known_of.total_parameters, 0.015),
+            "{name}: {total:e}"
+        );
+        assert!(
+            near(active, known_of.active_parameters, 0.12),
+            "{name}: {active:e}"
+        );
         let experts = found.expert_parameters();
-        assert!((experts - known_of.expert_parameters()).abs() <= 0.001 * total, "{name}: {experts:e}");
+        assert!(
+            (experts - known_of.expert_parameters()).abs() <= 0.001 * total,
+            "{name}: {experts:e}"
+        );
         let width = model.native_formats.mean(found);
-        assert!(near(width, known.native_formats().mean(known_of), 0.01), "{name}: {width}");
+        assert!(
+            near(width, known.native_formats().mean(known_of), 0.01),
+            "{name}: {width}"
+        );
     }
 }
 
@@ -118,16 +127,34 @@ fn what_a_configuration_says_that_is_not_understood_is_refused_where_it_is() {
     let mut without = config("Llama-3.1-70B");
     without.as_object_mut().unwrap().remove("vocab_size");
     let rows = [
-        (with("mamba_d_state", json!(128)), "/model/config/mamba_d_state"),
-        (with("layer_types", json!(["linear_attention"].repeat(80))), "/model/config/layer_types/0"),
+        (
+            with("mamba_d_state", json!(128)),
+            "/model/config/mamba_d_state",
+        ),
+        (
+            with("layer_types", json!((["linear_attention"].repeat(80)))),
+            "/model/config/layer_types/0",
+        ),
         (with("layer_types", json!([])), "/model/config"),
-        (with("torch_dtype", json!("int3")), "/model/config/torch_dtype"),
-        (with("quantization_config", json!({"quant_method": "odd"})), "/model/config/quantization_config"),
+        (
+            with("torch_dtype", json!("int3")),
+            "/model/config/torch_dtype",
+        ),
+        (
+            with("quantization_config", json!({"quant_method": "odd"})),
+            "/model/config/quantization_config",
+        ),
         (with("num_key_value_heads", json!(7)), "/model/config"),
-        (with("num_hidden_layers", json!("many")), "/model/config/num_hidden_layers"),
+        (
+            with("num_hidden_layers", json!("many")),
+            "/model/config/num_hidden_layers",
+        ),
         (json!({"config": without}), "/model/config"),
         (json!({"config": []}), "/model/config"),
-        (json!({"config": config("Mixtral-8x7B"), "total_parameters": 1e9}), "/model/total_parameters"),
+        (
+            json!({"config": config("Mixtral-8x7B"), "total_parameters": 1e9}),
+            "/model/total_parameters",
+        ),
     ];
     for (model, pointer) in rows {
         let fault = refusal(&model);
@@ -151,21 +178,34 @@ fn sizes_alone_are_those_of_the_nearest_open_weight_model() {
     assert!(larger.layers > 61 && larger.hidden_dimension > 7_168);
     let dense = of(json!({"active_parameters": 7e10}));
     assert!(dense.experts.is_none() && dense.total_parameters > 6.9e10);
-    let cached = of(json!({"total_parameters": 7e10, "layers": 80, "kv_bytes_per_token_stored": 163_840}));
+    let cached =
+        of(json!({"total_parameters": 7e10, "layers": 80, "kv_bytes_per_token_stored": 163_840}));
     assert!((bytes_per_token(&cached) - 163_840.0).abs() < 1.0);
     let experts = of(json!({"experts": {"routed": 384, "active": 8, "layers": 50}}));
     let experts = experts.experts.unwrap();
-    assert_eq!((experts.routed, experts.active, experts.layers), (384, 8, 50));
+    assert_eq!(
+        (experts.routed, experts.active, experts.layers),
+        (384, 8, 50)
+    );
 }
 
 #[test]
 fn sizes_that_contradict_each_other_are_refused() {
     let rows = [
         (json!({}), "/model"),
-        (json!({"total_parameters": 1e9, "active_parameters": 2e9}), "/model/active_parameters"),
-        (json!({"total_parameters": 1e9, "experts": {"routed": 8}}), "/model/experts/routed"),
+        (
+            json!({"total_parameters": 1e9, "active_parameters": 2e9}),
+            "/model/active_parameters",
+        ),
+        (
+            json!({"total_parameters": 1e9, "experts": {"routed": 8}}),
+            "/model/experts/routed",
+        ),
         (json!({"experts": {"routed": 16}}), "/model/experts/routed"),
-        (json!({"layers": 8, "experts": {"layers": 9}}), "/model/experts/layers"),
+        (
+            json!({"layers": 8, "experts": {"layers": 9}}),
+            "/model/experts/layers",
+        ),
         (json!({"name": "DeepSeek-V3", "layers": 8}), "/model/layers"),
     ];
     for (model, pointer) in rows {

@@ -1,8 +1,7 @@
 //! The chips of a simulation.
 
-use super::request::SimulateRequest;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::{Chip, Model, Precision};
+use crate::calculator::scenario::{Chip, Model, Precision, StatedMachine};
 use crate::input::body::Stated;
 use crate::roofline::{Machine, Spread};
 
@@ -26,20 +25,19 @@ pub(super) struct Hardware {
 }
 
 pub(super) fn fill_hardware(
-    request: &SimulateRequest,
+    [stated, prefill]: [&StatedMachine; 2],
+    spread: &Stated<Spread>,
     inputs: &Inputs<'_>,
     model: Option<&Model>,
     precision: Option<Precision>,
 ) -> Option<Hardware> {
-    let stated = &request.machine;
     let served = model.zip(precision.as_ref());
     let chip = stated.fill(inputs, None, served);
     let chips = stated.serving_chips(inputs, chip.as_ref());
-    let prefill = &request.prefill_machine;
     let prefill_chip = prefill.fill(inputs, chip.as_ref(), served);
     let same = chips.map(|chips| (chips, Origin::Derived));
     let prefill_chips = inputs.or_else(&prefill.chips, same);
-    let spread = fill_spread(&request.spread, inputs, model);
+    let spread = fill_spread(spread, inputs, model);
     let (chip, prefill_chip, (model, precision)) = (chip?, prefill_chip?, served?);
     let machine = chip.machine(model, precision, f64::from(chips?));
     let has_other_figures = stated.has_other_figures();

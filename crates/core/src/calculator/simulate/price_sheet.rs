@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{Question, is_rented};
 use super::offer::Offer;
+use super::{Question, is_rented};
 use crate::model::clue_table::ReadingId;
 use crate::reference::StorageTier;
 use crate::reference::names::offered_tiers;

@@ -61,9 +61,17 @@ pub(super) struct Question {
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = SimulateRequest::read(root)?;
     let inputs = Inputs::new(root, &[]);
-    let model = Model::fill(&request.model, &inputs, &request.precision);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width);
     let precision = request.precision.fill(&inputs, model.as_ref());
-    let hardware = fill_hardware(&request, &inputs, model.as_ref(), precision);
+    let machines = [&request.machine, &request.prefill_machine];
+    let hardware = fill_hardware(
+        machines,
+        &request.spread,
+        &inputs,
+        model.as_ref(),
+        precision,
+    );
     let efficiency = fill_efficiency(&request.efficiencies, &inputs);
     let model_cache = |model: &Model| KvCache::new(&model.architecture);
     let cache = model.as_ref().map(model_cache);

@@ -146,7 +146,8 @@ pub(super) struct Question {
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = TrainingRequest::read(root)?;
     let inputs = Inputs::new(root, WITHOUT_EFFECT);
-    let model = Model::fill(&request.model, &inputs, &request.precision)?;
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width)?;
     let precision = request.precision.fill(&inputs, Some(&model))?;
     let served = Some((&model, &precision));
     let chip = request.machine.fill(&inputs, None, served)?;
@@ -184,11 +185,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
 }
 
 /// The law of sparsity, where the model is or where it is stated.
-fn fill_quality(
-    stated: &TrainingQuality,
-    inputs: &Inputs<'_>,
-    model: &Model,
-) -> Option<Quality> {
+fn fill_quality(stated: &TrainingQuality, inputs: &Inputs<'_>, model: &Model) -> Option<Quality> {
     let architecture = &model.architecture;
     let of_model = |value: f64| Some((value, InputOrigin::Derived));
     let sparsity = architecture.experts;
