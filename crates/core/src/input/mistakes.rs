@@ -24,136 +24,95 @@ const OTHER_NAMES: [(&str, &str, &str); 20] = [
     ("prices", "rates", ""),
 ];
 
-/// Names that fields of requests had before one name was chosen for each thing: the old one, the new one, and a field of
-/// the object that has the new one.
-const OLD_NAMES: [(&str, &str, &str); 43] = [
-    ("accelerators", "chips", "chips"),
+/// Names that fields of requests had before one name was chosen for each thing, and the new ones.
+type Renamed = &'static [(&'static str, &'static str)];
+
+/// Renamed fields whose object has the new one.
+const RENAMED: Renamed = &[
+    ("accelerators", "chips"),
+    ("accepted_tokens_per_pass", "accepted_tokens_per_step"),
+    ("cache_read_explicit_tokens", "explicit_cached_input_tokens"),
+    ("cache_read_tokens", "cached_input_tokens"),
+    ("cached_prompt_share", "cache_hit_rate"),
+    ("cached_prompt_tokens", "cached_input_tokens"),
+    ("cluster", "machine"),
+    ("demand", "load"),
+    ("expert_parallel_gpus", "expert_parallel_chips"),
+    ("gpus", "chips"),
+    ("gpus_per_stage", "chips_per_stage"),
+    ("hardware", "machine"),
+    ("hbm_bytes", "capacity_bytes"),
+    ("hbm_bytes_per_second", "bandwidth_bytes_per_second"),
+    ("kv_bytes_per_token", "kv_bytes_per_token_stored"),
+    ("operating_point", "load"),
+    ("prompt_tokens", "input_tokens"),
+    ("provider_tokens_per_second", "tokens_per_second"),
+    ("scale_up_domain", "domain_size"),
+    ("traffic", "load"),
+];
+
+/// Fields that moved or mean a part of another one, by a field of the object that had them.
+const MOVED: [(&str, Renamed); 7] = [
     (
-        "accepted_tokens_per_pass",
-        "accepted_tokens_per_step",
-        "accepted_tokens_per_step",
-    ),
-    (
-        "active_experts",
-        "experts.active",
         "kv_bytes_per_token_stored",
+        &[
+            ("active_experts", "experts.active"),
+            ("context_tokens", "load.context_tokens"),
+            ("experts_over_active", "quality.experts_over_active"),
+            ("moe_layers", "experts.layers"),
+            (
+                "weight_bytes_per_parameter",
+                "precision.weight_bytes_per_parameter",
+            ),
+            ("kv_bytes_per_element", "precision.kv_bytes_per_element"),
+        ],
     ),
     (
-        "cache_read_explicit_tokens",
-        "explicit_cached_input_tokens",
-        "explicit_cached_input_tokens",
+        "mean_context_tokens",
+        &[
+            ("cached_input", "cached_input_tokens"),
+            ("input", "input_tokens"),
+            ("output", "output_tokens"),
+        ],
     ),
     (
-        "cache_read_tokens",
         "cached_input_tokens",
-        "cached_input_tokens",
-    ),
-    ("cached_input", "cached_input_tokens", "mean_context_tokens"),
-    ("cached_prompt_share", "cache_hit_rate", "cache_hit_rate"),
-    (
-        "cached_prompt_tokens",
-        "cached_input_tokens",
-        "cached_input_tokens",
-    ),
-    ("cluster", "machine", "machine"),
-    (
-        "context_tokens",
-        "load.context_tokens",
-        "kv_bytes_per_token_stored",
-    ),
-    ("demand", "load", "load"),
-    (
-        "experts_over_active",
-        "quality.experts_over_active",
-        "kv_bytes_per_token_stored",
+        &[
+            ("fresh_input_tokens", "input_tokens"),
+            ("uncached_input_tokens", "input_tokens"),
+        ],
     ),
     (
-        "expert_parallel_gpus",
-        "expert_parallel_chips",
-        "expert_parallel_chips",
-    ),
-    ("fresh_input_tokens", "input_tokens", "cached_input_tokens"),
-    ("gpus", "chips", "chips"),
-    ("gpus_per_stage", "chips_per_stage", "chips_per_stage"),
-    ("hardware", "machine", "machine"),
-    ("hbm_bytes", "capacity_bytes", "capacity_bytes"),
-    (
-        "hbm_bytes_per_second",
-        "bandwidth_bytes_per_second",
-        "bandwidth_bytes_per_second",
-    ),
-    ("input", "input_tokens", "mean_context_tokens"),
-    (
-        "kv_bytes_per_token",
-        "kv_bytes_per_token_stored",
-        "kv_bytes_per_token_stored",
-    ),
-    ("lifetime_days", "service.lifetime_days", "user_activity"),
-    ("model_share", "service.model_share", "user_activity"),
-    ("moe_layers", "experts.layers", "kv_bytes_per_token_stored"),
-    ("name", "accelerator", "scale_out_bytes_per_second"),
-    ("operating_point", "load", "load"),
-    ("output", "output_tokens", "mean_context_tokens"),
-    (
-        "prefill_accelerator",
-        "prefill_machine.accelerator",
-        "scale_out_bytes_per_second",
-    ),
-    (
-        "prefill_chips",
-        "prefill_machine.chips",
-        "scale_out_bytes_per_second",
-    ),
-    (
-        "prefill_rental_usd_per_hour",
-        "prefill_machine.rental_usd_per_hour",
-        "scale_out_bytes_per_second",
-    ),
-    ("prompt_tokens", "input_tokens", "input_tokens"),
-    (
-        "provider_tokens_per_second",
-        "tokens_per_second",
-        "tokens_per_second",
-    ),
-    ("scale_up_domain", "domain_size", "domain_size"),
-    (
-        "sequences_per_gpu",
-        "load.batch_per_chip",
-        "chips_per_stage",
-    ),
-    (
-        "served_probability",
-        "service.served_probability",
         "user_activity",
-    ),
-    ("spread", "spread", "scale_out_bytes_per_second"),
-    ("traffic", "load", "load"),
-    (
-        "uncached_input_tokens",
-        "input_tokens",
-        "cached_input_tokens",
+        &[
+            ("lifetime_days", "service.lifetime_days"),
+            ("model_share", "service.model_share"),
+            ("served_probability", "service.served_probability"),
+        ],
     ),
     (
-        "utilisation",
-        "costs.utilisation",
         "scale_out_bytes_per_second",
+        &[
+            ("name", "accelerator"),
+            ("prefill_accelerator", "prefill_machine.accelerator"),
+            ("prefill_chips", "prefill_machine.chips"),
+            (
+                "prefill_rental_usd_per_hour",
+                "prefill_machine.rental_usd_per_hour",
+            ),
+            ("spread", "spread` beside `machine"),
+            ("utilisation", "costs.utilisation"),
+            (
+                "weight_bytes_per_parameter",
+                "precision.weight_bytes_per_parameter",
+            ),
+        ],
     ),
     (
-        "weight_bytes_per_parameter",
-        "precision.weight_bytes_per_parameter",
-        "scale_out_bytes_per_second",
+        "chips_per_stage",
+        &[("sequences_per_gpu", "load.batch_per_chip")],
     ),
-    (
-        "weight_bytes_per_parameter",
-        "precision.weight_bytes_per_parameter",
-        "kv_bytes_per_token_stored",
-    ),
-    (
-        "kv_bytes_per_element",
-        "precision.kv_bytes_per_element",
-        "kv_bytes_per_token_stored",
-    ),
-    ("cache_hit_rate", "cached_input_tokens", "cache_writes"),
+    ("cache_writes", &[("cache_hit_rate", "cached_input_tokens")]),
 ];
 
 const PER_TOKEN: &str = ", USD per million tokens: multiply a price per token by 1,000,000";
@@ -182,8 +141,8 @@ pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
     if let Some((_, meant, remark)) = other {
         return Some(format!("write `{meant}` instead{remark}"));
     }
-    let (_, new, _) = old_name(&lower, known)?;
-    let remark = if *new == "input_tokens" {
+    let new = new_name(&lower, known)?;
+    let remark = if new == "input_tokens" {
         ": all tokens of the prompt, those found in a cache included"
     } else {
         ""
@@ -191,13 +150,16 @@ pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
     Some(format!("write `{new}` instead{remark}"))
 }
 
-/// The row of an old name, in an object with these fields.
-fn old_name(
-    name: &str,
-    known: &[&str],
-) -> Option<&'static (&'static str, &'static str, &'static str)> {
-    let is_here = |row: &&(&str, &str, &str)| row.0 == name && known.contains(&row.2);
-    OLD_NAMES.iter().find(is_here)
+/// The new name of a field, in an object with these fields.
+fn new_name(name: &str, known: &[&str]) -> Option<&'static str> {
+    let renamed = RENAMED
+        .iter()
+        .find(|(old, new)| *old == name && known.contains(new));
+    let moved = MOVED.iter().filter(|(beside, _)| known.contains(beside));
+    let mut moved = moved.flat_map(|(_, fields)| fields.iter());
+    renamed
+        .or_else(|| moved.find(|(old, _)| *old == name))
+        .map(|(_, new)| *new)
 }
 
 /// The correction of a unit that is not per million tokens.

@@ -55,7 +55,7 @@ const STATE_ARCHITECTURE: &str =
 const STATE_WIDTH: &str =
     "leave it out, and state `precision.weight_bytes_per_parameter` as the weights are served";
 
-/// What a configuration says of a model.
+/// Model that a configuration describes: architecture, longest context, width of its weights.
 #[derive(Debug, Clone)]
 pub struct Published {
     /// The architecture.
