@@ -493,19 +493,15 @@ async fn what_the_document_allows_is_what_is_read() {
         ("/infer", stating(json!({"chips": 0.999_999})), false),
         ("/infer", stating(json!({"accelerator": "h100-sxm"})), true),
         ("/infer", stating(json!({"accelerator": "abacus"})), false),
+        ("/layout", json!({"load": {"context_tokens": 2e-313}}), true),
         (
             "/layout",
-            json!({"model": {"kv_bytes_per_token": 2e-313}}),
+            json!({"model": {"total_parameters": 10_000_000_000_000_000_u64}}),
             true,
         ),
         (
             "/layout",
-            json!({"model": {"total_parameters": 1_000_000_000_000_000_000_u64}}),
-            true,
-        ),
-        (
-            "/layout",
-            json!({"model": {"total_parameters": 1_000_000_000_000_000_001_u64}}),
+            json!({"model": {"total_parameters": 10_000_000_000_000_001_u64}}),
             false,
         ),
         (

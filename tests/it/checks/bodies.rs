@@ -302,6 +302,7 @@ fn training() -> Value {
     json!({
         "activations": {"bytes_per_element": 2, "kept_per_layer": 34, "tokens_per_micro_batch": 4_096},
         "machine": {"accelerator": "h100-sxm", "chips": 2_048, "rental_usd_per_hour": 2},
+        "precision": {"weight_bytes_per_parameter": 1},
         "costs": {"reinforcement_flops_per_parameter": 6, "relative_decode_utilisation": 0.2, "utilisation": 0.4},
         "service": {"lifetime_days": 60, "model_share": 0.5, "served_probability": 0.5},
         "load": {"tokens_per_second": 1e6},

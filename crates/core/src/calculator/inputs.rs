@@ -248,6 +248,7 @@ impl<'a> Inputs<'a> {
     #[must_use]
     pub fn into_used(self) -> Vec<InputUsed> {
         let mut used = self.used.into_inner();
+        let noted = used.len();
         for part in SCENARIO {
             let fields = self
                 .root
@@ -259,7 +260,7 @@ impl<'a> Inputs<'a> {
                     let rest = input.name.strip_prefix(&name);
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 };
-                if !used.iter().any(is_of) {
+                if !used[..noted].iter().any(is_of) {
                     used.push(InputUsed {
                         name,
                         value: InputValue::of(value.json),
