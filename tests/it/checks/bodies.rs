@@ -286,6 +286,7 @@ fn layout() -> Value {
             "scale_out_bytes_per_second": 5e10, "scale_up_bytes_per_second": 4.5e11, "domain_size": 8,
         },
         "load": {"batch_per_chip": 4, "context_tokens": 4_000},
+        "precision": {"weight_bytes_per_parameter": 1},
         "layout": {
             "combine_bytes_per_element": 2, "dispatch_bytes_per_element": 1, "expert_parallel_chips": 8,
             "chips_per_stage": 8, "hop_seconds": 1e-5, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
