@@ -245,35 +245,7 @@ impl<'a> Config<'a> {
         let (heads, all) = (f64::from(query_heads), f64::from(layers));
         let rank = self.size_or(&["kv_lora_rank"], 0)?;
         if rank > 0 {
-            let rope_dimension = self.size_or(&["qk_rope_head_dim"], 0)?;
-            let nope_dimension = self.size(&["qk_nope_head_dim"])?;
-            let value_dimension = self.size(&["v_head_dim"])?;
-            let of_query = self.size_or(&["q_lora_rank"], 0)?;
-            let [kv, rope, nope, value, query] = [
-                rank,
-                rope_dimension,
-                nope_dimension,
-                value_dimension,
-                of_query,
-            ]
-            .map(f64::from);
-            let queries = if query > 0.0 {
-                hidden * query + query * heads * (nope + rope)
-            } else {
-                hidden * heads * (nope + rope)
-            };
-            let keys = hidden * (kv + rope) + kv * heads * (nope + value);
-            let group = Latent {
-                layers,
-                query_heads,
-                kv_lora_rank: rank,
-                rope_dimension,
-                nope_dimension,
-                value_dimension,
-                sparse,
-            };
-            let parameters = all * (queries + keys + heads * value * hidden);
-            return Some((vec![AttentionGroup::Latent(group)], parameters));
+            return self.latent(rank, (hidden_dimension, layers, query_heads), sparse);
         }
         let kv_heads = self
             .size_or(&["num_key_value_heads", "n_head_kv"], query_heads)?
@@ -307,6 +279,45 @@ impl<'a> Config<'a> {
             group(windowed, Some(window)),
         ];
         Some((groups.into_iter().flatten().collect(), parameters))
+    }
+
+    /// Layers with latent attention, and the parameters of it.
+    fn latent(
+        &self,
+        rank: u32,
+        (hidden_dimension, layers, query_heads): (u32, u32, u32),
+        sparse: Option<Sparse>,
+    ) -> Option<(Vec<AttentionGroup>, f64)> {
+        let [hidden, all, heads] = [hidden_dimension, layers, query_heads].map(f64::from);
+        let rope_dimension = self.size_or(&["qk_rope_head_dim"], 0)?;
+        let nope_dimension = self.size(&["qk_nope_head_dim"])?;
+        let value_dimension = self.size(&["v_head_dim"])?;
+        let of_query = self.size_or(&["q_lora_rank"], 0)?;
+        let [kv, rope, nope, value, query] = [
+            rank,
+            rope_dimension,
+            nope_dimension,
+            value_dimension,
+            of_query,
+        ]
+        .map(f64::from);
+        let queries = if query > 0.0 {
+            hidden * query + query * heads * (nope + rope)
+        } else {
+            hidden * heads * (nope + rope)
+        };
+        let keys = hidden * (kv + rope) + kv * heads * (nope + value);
+        let group = Latent {
+            layers,
+            query_heads,
+            kv_lora_rank: rank,
+            rope_dimension,
+            nope_dimension,
+            value_dimension,
+            sparse,
+        };
+        let parameters = all * (queries + keys + heads * value * hidden);
+        Some((vec![AttentionGroup::Latent(group)], parameters))
     }
 
     /// The indexer of sparse attention, if there is one.

@@ -181,9 +181,10 @@ impl StatedMachine {
         served: Option<(&Model, &Precision)>,
     ) -> Option<Chip> {
         if let Some(others) = others.filter(|_| !self.has_own_row() && !self.has_other_figures()) {
-            return match self.rental_usd_per_hour.is_stated() {
-                true => self.with_rent(inputs, others.clone()),
-                false => Some(others.clone()),
+            return if self.rental_usd_per_hour.is_stated() {
+                self.with_rent(inputs, others.clone())
+            } else {
+                Some(others.clone())
             };
         }
         let usual = match others.filter(|_| !self.has_own_row()) {
