@@ -45,14 +45,15 @@ def ours(case):
     batch, prompt, output = (float(case[name]) for name in ("concurrency", "prompt_tokens", "output_tokens"))
     request = {
         "model": case["model"],
-        "machine": {"accelerator": case["accelerator"], "chips": int(case["chips"]), "spread": "tensor"},
+        "machine": {"accelerator": case["accelerator"], "chips": int(case["chips"])},
+        "spread": "tensor",
         "precision": {
             "expert_bytes_per_parameter": float(case["weight_bytes_per_parameter"]),
             "other_bytes_per_parameter": float(case["other_bytes_per_parameter"]),
             "kv_bytes_per_element": float(case["kv_bytes_per_element"]),
         },
-        "operating_point": {"batch": batch, "context_tokens": prompt + output / 2, "prompt_tokens": prompt,
-                            "prompts_per_pass": max(PASS_TOKENS / prompt, 1)},
+        "load": {"batch": batch, "context_tokens": prompt + output / 2, "input_tokens": prompt,
+                 "prompts_per_pass": max(PASS_TOKENS / prompt, 1)},
     }
     answer = asked(["simulate", "-", "--json"], json.dumps(request))
     step_s = answer["decode"]["time"]["total_seconds"]

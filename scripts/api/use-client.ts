@@ -40,7 +40,7 @@ const basis: components["schemas"]["Basis"] | undefined = shown.data?.rates[0]?.
 check(basis === "stated", "price sheet: the basis of an answer");
 
 const offer = { provider: "typescript", model: "m-1" };
-const usage = { prompt_tokens: 1_000_000, output_tokens: 100_000 };
+const usage = { input_tokens: 1_000_000, output_tokens: 100_000 };
 const cost = await api.POST("/cost", { body: { offer, usage } });
 check(cost.data?.total === "2.25", `cost: ${JSON.stringify(cost.data ?? cost.error)}`);
 const ndjson = createClient<paths, "application/x-ndjson">({ baseUrl: process.argv[2] ?? "" });

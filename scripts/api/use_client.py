@@ -22,7 +22,7 @@ SHEET = {
 }
 USED = {
     "offer": {"provider": "python", "model": "m-1"},
-    "usage": {"prompt_tokens": 1_000_000, "output_tokens": 100_000},
+    "usage": {"input_tokens": 1_000_000, "output_tokens": 100_000},
 }
 
 client = Client(base_url=sys.argv[1], raise_on_unexpected_status=True)

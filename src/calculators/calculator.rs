@@ -19,6 +19,7 @@ use unroof_base::units::{Bytes, readable};
 use unroof_roofline::calculator::inputs::{
     EquationUsed, InputOrigin, InputUsed, InputValue, NoValue,
 };
+use unroof_roofline::calculator::scenario::model::FILE_PLACEHOLDER;
 use unroof_roofline::reference::{Accelerator, accelerators};
 
 /// Flags that state fields of a request; the request's type declares them.
@@ -65,17 +66,25 @@ impl<Request: Body + Clone> FromArgMatches for RequestFlags<Request> {
 
 impl<Request: Body + Clone> RequestFlags<Request> {
     /// Sets the fields of a request that the flags state.
-    pub(crate) fn apply(&self, request: &mut Value) {
+    ///
+    /// # Errors
+    /// A file that a flag names cannot be read.
+    pub(crate) fn apply(&self, request: &mut Value) -> Result<(), Failure> {
         for (flag, value) in &self.stated {
-            *place(request, &flag.pointer) = if flag.placeholder == LIST_PLACEHOLDER {
-                value
-                    .split(',')
-                    .map(|item| stated_value(item.trim()))
-                    .collect()
-            } else {
-                stated_value(value)
+            *place(request, &flag.pointer) = match flag.placeholder {
+                LIST_PLACEHOLDER => {
+                    let items = value.split(',');
+                    items.map(|item| stated_value(item.trim())).collect()
+                }
+                FILE_PLACEHOLDER => {
+                    let text = read_input(Path::new(value))?;
+                    let read = serde_json::from_slice(&text);
+                    read.with_context(|| format!("`{value}` is no JSON"))?
+                }
+                _ => stated_value(value),
             };
         }
+        Ok(())
     }
 
     /// Calls fields by the flags that state them.
@@ -100,17 +109,22 @@ pub(crate) fn answered<Request: Body + Clone, Answer>(
     }
     let mut request: Value =
         serde_json::from_slice(&text).context("the request is not an object")?;
-    flags.apply(&mut request);
+    flags.apply(&mut request)?;
     let answer = answer(request.to_string().as_bytes());
     Ok(answer.map_err(|error| flags.name_flags(error))?)
 }
 
 /// The field of a request by its path, created if absent.
 fn place<'r>(request: &'r mut Value, pointer: &str) -> &'r mut Value {
+    // An object may be written as its name or its accelerator alone.
+    let bare = if pointer.contains("machine/") {
+        "accelerator"
+    } else {
+        "name"
+    };
     pointer.split('/').skip(1).fold(request, |object, name| {
-        // An object may be written as its name alone.
         if let Value::String(written) = object {
-            *object = serde_json::json!({"name": written});
+            *object = serde_json::json!({bare: written});
         }
         &mut object[name]
     })
@@ -169,10 +183,10 @@ fn with_flags(text: &str, all: &[Flag]) -> String {
     })
 }
 
-/// The value of a flag as JSON: a number if it is one, else a string.
+/// The value of a flag as JSON: a number or an object if it is one, else a string.
 fn stated_value(written: &str) -> Value {
     match serde_json::from_str(written) {
-        Ok(Value::Number(number)) => Value::Number(number),
+        Ok(value @ (Value::Number(_) | Value::Object(_))) => value,
         _ => Value::String(written.to_owned()),
     }
 }
@@ -243,6 +257,7 @@ pub(crate) fn write_grounds(
             InputOrigin::Reference => "reference",
             InputOrigin::Derived => "derived",
             InputOrigin::Default => "default",
+            InputOrigin::Unused => "unused",
         };
         vec![
             input.name.clone(),
@@ -299,4 +314,12 @@ pub(crate) fn yes_no(answer: bool) -> &'static str {
 
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// The model of an answer: by its name, else by its sizes.
+pub(crate) fn model_of(inputs: &[InputUsed]) -> String {
+    input(inputs, "model.name").unwrap_or_else(|| {
+        let total = input(inputs, "model.total_parameters").unwrap_or_default();
+        format!("a model of {total} parameters")
+    })
 }

@@ -1,4 +1,4 @@
-//! `unroof layout`: a model on racks of GPUs, without a server.
+//! `unroof layout`: a model on racks of chips, without a server.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
-    write_grounds, write_values, yes_no,
+    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
+    values, write_grounds, write_values, yes_no,
 };
 use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
@@ -15,7 +15,7 @@ use crate::estimates::report::{table, write_table};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::calculator::layout::request::LayoutRequest;
 use unroof_roofline::calculator::layout::{
-    AllToAll, ExpertPlacement, LargestExpertLayer, LayoutAnswer, MemoryPerGpu, PipelineCosts,
+    AllToAll, ExpertPlacement, LargestExpertLayer, LayoutAnswer, MemoryPerChip, PipelineCosts,
     StagesItem, layout,
 };
 
@@ -24,7 +24,7 @@ use unroof_roofline::calculator::layout::{
 #[command(after_help = "\
 Examples:
   unroof layout
-  unroof layout --hardware hopper-8 --expert-parallel-gpus 144 --json | jq .all_to_all
+  unroof layout --accelerator h100-sxm --expert-parallel-chips 144 --json | jq .all_to_all
   unroof layout request.json --pipeline-stages 8")]
 pub(crate) struct LayoutArguments {
     /// File with a request as `POST /layout` takes it; `-` reads standard input; all defaults if left out
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &LayoutArguments) -> Result<(), Failure> {
     show(Some(chart(&answer)), arguments.save.as_deref(), false)
 }
 
-/// Memory of a GPU over pipeline stages.
+/// Memory of a chip over pipeline stages.
 fn chart(answer: &LayoutAnswer) -> Chart {
     let line = |name: &str, bytes: fn(&StagesItem) -> f64| Line {
         name: name.to_owned(),
@@ -64,22 +64,21 @@ fn chart(answer: &LayoutAnswer) -> Chart {
     Chart {
         title: title(answer),
         x: "pipeline stages",
-        y: "GB per GPU",
+        y: "GB per chip",
         lines: vec![
-            line("weights", |item| item.weights_bytes_per_gpu.0),
-            line("KV cache", |item| item.kv_bytes_per_gpu.0),
-            line("both", |item| item.total_bytes_per_gpu.0),
+            line("weights", |item| item.weights_bytes_per_chip.0),
+            line("KV cache", |item| item.kv_bytes_per_chip.0),
+            line("both", |item| item.total_bytes_per_chip.0),
         ],
     }
 }
 
 fn title(answer: &LayoutAnswer) -> String {
-    let value = |name| input(&answer.inputs, name).unwrap_or_default();
+    let accelerator = input(&answer.inputs, "machine.accelerator").unwrap_or_default();
     format!(
-        "a model of {} parameters, {} experts, on {}",
-        value("model.total_parameters"),
-        value("model.experts"),
-        value("hardware.name")
+        "{} on {} × {accelerator}",
+        model_of(&answer.inputs),
+        answer.memory.chips
     )
 }
 
@@ -97,16 +96,16 @@ fn write_layout(mut out: &mut dyn Write, answer: &LayoutAnswer) -> io::Result<()
     writeln!(
         out,
         "{}",
-        label("series over the number of stages, per GPU")
+        label("series over the number of stages, per chip")
     )?;
     let row = |row: &StagesItem| {
         vec![
             row.pipeline_stages.to_string(),
-            size(row.weights_bytes_per_gpu),
-            size(row.kv_bytes_per_gpu),
-            size(row.total_bytes_per_gpu),
+            size(row.weights_bytes_per_chip),
+            size(row.kv_bytes_per_chip),
+            size(row.total_bytes_per_chip),
             yes_no(row.fits).to_owned(),
-            size(row.kv_bytes_per_gpu_at_fixed_batch),
+            size(row.kv_bytes_per_chip_at_fixed_batch),
             percent(row.training_bubble_share),
         ]
     };
@@ -127,13 +126,13 @@ fn write_experts(out: &mut dyn Write, experts: &ExpertPlacement) -> io::Result<(
     let even = if experts.divides_evenly {
         "evenly".to_owned()
     } else {
-        format!("up to {} on one", experts.experts_per_gpu_rounded_up)
+        format!("up to {} on one", experts.experts_per_chip_rounded_up)
     };
-    let placement = format!("{}, {even}", readable(experts.experts_per_gpu));
+    let placement = format!("{}, {even}", readable(experts.experts_per_chip));
     let leaving = percent(experts.share_leaving_domain);
     let slower = or_dash(experts.scale_up_over_scale_out.map(readable));
     let values = values! {
-        "experts per GPU" => placement;
+        "experts per chip" => placement;
         "scale-up domains" => experts.scale_up_domains.to_string();
         "traffic leaving its domain" => leaving;
         "scale-up over scale-out" => slower;
@@ -144,21 +143,21 @@ fn write_experts(out: &mut dyn Write, experts: &ExpertPlacement) -> io::Result<(
 fn write_all_to_all(out: &mut dyn Write, sent: &AllToAll) -> io::Result<()> {
     let time = |time: Option<Seconds>| or_dash(time.map(milliseconds));
     let values = values! {
-        "all of it" => size(sent.bytes_per_gpu_and_step);
+        "all of it" => size(sent.bytes_per_chip_and_step);
         "inside the domain" => size(sent.bytes_inside_domain);
         "leaving it" => size(sent.bytes_leaving_domain);
         "time as laid out" => time(sent.seconds);
         "if all stayed inside" => time(sent.seconds_at_scale_up);
         "if all left" => time(sent.seconds_at_scale_out);
     };
-    write_values(out, "all-to-all, per GPU and decode step", &values)
+    write_values(out, "all-to-all, per chip and decode step", &values)
 }
 
 fn write_largest_layer(out: &mut dyn Write, largest: &LargestExpertLayer) -> io::Result<()> {
     let number = |number: Option<f64>| or_dash(number.map(readable));
     let staged = number(largest.experts_with_a_stage_per_domain);
     let values = values! {
-        "HBM of the domain" => size(largest.domain_hbm_bytes);
+        "HBM of the domain" => size(largest.domain_capacity_bytes);
         "parameters per expert" => number(largest.parameters_per_expert);
         "experts per layer that fit" => number(largest.experts);
         "their bytes per layer" => or_dash(largest.bytes.map(size));
@@ -184,13 +183,13 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &PipelineCosts) -> io::Result<(
     write_values(out, "pipeline", &values)
 }
 
-fn write_memory(out: &mut dyn Write, memory: &MemoryPerGpu) -> io::Result<()> {
+fn write_memory(out: &mut dyn Write, memory: &MemoryPerChip) -> io::Result<()> {
     let values = values! {
-        "weights" => size(memory.weights_bytes_per_gpu);
-        "KV cache" => size(memory.kv_bytes_per_gpu);
-        "both" => size(memory.total_bytes_per_gpu);
-        "HBM" => size(memory.hbm_bytes_per_gpu);
-        "missing" => size(memory.missing_bytes_per_gpu);
+        "weights" => size(memory.weights_bytes_per_chip);
+        "KV cache" => size(memory.kv_bytes_per_chip);
+        "both" => size(memory.total_bytes_per_chip);
+        "HBM" => size(memory.capacity_bytes_per_chip);
+        "missing" => size(memory.missing_bytes_per_chip);
     };
-    write_values(out, "memory per GPU", &values)
+    write_values(out, "memory per chip", &values)
 }

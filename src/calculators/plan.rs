@@ -125,7 +125,7 @@ fn title(answer: &PlanAnswer) -> String {
 }
 
 fn question(answer: &PlanAnswer) -> String {
-    let traffic = &answer.traffic;
+    let traffic = &answer.load;
     let rate = traffic
         .requests_per_second
         .map(|rate| format!("{} requests/s, ", readable(rate)));

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
-    write_grounds, write_values, yes_no,
+    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
+    values, write_grounds, write_values, yes_no,
 };
 use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
@@ -113,7 +113,7 @@ fn chart(answer: &SimulationAnswer) -> Option<Chart> {
 
 fn title(answer: &SimulationAnswer) -> String {
     let value = |name| input(&answer.inputs, name);
-    let model = value("model.name").unwrap_or_else(|| "a stated architecture".to_owned());
+    let model = model_of(&answer.inputs);
     let (chips, chip) = (value("machine.chips"), value("machine.accelerator"));
     format!(
         "{model} on {} × {}",
@@ -238,7 +238,7 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
     let mut values = split(&decode.time);
     values.extend(values! {
         "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
-        "throughput per accelerator" => format!("{} tok/s", readable(decode.tokens_per_second_per_accelerator));
+        "throughput per chip" => format!("{} tok/s", readable(decode.tokens_per_second_per_chip));
         "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
         "users to fill the batch" => readable(decode.users_to_fill_batch.round());
         "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
@@ -263,13 +263,13 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
     let mut values = split(&prefill.time);
     values.extend(values! {
         "time to the first token" => time(prefill.time_to_first_token_seconds);
-        "throughput per accelerator" => format!("{} tok/s", readable(prefill.tokens_per_second_per_accelerator));
+        "throughput per chip" => format!("{} tok/s", readable(prefill.tokens_per_second_per_chip));
         "cost of prompt tokens" => cost(prefill.cost_usd_per_mtok);
     });
     let heading = format!(
         "prefill, {} prompts of {} tokens on {} chips",
         readable(prefill.prompts_per_pass),
-        readable(prefill.prompt_tokens),
+        readable(prefill.input_tokens),
         readable(prefill.chips)
     );
     write_values(out, &heading, &values)
@@ -283,7 +283,7 @@ fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()
             readable(row.context_tokens.round()),
             time(Seconds(row.step_seconds)),
             readable(row.tokens_per_second_per_user),
-            readable(row.tokens_per_second_per_accelerator),
+            readable(row.tokens_per_second_per_chip),
             or_dash(row.cost_output_usd_per_mtok.map(readable)),
             bound(row.bound),
             yes_no(row.fits).to_owned(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, or_dash, percent, print, size, values,
+    RequestFlags, answered, list_accelerators, model_of, or_dash, percent, print, size, values,
     write_grounds, write_values, yes_no,
 };
 use crate::cli::{Failure, label};
@@ -24,7 +24,7 @@ use unroof_roofline::calculator::training::{
 #[command(after_help = "\
 Examples:
   unroof training
-  unroof training --active-parameters 37e9 --tokens-per-second 50e6 --model-share 1
+  unroof training --model DeepSeek-V3 --chips 2048 --tokens-per-second 50e6 --model-share 1
   unroof training request.json --json | jq .series")]
 pub(crate) struct TrainingArguments {
     /// File with a request as `POST /training` takes it; `-` reads standard input; all defaults if left out
@@ -66,14 +66,12 @@ fn chart(answer: &TrainingAnswer) -> Chart {
 }
 
 fn title(answer: &TrainingAnswer) -> String {
-    let value = |name| input(&answer.inputs, name);
-    let model = value("model.active_parameters").unwrap_or_default();
-    match value("cluster.accelerators").zip(value("cluster.accelerator")) {
-        Some((count, accelerator)) => {
-            format!("training {model} active parameters on {count} × {accelerator}")
-        }
-        None => format!("training {model} active parameters"),
-    }
+    let machine = &answer.machine;
+    let model = model_of(&answer.inputs);
+    format!(
+        "training {model} on {} × {}",
+        machine.chips, machine.accelerator
+    )
 }
 
 fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
@@ -122,28 +120,16 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
             TokensFrom::Equalised => "equalised",
             TokensFrom::Demand => "demand",
         };
-        let mut cells = vec![
+        vec![
             name.to_owned(),
             readable(phase.tokens),
             from.to_owned(),
             readable(phase.compute_flop),
-        ];
-        // Without accelerators there are no times and costs, and room for the ratios.
-        if answer.cluster.is_some() {
-            cells.push(or_dash(phase.days.map(readable)));
-            cells.push(or_dash(phase.usd.map(|usd| readable(usd / 1e6))));
-        } else {
-            cells.push(readable(phase.tokens_over_pretraining));
-            cells.push(percent(phase.share_of_compute));
-        }
-        cells
+            readable(phase.days.round()),
+            or_dash(phase.usd.map(|usd| readable(usd / 1e6))),
+        ]
     };
-    let mut header = vec!["phase", "tokens", "from", "FLOP"];
-    if answer.cluster.is_none() {
-        header.extend(["ratio", "share"]);
-    } else {
-        header.extend(["days", "million USD"]);
-    }
+    let header = ["phase", "tokens", "from", "FLOP", "days", "million USD"];
     write_table(&mut out, &table(&header, answer.phases.iter().map(row)))?;
     let cost = &answer.reinforcement;
     let total = &answer.total;

@@ -30,9 +30,9 @@ use unroof_store::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  unroof cost --sheet examples/openai_gpt-5.4.json --prompt-tokens 12000 --output-tokens 800
-  unroof cost --sheet litellm.json --format litellm --entry gpt-5.4 --prompt-tokens 300000
-  unroof cost --provider openai --model gpt-5.4 --at 2026-08-25T00:00:00Z --prompt-tokens 12000
+  unroof cost --sheet examples/openai_gpt-5.4.json --input 12000 --output 800
+  unroof cost --sheet litellm.json --format litellm --entry gpt-5.4 --input 300000
+  unroof cost --provider openai --model gpt-5.4 --at 2026-08-25T00:00:00Z --input 12000
   unroof cost usages.ndjson --lines --sheet sheet.json")]
 pub(crate) struct CostArguments {
     /// File with a request as `POST /cost` takes it; `-` reads standard input
@@ -151,7 +151,7 @@ fn read_sheet(
         return Ok(None);
     };
     let mut request = json!({});
-    arguments.stated.apply(&mut request);
+    arguments.stated.apply(&mut request)?;
     let at = request["at"].as_str().and_then(|at| at.parse().ok());
     let format = match (arguments.format, &arguments.entry) {
         (Some(catalog), Some(entry)) => Format::Entry {
@@ -219,7 +219,7 @@ impl Pricer<'_> {
         if !request.is_object() {
             return Ok((read_cost(text)?, None));
         }
-        self.arguments.stated.apply(&mut request);
+        self.arguments.stated.apply(&mut request)?;
         let names_sheet = ["offer", "price_sheet"]
             .iter()
             .any(|name| request.get(name).is_some());

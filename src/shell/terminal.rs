@@ -138,6 +138,28 @@ fn style_length(text: &str) -> usize {
 /// Arguments whose value may contain a secret.
 const SECRET_ARGUMENTS: [&str; 3] = ["--database-url", "--refresh", "--url"];
 
+/// Flags that had another name before one was chosen for each thing, and the new ones.
+const OLD_FLAGS: [(&str, &str); 12] = [
+    ("--accelerators", "--chips"),
+    ("--cache-read-tokens", "--cached-input"),
+    ("--cached-price", "--cached-input-price"),
+    ("--expert-parallel-gpus", "--expert-parallel-chips"),
+    ("--gpus", "--chips"),
+    ("--hardware", "--accelerator"),
+    ("--output-tokens", "--output"),
+    ("--prompt", "--input"),
+    ("--prompt-tokens", "--input"),
+    ("--reasoning-tokens", "--reasoning"),
+    ("--sequences-per-gpu", "--batch-per-chip"),
+    ("--uncached-input-tokens", "--input"),
+];
+
+fn new_flag(argument: &str) -> Option<&'static str> {
+    let name = argument.split('=').next()?;
+    let renamed = OLD_FLAGS.iter().find(|(old, _)| *old == name);
+    renamed.map(|(_, new)| *new)
+}
+
 /// Removes secrets and control characters from a command-line error.
 pub(crate) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
     if matches!(
@@ -153,6 +175,15 @@ pub(crate) fn without_typed_secrets(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(argument))
             if SECRET_ARGUMENTS.iter().any(|secret| argument.starts_with(secret))
     );
+    if let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && let Some(new) = new_flag(argument)
+    {
+        error.insert(
+            ContextKind::SuggestedArg,
+            ContextValue::String(new.to_owned()),
+        );
+    }
     let mut is_changed = false;
     // In other errors this is the name of a known argument.
     let argument = (error.kind() == ErrorKind::UnknownArgument).then_some(ContextKind::InvalidArg);

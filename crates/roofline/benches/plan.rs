@@ -18,7 +18,7 @@ const QUESTIONS: [(&str, &str); 4] = [
     (
         "mixture",
         r#"{"model": "DeepSeek-V3", "machine": {"accelerator": "gb200-nvl72"},
-            "traffic": {"input_tokens": 4096, "input_spread": 1, "requests_per_second": 500, "cache_hit_rate": 0.5},
+            "load": {"input_tokens": 4096, "input_spread": 1, "requests_per_second": 500, "cache_hit_rate": 0.5},
             "limits": {"time_to_first_token_seconds": 3, "time_per_output_token_seconds": 0.03}}"#,
     ),
     (
@@ -29,7 +29,7 @@ const QUESTIONS: [(&str, &str); 4] = [
     (
         "grid",
         r#"{"model": "DeepSeek-V3", "machine": {"accelerator": "gb200-nvl72"},
-            "traffic": {"requests_per_second": 500},
+            "load": {"requests_per_second": 500},
             "limits": {"time_to_first_token_seconds": 3, "time_per_output_token_seconds": 0.03},
             "grid": {"cache_hit_rate": [0, 0.2, 0.4, 0.6, 0.8]}}"#,
     ),

@@ -178,19 +178,19 @@ async fn a_fault_is_said_beside_the_field_while_one_types_and_goes_when_it_is_me
 async fn a_slider_of_a_count_writes_whole_numbers() {
     in_browser(async |window| {
         window.go("/ui/plan?view=layout").await;
-        window.tab_to("[data-slides=plan-expert_gpus]").await;
+        window.tab_to("[data-slides=plan-expert_chips]").await;
         for _ in 0..7 {
             window.press(Key::Left).await;
         }
-        let field = "document.getElementById('plan-expert_gpus').value";
+        let field = "document.getElementById('plan-expert_chips').value";
         let written = window.text(field).await.unwrap();
         assert!(written.parse::<u32>().is_ok(), "{written}");
         window
             .until(&format!(
-                "new URLSearchParams(location.search).get('expert_gpus') === {field} && {IS_ANSWERED}"
+                "new URLSearchParams(location.search).get('expert_chips') === {field} && {IS_ANSWERED}"
             ))
             .await;
-        let fault = "document.getElementById('plan-expert_gpus-fault').textContent";
+        let fault = "document.getElementById('plan-expert_chips-fault').textContent";
         assert_eq!(window.text(fault).await.as_deref(), Some(""));
     })
     .await;

@@ -211,9 +211,8 @@ fn simulations() -> Vec<Value> {
     });
     let machine = json!({
         "accelerator": "h100-sxm", "attention_flops_per_second": 1e15, "bandwidth_bytes_per_second": 3e12,
-        "capacity_bytes": 8e10, "chips": 64, "domain_size": 8, "flops_per_second": 2e15, "prefill_chips": 64,
+        "capacity_bytes": 8e10, "chips": 64, "domain_size": 8, "flops_per_second": 2e15,
         "rental_usd_per_hour": 2, "scale_out_bytes_per_second": 5e10, "scale_up_bytes_per_second": 4.5e11,
-        "spread": "experts",
     });
     let efficiencies = json!({
         "name": "fitted", "communication": true, "decode_bandwidth": 0.7, "decode_compute": 0.6, "network": 0.5,
@@ -229,13 +228,13 @@ fn simulations() -> Vec<Value> {
     });
     let load = |batch: &str| {
         json!({
-            batch: 8, "context_tokens": 4_000, "prompt_tokens": 3_000, "cached_prompt_tokens": 1_000,
-            "prompts_per_pass": 1, "user_activity": 0.1, "provider_tokens_per_second": 5e8, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
+            batch: 8, "context_tokens": 4_000, "input_tokens": 3_000, "cached_input_tokens": 1_000,
+            "prompts_per_pass": 1, "user_activity": 0.1, "tokens_per_second": 5e8, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
         })
     };
     vec![
         json!({
-            "model": model, "machine": machine, "efficiencies": efficiencies, "operating_point": load("batch"),
+            "model": model, "machine": machine, "prefill_machine": machine, "spread": "experts", "efficiencies": efficiencies, "load": load("batch"),
             "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1,
                 "expert_bytes_per_parameter": 1, "other_bytes_per_parameter": 1,
                 "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1},
@@ -244,8 +243,8 @@ fn simulations() -> Vec<Value> {
             },
             "price_sheet": offer,
         }),
-        json!({"model": {"name": "DeepSeek-V3"}, "operating_point": load("batch_per_chip")}),
-        json!({"operating_point": load("batch_over_optimal_batch")}),
+        json!({"model": {"name": "DeepSeek-V3"}, "load": load("batch_per_chip")}),
+        json!({"load": load("batch_over_optimal_batch")}),
     ]
 }
 
@@ -254,10 +253,10 @@ fn plans() -> Vec<Value> {
         "model": "Llama-3.1-70B", "efficiencies": "fitted",
         "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1},
         "machine": {
-            "accelerator": "h200-sxm", "prefill_accelerator": "h100-sxm", "chips": 64, "rental_usd_per_hour": 3,
-            "prefill_rental_usd_per_hour": 2,
+            "accelerator": "h200-sxm", "chips": 64, "rental_usd_per_hour": 3,
         },
-        "traffic": {
+        "prefill_machine": {"accelerator": "h100-sxm", "rental_usd_per_hour": 2},
+        "load": {
             "input_tokens": 4_096, "input_spread": 1, "output_tokens": 512, "output_spread": 1, "cache_hit_rate": 0.5,
             "requests_per_second": 2, "arrivals": "poisson", "drafted_tokens": 3, "accepted_tokens_per_step": 2,
         },
@@ -270,31 +269,32 @@ fn plans() -> Vec<Value> {
     });
     let day = json!({
         "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
-        "traffic": {"tokens_per_day": {"input": 1e9, "cached_input": 1e8, "output": 1e8, "mean_context_tokens": 5_000}},
+        "load": {"tokens_per_day": {"input_tokens": 1e9, "cached_input_tokens": 1e8, "output_tokens": 1e8, "mean_context_tokens": 5_000}},
     });
     let lengths = json!([{"tokens": 1_000, "share": 3}, {"tokens": 8_000, "share": 1}]);
     let listed = json!({
         "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
-        "traffic": {"input_tokens": lengths, "output_tokens": lengths},
+        "load": {"input_tokens": lengths, "output_tokens": lengths},
     });
     vec![plan, day, listed]
 }
 
 fn layout() -> Value {
     json!({
-        "hardware": {
-            "name": "hopper-8", "hbm_bytes": 8e10, "hbm_bytes_per_second": 3e12, "scale_out_bytes_per_second": 5e10,
-            "scale_up_bytes_per_second": 4.5e11, "scale_up_domain": 8,
+        "machine": {
+            "accelerator": "h100-sxm", "capacity_bytes": 8e10, "bandwidth_bytes_per_second": 3e12,
+            "scale_out_bytes_per_second": 5e10, "scale_up_bytes_per_second": 4.5e11, "domain_size": 8,
         },
+        "load": {"batch_per_chip": 4, "context_tokens": 4_000},
+        "precision": {"weight_bytes_per_parameter": 1},
         "layout": {
-            "combine_bytes_per_element": 2, "dispatch_bytes_per_element": 1, "expert_parallel_gpus": 8,
-            "gpus_per_stage": 8, "hop_seconds": 1e-5, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
-            "sequences_per_gpu": 4, "sequences_per_micro_batch": 8,
+            "combine_bytes_per_element": 2, "dispatch_bytes_per_element": 1, "expert_parallel_chips": 8,
+            "chips_per_stage": 8, "hop_seconds": 1e-5, "micro_batches": 4, "pipeline_stages": 2, "pipeline_stages_grid": [1, 2],
+            "sequences_per_micro_batch": 8,
         },
         "model": {
-            "name": "DeepSeek-V3", "experts": 256, "active_experts": 8, "active_parameters": 37e9, "context_tokens": 4_000,
-            "hidden_dimension": 7_168, "kv_bytes_per_token": 7e4, "layers": 61, "moe_layers": 58,
-            "total_parameters": 671e9, "weight_bytes_per_parameter": 1,
+            "experts": {"routed": 256, "active": 8, "layers": 58}, "active_parameters": 37e9, "hidden_dimension": 7_168,
+            "kv_bytes_per_token_stored": 7e4, "layers": 61, "total_parameters": 671e9,
         },
     })
 }
@@ -302,12 +302,19 @@ fn layout() -> Value {
 fn training() -> Value {
     json!({
         "activations": {"bytes_per_element": 2, "kept_per_layer": 34, "tokens_per_micro_batch": 4_096},
-        "cluster": {"accelerator": "h100-sxm", "accelerators": 2_048, "rental_usd_per_hour": 2, "utilisation": 0.4,
-            "weight_bytes_per_parameter": 1},
-        "costs": {"reinforcement_flops_per_parameter": 6, "relative_decode_utilisation": 0.2},
-        "demand": {"lifetime_days": 60, "model_share": 0.5, "served_probability": 0.5, "tokens_per_second": 1e6},
-        "model": {"active_parameters": 37e9, "experts_over_active": 32, "hidden_dimension": 7_168, "layers": 61},
-        "quality": {"active_parameters": 3.7e8, "experts_over_active_grid": [1, 64], "routing": "hash"},
+        "machine": {"accelerator": "h100-sxm", "chips": 2_048, "rental_usd_per_hour": 2},
+        "precision": {"weight_bytes_per_parameter": 1},
+        "costs": {"reinforcement_flops_per_parameter": 6, "relative_decode_utilisation": 0.2, "utilisation": 0.4},
+        "service": {"lifetime_days": 60, "model_share": 0.5, "served_probability": 0.5},
+        "load": {"tokens_per_second": 1e6},
+        "model": {
+            "config": {
+                "hidden_size": 4_096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+                "intermediate_size": 14_336, "vocab_size": 32_000,
+            },
+            "total_parameters": 7.2e9, "active_parameters": 7.2e9,
+        },
+        "quality": {"experts_over_active": 64, "active_parameters": 3.7e8, "experts_over_active_grid": [1, 64], "routing": "hash"},
         "tokens": {"pretraining": 1.5e13, "reinforcement": 1e13},
     })
 }
@@ -315,10 +322,9 @@ fn training() -> Value {
 /// Usages to price, by a sheet and by the stored offer of [`full_sheet`].
 pub(super) fn cost_bodies() -> Vec<(&'static str, Value)> {
     let usage = json!({
-        "prompt_tokens": 3_100,
-        "uncached_input_tokens": 1_000,
-        "cache_read_tokens": 1_000,
-        "cache_read_explicit_tokens": 1_000,
+        "input_tokens": 3_100,
+        "cached_input_tokens": 1_000,
+        "explicit_cached_input_tokens": 1_000,
         "cache_writes": [{"tokens": 100, "ttl_seconds": 300}],
         "cache_storage": [{"tokens": 100, "seconds": 300}],
         "output_tokens": 20,

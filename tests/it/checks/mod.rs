@@ -8,6 +8,7 @@ mod injection;
 mod numbers;
 mod paging;
 mod polling;
+mod scenario;
 mod sizes;
 mod surroundings;
 mod text;

@@ -101,9 +101,9 @@ async fn known_fields_that_hold_too_much_are_refused_soon() {
     for (path, fields) in [
         ("/infer", ["rates", "sources", "price_sheets"]),
         ("/simulate", ["model", "grid", "price_sheet"]),
-        ("/layout", ["model", "hardware", "layout"]),
+        ("/layout", ["model", "machine", "layout"]),
         ("/training", ["model", "tokens", "quality"]),
-        ("/plan", ["model", "traffic", "grid"]),
+        ("/plan", ["model", "load", "grid"]),
     ] {
         for field in fields {
             let head = format!("{{\"{field}\":");

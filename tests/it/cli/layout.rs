@@ -19,11 +19,11 @@ fn the_json_of_a_calculator_is_the_http_answer_byte_for_byte() {
     let rows = [
         (
             "layout",
-            json!({"hardware": "hopper-8", "model": {"experts": 128}}),
+            json!({"machine": "h100-sxm", "model": {"experts": {"routed": 512}}}),
         ),
         (
             "training",
-            json!({"cluster": {"accelerator": "gb200-nvl72"}}),
+            json!({"machine": {"accelerator": "gb200-nvl72"}}),
         ),
         (
             "plan",
@@ -48,18 +48,17 @@ fn the_json_of_a_calculator_is_the_http_answer_byte_for_byte() {
 
 #[test]
 fn flags_state_what_the_file_leaves_out_and_win_over_what_it_says() {
-    let (_folder, file) =
-        file_with(r#"{"hardware": "hopper-8", "layout": {"pipeline_stages": 2}}"#);
+    let (_folder, file) = file_with(r#"{"machine": "h100-sxm", "layout": {"pipeline_stages": 2}}"#);
     let flags = [
-        "--hardware",
-        "rubin-72",
+        "--accelerator",
+        "rubin-nvl144",
         "--experts",
         "384",
         "--pipeline-stages",
         "8",
     ];
     let printed = output_of(&[&["layout", &file, "--json"][..], &flags].concat());
-    let same = json!({"hardware": {"name": "rubin-72"}, "layout": {"pipeline_stages": 8}, "model": {"experts": 384}});
+    let same = json!({"machine": {"accelerator": "rubin-nvl144"}, "layout": {"pipeline_stages": 8}, "model": {"experts": {"routed": 384}}});
     assert_eq!(printed, over_http("/layout", &same));
     let flags = [
         "--accelerator",
@@ -70,7 +69,7 @@ fn flags_state_what_the_file_leaves_out_and_win_over_what_it_says() {
         "37e9",
     ];
     let printed = output_of(&[&["training", "--json"][..], &flags].concat());
-    let same = json!({"model": {"active_parameters": 37e9}, "demand": {"model_share": 1}, "cluster": {"accelerator": "h100-sxm"}});
+    let same = json!({"model": {"active_parameters": 37e9}, "service": {"model_share": 1}, "machine": {"accelerator": "h100-sxm"}});
     assert_eq!(printed, over_http("/training", &same));
 }
 
@@ -79,7 +78,7 @@ fn a_refusal_names_the_flag_and_ends_with_1() {
     let rows: [(&[&str], &str); 6] = [
         (
             &["layout", "--experts", "0"],
-            "error: --experts: `0` is not a whole number from 1 to 1000000\nhint: ",
+            "error: --experts: `0` is not a whole number from 2 to 16777216\nhint: ",
         ),
         (
             &["layout", "--experts", "-1"],
@@ -90,12 +89,12 @@ fn a_refusal_names_the_flag_and_ends_with_1() {
             "error: --experts: expected a number, found a text",
         ),
         (
-            &["layout", "--hardware", "blackwell"],
-            "hint: did you mean `blackwell-72`",
+            &["layout", "--accelerator", "h100"],
+            "hint: did you mean `h100-sxm`",
         ),
         (
-            &["training", "--accelerators", "8"],
-            "error: --accelerators: the field --accelerator is missing",
+            &["training", "--chips", "0"],
+            "error: --chips: `0` is not a whole number",
         ),
         (
             &["training", "--model-share", "1e400"],
@@ -112,7 +111,7 @@ fn a_refusal_names_the_flag_and_ends_with_1() {
         );
         assert!(ended.err.contains(expected), "{arguments:?}: {}", ended.err);
     }
-    for text in ["{", "[]", r#"{"model": 5}"#, r#"{"hardware": 5}"#] {
+    for text in ["{", "[]", r#"{"model": 5}"#, r#"{"machine": 5}"#] {
         let ended = run_with(&mut unroof(&["layout", "-", "--experts", "8"]), text);
         assert_eq!(
             (ended.code, ended.out.as_str()),
@@ -132,16 +131,18 @@ fn the_reports_are_80_columns_wide_and_hold_every_value_used_and_every_equation(
         &["layout"],
         &[
             "layout",
-            "--hardware",
+            "--accelerator",
             "mi455x",
             "--experts",
             "1000000",
             "--total-parameters",
-            "1e18",
+            "1e16",
+            "--active-parameters",
+            "1e12",
         ],
         &[
             "layout",
-            "--expert-parallel-gpus",
+            "--expert-parallel-chips",
             "144",
             "--sequences-per-micro-batch",
             "1e9",
@@ -180,7 +181,7 @@ fn the_reports_are_80_columns_wide_and_hold_every_value_used_and_every_equation(
     }
     let report = output_of(&["layout"]);
     for line in [
-        "experts per GPU             4, evenly",
+        "experts per chip            4, evenly",
         "free across racks                yes",
     ] {
         assert!(report.contains(line), "{report}");

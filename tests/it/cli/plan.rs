@@ -23,7 +23,7 @@ fn the_report_ranks_names_the_layout_and_stays_within_80_columns() {
         assert!(display_width(line) <= 80, "{line}");
     }
     for part in [
-        "Llama-3.1-70B on h100-sxm",
+        "Llama-3.1-70B on gb200-nvl72",
         "plans within the limits, cheapest first",
         "TP8",
         "binds",

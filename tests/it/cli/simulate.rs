@@ -44,7 +44,7 @@ fn flags_state_a_question() {
         "--json",
     ]);
     let same = json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
-        "operating_point": {"batch": 1, "context_tokens": 4096}, "efficiencies": "peak"});
+        "load": {"batch": 1, "context_tokens": 4096}, "efficiencies": "peak"});
     assert_eq!(printed, over_http(&same));
 }
 
@@ -79,7 +79,7 @@ fn the_implied_sheet_can_be_piped_into_infer() {
 #[test]
 fn the_report_stays_within_80_columns_and_says_what_matters() {
     let body = json!({
-        "model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 8, "spread": "tensor"},
+        "model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 8}, "spread": "tensor",
         "grid": {"batch": {"from": 1, "to": 1e6, "points": 50}, "context_tokens": [1, 1e9]},
         "price_sheet": {"thresholds_tokens": [32_000]},
     });

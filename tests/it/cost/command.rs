@@ -22,7 +22,7 @@ const AT: &str = "2026-11-20T17:00:00Z";
 
 #[test]
 fn the_json_of_a_cost_is_the_http_answer_byte_for_byte() {
-    let request = json!({"at": AT, "price_sheet": sheet(), "usage": {"prompt_tokens": 12, "cache_read_tokens": 2, "output_tokens": 3}});
+    let request = json!({"at": AT, "price_sheet": sheet(), "usage": {"input_tokens": 12, "cached_input_tokens": 2, "output_tokens": 3}});
     let over_http = wait_for(async {
         let api = TestDatabase::sqlite().api().await;
         api.post("/cost", request.to_string())
@@ -41,11 +41,11 @@ fn the_json_of_a_cost_is_the_http_answer_byte_for_byte() {
     let flags = [
         "--at",
         AT,
-        "--prompt-tokens",
+        "--input",
         "12",
-        "--cache-read-tokens",
+        "--cached-input",
         "2",
-        "--output-tokens",
+        "--output",
         "3",
     ];
     let sheet = path("sheet.json");
@@ -65,9 +65,9 @@ fn an_entry_of_a_catalog_prices_a_usage() {
         "litellm",
         "--entry",
         "acme/m-1",
-        "--prompt-tokens",
+        "--input",
         "7",
-        "--output-tokens",
+        "--output",
         "1",
         "--json",
     ]);
@@ -98,14 +98,14 @@ fn a_stored_offer_prices_a_usage_without_a_server() {
         "--database-url",
         &database,
     ];
-    let printed = output_of(&[&offer[..], &["--prompt-tokens", "7", "--json"]].concat());
+    let printed = output_of(&[&offer[..], &["--input", "7", "--json"]].concat());
     let cost: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(cost["total"], "0.000007");
     assert_eq!(cost["sheet"]["source"], "litellm");
     let early = [
         &offer[..],
         &[
-            "--prompt-tokens",
+            "--input",
             "7",
             "--at",
             "1999-01-01T00:00:00Z",
@@ -129,7 +129,7 @@ fn a_stored_offer_prices_a_usage_without_a_server() {
 fn a_list_has_a_line_for_each_usage_and_ends_with_1_where_one_has_a_fault() {
     let (_folder, path) = folder(&[("sheet.json", sheet().to_string())]);
     let sheet = path("sheet.json");
-    let list = "{\"usage\": {\"prompt_tokens\": 8}}\n\n{\"usage\": {\"output_tokens\": 1}}";
+    let list = "{\"usage\": {\"input_tokens\": 8}}\n\n{\"usage\": {\"output_tokens\": 1}}";
     let printed = run_with(
         unroof(&["cost", "-", "--lines", "--sheet", &sheet, "--at", AT]).arg("--json"),
         list,
@@ -170,14 +170,7 @@ fn the_report_has_every_line_and_says_what_has_no_price() {
         with(sheet(), "/rates/0/cache_read", json!("0.125")).to_string(),
     )]);
     let sheet = path("sheet.json");
-    let flags = [
-        "--at",
-        AT,
-        "--prompt-tokens",
-        "1000",
-        "--cache-read-tokens",
-        "400",
-    ];
+    let flags = ["--at", AT, "--input", "1000", "--cached-input", "400"];
     let report = output_of(&[&["cost", "--sheet", &sheet][..], &flags].concat());
     for part in [
         "m-1 of acme, region global, at 2026-11-20T17:00:00Z",
@@ -192,7 +185,7 @@ fn the_report_has_every_line_and_says_what_has_no_price() {
         "cost",
         "--sheet",
         &sheet,
-        "--prompt-tokens",
+        "--input",
         "5",
         "--service-tier",
         "flex",
@@ -207,23 +200,17 @@ fn the_report_has_every_line_and_says_what_has_no_price() {
 #[test]
 fn a_refusal_names_the_flag() {
     let (_folder, path) = folder(&[("sheet.json", sheet().to_string())]);
-    let refused = run(&[
-        "cost",
-        "--sheet",
-        &path("sheet.json"),
-        "--prompt-tokens",
-        "-1",
-    ]);
+    let refused = run(&["cost", "--sheet", &path("sheet.json"), "--input", "-1"]);
     assert_eq!(refused.code, Some(1));
     assert!(
         refused
             .err
-            .contains("error: --prompt-tokens: `-1` is not a whole number"),
+            .contains("error: --input: `-1` is not a whole number"),
         "{}",
         refused.err
     );
-    assert!(refused.err.contains("--prompt-tokens:"), "{}", refused.err);
-    let refused = run(&["cost", "--prompt-tokens", "1"]);
+    assert!(refused.err.contains("--input:"), "{}", refused.err);
+    let refused = run(&["cost", "--input", "1"]);
     assert!(
         refused
             .err

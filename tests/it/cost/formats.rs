@@ -36,7 +36,7 @@ fn litellm_with_a_context_tier_writes_by_ttl_batches_and_off_peak_hours() {
     });
     let sheet = sheet("litellm", "m-1", &entry);
     let usage = json!({
-        "uncached_input_tokens": 1_000, "cache_read_tokens": 10_000,
+        "input_tokens": 13_500, "cached_input_tokens": 10_000,
         "cache_writes": [{"tokens": 2_000, "ttl_seconds": 300}, {"tokens": 500, "ttl_seconds": 3_600}],
         "output_tokens": 700, "reasoning_tokens": 200
     });
@@ -55,15 +55,15 @@ fn litellm_with_a_context_tier_writes_by_ttl_batches_and_off_peak_hours() {
     // 0.003 + 0.0075 + 0.003 + 0.003 + 0.004 + 0.0075
     assert_eq!(cost["total"], "0.028");
     // Exactly at the threshold the lower tier applies, one token beyond it the higher one to all tokens.
-    let long = |tokens: u32| json!({"prompt_tokens": tokens, "cache_read_tokens": 100_000, "output_tokens": 1_000});
+    let long = |tokens: u32| json!({"input_tokens": tokens, "cached_input_tokens": 100_000, "output_tokens": 1_000});
     assert_eq!(priced(&sheet, &long(200_000), NOON)["total"], "0.345");
     // 100,000 × 0.6 + 100,001 × 6 + 1,000 × 22.5
     assert_eq!(priced(&sheet, &long(200_001), NOON)["total"], "0.682506");
-    let batch = json!({"prompt_tokens": 1_001, "output_tokens": 3, "service_tier": "batch"});
+    let batch = json!({"input_tokens": 1_001, "output_tokens": 3, "service_tier": "batch"});
     // 1,001 × 1.5 + 3 × 7.5
     assert_eq!(priced(&sheet, &batch, NOON)["total"], "0.001524");
     // The batch tier states no price for long prompts.
-    let batch = json!({"prompt_tokens": 200_001, "service_tier": "batch"});
+    let batch = json!({"input_tokens": 200_001, "service_tier": "batch"});
     let cost = priced(&sheet, &batch, NOON);
     assert_eq!(cost["total"], Value::Null);
     assert!(reasons(&cost)[0].contains("beyond 200000 tokens"), "{cost}");
@@ -84,7 +84,7 @@ fn litellm_has_off_peak_hours_on_days_and_writes_at_the_input_price() {
         }
     });
     let sheet = sheet("litellm", "deepseek/m-1", &entry);
-    let usage = json!({"prompt_tokens": 100_000, "cache_read_tokens": 90_000, "cache_writes": [{"tokens": 4_000}], "output_tokens": 1_234});
+    let usage = json!({"input_tokens": 100_000, "cached_input_tokens": 90_000, "cache_writes": [{"tokens": 4_000}], "output_tokens": 1_234});
     // 90,000 × 0.044 + 4,000 × 1.32 + 6,000 × 1.32 + 1,234 × 3.96
     let peak = priced(&sheet, &usage, "2026-11-20T03:59:59Z");
     assert_eq!(peak["total"], "0.02204664");
@@ -110,7 +110,7 @@ fn litellm_states_a_tier_as_a_multiplier_and_modifiers() {
     });
     let sheet = sheet("litellm", "m-1", &entry);
     let usage = json!({
-        "prompt_tokens": 11_000, "cache_read_tokens": 10_000, "output_tokens": 100, "reasoning_tokens": 40,
+        "input_tokens": 11_000, "cached_input_tokens": 10_000, "output_tokens": 100, "reasoning_tokens": 40,
         "service_tier": "fast", "modifiers": ["inference_geo_us"]
     });
     let cost = priced(&sheet, &usage, NOON);
@@ -149,14 +149,14 @@ fn genai_prices_has_dates_tiers_variants_and_daily_hours() {
         all.iter().find(is_in_force).unwrap()
     };
     let early = "2026-05-31T23:59:59Z";
-    let usage = json!({"prompt_tokens": 200_001, "cache_read_tokens": 1, "output_tokens": 3});
+    let usage = json!({"input_tokens": 200_001, "cached_input_tokens": 1, "output_tokens": 3});
     // 1 × 0.2 + 200,000 × 4 + 3 × 18
     assert_eq!(priced(at(early), &usage, early)["total"], "0.8000542");
     let late = "2026-06-01T00:00:00Z";
-    let usage = json!({"prompt_tokens": 200_001, "cache_read_tokens": 1, "output_tokens": 3, "reasoning_tokens": 2});
+    let usage = json!({"input_tokens": 200_001, "cached_input_tokens": 1, "output_tokens": 3, "reasoning_tokens": 2});
     // 1 × 0.125 + 200,000 × 1 + 2 × 7 + 1 × 6
     assert_eq!(priced(at(late), &usage, late)["total"], "0.200020125");
-    let usage = json!({"prompt_tokens": 10, "output_tokens": 1, "service_tier": "batch"});
+    let usage = json!({"input_tokens": 10, "output_tokens": 1, "service_tier": "batch"});
     assert_eq!(priced(at(late), &usage, late)["total"], "0.000008");
     // The sheet of one period does not price another.
     let cost = priced(at(early), &usage, late);
@@ -178,7 +178,8 @@ fn genai_prices_has_hours_that_wrap_midnight() {
         ]
     });
     let sheet = sheet("genai-prices", "acme/m-1", &entry);
-    let usage = json!({"uncached_input_tokens": 10_000, "cache_read_tokens": 30_000, "output_tokens": 1_001});
+    let usage =
+        json!({"input_tokens": 40_000, "cached_input_tokens": 30_000, "output_tokens": 1_001});
     // 30,000 × 0.07 + 10,000 × 0.27 + 1,001 × 1.1
     assert_eq!(
         priced(&sheet, &usage, "2026-11-20T00:30:00Z")["total"],
@@ -202,7 +203,7 @@ fn models_dev_has_tiers_modes_and_writes_without_a_time_to_live() {
     });
     let sheet = sheet("models.dev", "acme/m-1", &entry);
     let usage = json!({
-        "prompt_tokens": 50_000, "cache_read_tokens": 40_000, "cache_writes": [{"tokens": 3_000, "ttl_seconds": 1_800}],
+        "input_tokens": 50_000, "cached_input_tokens": 40_000, "cache_writes": [{"tokens": 3_000, "ttl_seconds": 1_800}],
         "output_tokens": 900, "reasoning_tokens": 300
     });
     let cost = priced(&sheet, &usage, NOON);
@@ -216,11 +217,11 @@ fn models_dev_has_tiers_modes_and_writes_without_a_time_to_live() {
         "{cost}"
     );
     let usage =
-        json!({"prompt_tokens": 300_000, "cache_read_tokens": 100_000, "output_tokens": 10});
+        json!({"input_tokens": 300_000, "cached_input_tokens": 100_000, "output_tokens": 10});
     // 100,000 × 0.4 + 200,000 × 4 + 10 × 15
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.84015");
     // As the request selects it.
-    let usage = json!({"prompt_tokens": 1_000, "output_tokens": 100, "service_tier": "priority"});
+    let usage = json!({"input_tokens": 1_000, "output_tokens": 100, "service_tier": "priority"});
     let fast = priced(&sheet, &usage, NOON);
     assert_eq!(fast["total"], "0.006");
 }
@@ -239,7 +240,7 @@ fn openrouter_resolves_overrides_by_length_and_hour() {
         }
     });
     let sheet = sheet("openrouter", "acme/m-1", &entry);
-    let usage = json!({"prompt_tokens": 20_000, "cache_read_tokens": 5_000, "cache_writes": [{"tokens": 1_000, "ttl_seconds": 3_600}], "output_tokens": 500});
+    let usage = json!({"input_tokens": 20_000, "cached_input_tokens": 5_000, "cache_writes": [{"tokens": 1_000, "ttl_seconds": 3_600}], "output_tokens": 500});
     // 5,000 × 0.1 + 1,000 × 2 + 14,000 × 1 + 500 × 4
     let day = priced(&sheet, &usage, NOON);
     assert_eq!(day["total"], "0.0185");
@@ -249,7 +250,7 @@ fn openrouter_resolves_overrides_by_length_and_hour() {
         priced(&sheet, &usage, "2026-11-20T05:59:00Z")["total"],
         "0.0105"
     );
-    let long = json!({"prompt_tokens": 128_001, "output_tokens": 1});
+    let long = json!({"input_tokens": 128_001, "output_tokens": 1});
     // 128,001 × 2 + 1 × 6
     assert_eq!(priced(&sheet, &long, NOON)["total"], "0.256008");
     // Later overrides win: at night the hour's price holds for long prompts too.
@@ -282,15 +283,16 @@ fn portkey_has_cents_execution_modes_and_context_tiers() {
     });
     let sheet = sheet("portkey", "openai/m-1", &entry);
     let usage = json!({
-        "prompt_tokens": 10_000, "cache_read_tokens": 4_000, "cache_writes": [{"tokens": 1_000, "ttl_seconds": 3_600}],
+        "input_tokens": 10_000, "cached_input_tokens": 4_000, "cache_writes": [{"tokens": 1_000, "ttl_seconds": 3_600}],
         "output_tokens": 123
     });
     // 4,000 × 0.25 + 1,000 × 5 + 5,000 × 2.5 + 123 × 15
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.020345");
-    let usage = json!({"prompt_tokens": 10_000, "cache_read_tokens": 4_000, "output_tokens": 123, "service_tier": "batch"});
+    let usage = json!({"input_tokens": 10_000, "cached_input_tokens": 4_000, "output_tokens": 123, "service_tier": "batch"});
     // 4,000 × 0.125 + 6,000 × 1.25 + 123 × 7.5
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.0089225");
-    let usage = json!({"prompt_tokens": 272_001, "cache_read_tokens": 272_000, "output_tokens": 2});
+    let usage =
+        json!({"input_tokens": 272_001, "cached_input_tokens": 272_000, "output_tokens": 2});
     // 272,000 × 0.5 + 1 × 5 + 2 × 22.5
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.13605");
 }
@@ -302,11 +304,10 @@ fn llm_prices_has_three_prices_and_no_others() {
         "price_history": [{"input": 1.75, "output": 14, "input_cached": 0.175, "from_date": null, "to_date": null}]
     });
     let sheet = sheet("llm-prices", "acme/m-1", &entry);
-    let usage = json!({"prompt_tokens": 1_001, "cache_read_tokens": 999, "output_tokens": 7, "reasoning_tokens": 5});
+    let usage = json!({"input_tokens": 1_001, "cached_input_tokens": 999, "output_tokens": 7, "reasoning_tokens": 5});
     // 999 × 0.175 + 2 × 1.75 + 7 × 14
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.000276325");
-    let usage =
-        json!({"prompt_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
+    let usage = json!({"input_tokens": 1_001, "cache_writes": [{"tokens": 1}], "output_tokens": 7});
     let cost = priced(&sheet, &usage, NOON);
     assert_eq!(cost["total"], Value::Null);
     // 1,000 × 1.75 + 7 × 14

@@ -23,18 +23,18 @@ fn entries(reply: &Reply) -> Vec<Value> {
 }
 
 fn usage(tokens: u32) -> Value {
-    json!({"price_sheet": sheet(), "usage": {"prompt_tokens": tokens}})
+    json!({"price_sheet": sheet(), "usage": {"input_tokens": tokens}})
 }
 
 #[tokio::test]
 async fn each_line_is_answered_and_the_last_one_has_the_sums() {
     let api = TestDatabase::sqlite().api().await;
     api.store(&sheet()).await;
-    let offer = json!({"id": "b", "offer": {"provider": "acme", "model": "m-1"}, "usage": {"prompt_tokens": 4}});
+    let offer = json!({"id": "b", "offer": {"provider": "acme", "model": "m-1"}, "usage": {"input_tokens": 4}});
     let euros = with(usage(8), "/price_sheet/currency", json!("EUR"));
-    let unpriced = json!({"price_sheet": sheet(), "usage": {"cache_read_tokens": 1}});
+    let unpriced = json!({"price_sheet": sheet(), "usage": {"cached_input_tokens": 1}});
     let unknown = with(offer.clone(), "/offer/model", json!("m-2"));
-    let wrong = json!({"price_sheet": sheet(), "usage": {"prompt_tokens": -1}, "nothing": 1});
+    let wrong = json!({"price_sheet": sheet(), "usage": {"input_tokens": -1}, "nothing": 1});
     let lines = [
         usage(8).to_string(),
         String::new(),
@@ -161,7 +161,7 @@ async fn many_lines_add_up_exactly() {
         .await;
     let line = |tokens: u32| {
         format!(
-            "{{\"offer\":{{\"provider\":\"acme\",\"model\":\"m-1\"}},\"usage\":{{\"prompt_tokens\":{tokens}}}}}\n"
+            "{{\"offer\":{{\"provider\":\"acme\",\"model\":\"m-1\"}},\"usage\":{{\"input_tokens\":{tokens}}}}}\n"
         )
     };
     let text: String = (1..=5_000).map(line).collect();

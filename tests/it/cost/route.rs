@@ -20,7 +20,7 @@ fn since(input: &str, valid_from: &str) -> Value {
 }
 
 fn of_offer(at: &str) -> Value {
-    json!({"offer": {"provider": "acme", "model": "m-1"}, "at": at, "usage": {"prompt_tokens": 1_000_000, "output_tokens": 1}})
+    json!({"offer": {"provider": "acme", "model": "m-1"}, "at": at, "usage": {"input_tokens": 1_000_000, "output_tokens": 1}})
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn sources_that_state_another_price_are_listed_with_their_total() {
 async fn a_sheet_in_the_body_prices_without_the_store() {
     let database = TestDatabase::sqlite();
     let api = database.api().await;
-    let request = json!({"id": "r-1", "price_sheet": sheet(), "usage": {"prompt_tokens": 8, "output_tokens": 3, "reasoning_tokens": 2}});
+    let request = json!({"id": "r-1", "price_sheet": sheet(), "usage": {"input_tokens": 8, "output_tokens": 3, "reasoning_tokens": 2}});
     let cost = ask(&api, &request).await;
     assert_eq!(cost["id"], "r-1");
     assert_eq!(cost["total"], "0.00004");
@@ -150,11 +150,11 @@ async fn every_fault_of_a_request_is_named() {
     let api = TestDatabase::sqlite().api().await;
     let rows = [
         (
-            json!({"usage": {"prompt_tokens": 1}}),
+            json!({"usage": {"input_tokens": 1}}),
             ": there is neither an offer nor a sheet (",
         ),
         (
-            json!({"offer": {"provider": "a", "model": "b"}, "price_sheet": sheet(), "usage": {"prompt_tokens": 1}}),
+            json!({"offer": {"provider": "a", "model": "b"}, "price_sheet": sheet(), "usage": {"input_tokens": 1}}),
             ": there are both an offer and a sheet (",
         ),
         (
@@ -166,31 +166,31 @@ async fn every_fault_of_a_request_is_named() {
             "/usage: too few fields are stated (",
         ),
         (
-            json!({"price_sheet": sheet(), "usage": {"input_tokens": 1}}),
-            "/usage/input_tokens: `input_tokens` is not a known field (did you mean ",
+            json!({"price_sheet": sheet(), "usage": {"prompt_tokens": 1}}),
+            "/usage/prompt_tokens: `prompt_tokens` is not a known field (write `input_tokens` instead",
         ),
         (
-            json!({"price_sheet": sheet(), "usage": {"prompt_tokens": 10, "cache_read_tokens": 11}}),
-            "/usage/prompt_tokens: 10 prompt tokens, of which 11 are cached (",
+            json!({"price_sheet": sheet(), "usage": {"input_tokens": 10, "cached_input_tokens": 11}}),
+            "/usage/input_tokens: 10 prompt tokens, of which 11 are cached (",
         ),
         (
-            json!({"price_sheet": sheet(), "usage": {"prompt_tokens": 10, "uncached_input_tokens": 9}}),
-            "/usage/uncached_input_tokens: 9 uncached tokens, where 10 prompt tokens leave 10 (",
+            json!({"price_sheet": sheet(), "usage": {"input_tokens": 10, "uncached_input_tokens": 9}}),
+            "/usage/uncached_input_tokens: `uncached_input_tokens` is not a known field (write `input_tokens` instead",
         ),
         (
             json!({"price_sheet": sheet(), "usage": {"output_tokens": 10, "reasoning_tokens": 11}}),
             "/usage/reasoning_tokens: 11 reasoning tokens among 10 output tokens (",
         ),
         (
-            json!({"price_sheet": sheet(), "usage": {"prompt_tokens": -1}}),
-            "/usage/prompt_tokens: `-1` is not a whole number from 0 to 2147483647 (",
+            json!({"price_sheet": sheet(), "usage": {"input_tokens": -1}}),
+            "/usage/input_tokens: `-1` is not a whole number from 0 to 2147483647 (",
         ),
         (
-            json!({"price_sheet": sheet(), "at": "yesterday", "usage": {"prompt_tokens": 1}}),
+            json!({"price_sheet": sheet(), "at": "yesterday", "usage": {"input_tokens": 1}}),
             "/at: `yesterday` is not a date and time (",
         ),
         (
-            json!({"price_sheet": with(sheet(), "/rates/0/input", json!(1.25)), "usage": {"prompt_tokens": 1}}),
+            json!({"price_sheet": with(sheet(), "/rates/0/input", json!(1.25)), "usage": {"input_tokens": 1}}),
             "/price_sheet/rates/0/input: expected a decimal written as a text, found a number (",
         ),
     ];

@@ -13,20 +13,8 @@ fn with_rates(rates: Value) -> Value {
 }
 
 #[test]
-fn both_ways_to_state_a_prompt_give_the_same_cost() {
-    let sheet = example("anthropic_claude-opus-5-5.json");
-    let apart = json!({"uncached_input_tokens": 100, "cache_read_tokens": 2_000, "cache_writes": [{"tokens": 300}], "output_tokens": 9});
-    let whole = json!({"prompt_tokens": 2_400, "cache_read_tokens": 2_000, "cache_writes": [{"tokens": 300}], "output_tokens": 9});
-    let both = with(whole.clone(), "/uncached_input_tokens", json!(100));
-    let cost = priced(&sheet, &apart, NOON);
-    assert_eq!(cost, priced(&sheet, &whole, NOON));
-    assert_eq!(cost, priced(&sheet, &both, NOON));
-    assert!(cost["total"].is_string(), "{cost}");
-}
-
-#[test]
 fn a_meter_without_a_price_is_a_line_without_an_amount_and_no_total() {
-    let usage = json!({"prompt_tokens": 1_000, "cache_read_tokens": 400, "output_tokens": 10});
+    let usage = json!({"input_tokens": 1_000, "cached_input_tokens": 400, "output_tokens": 10});
     let cost = priced(&sheet(), &usage, NOON);
     assert_eq!(cost["total"], Value::Null);
     assert_eq!(cost["priced"], "0.00085");
@@ -43,13 +31,13 @@ fn a_meter_without_a_price_is_a_line_without_an_amount_and_no_total() {
         cost["lines"][0]["hint"]
             .as_str()
             .unwrap()
-            .contains("uncached_input_tokens")
+            .contains("cached_input_tokens")
     );
     // A stated price of 0 is a price.
     let free = with(sheet(), "/rates/0/cache_read", json!("0"));
     assert_eq!(priced(&free, &usage, NOON)["total"], "0.00085");
     // Meters that are not used need no price.
-    let usage = json!({"prompt_tokens": 1_000});
+    let usage = json!({"input_tokens": 1_000});
     assert_eq!(
         priced(&with_rates(json!([{"input": "1"}])), &usage, NOON)["total"],
         "0.001"
@@ -58,7 +46,7 @@ fn a_meter_without_a_price_is_a_line_without_an_amount_and_no_total() {
 
 #[test]
 fn a_tier_that_the_sheet_does_not_have_prices_nothing() {
-    let usage = json!({"prompt_tokens": 1_000, "output_tokens": 1, "service_tier": "flexx"});
+    let usage = json!({"input_tokens": 1_000, "output_tokens": 1, "service_tier": "flexx"});
     let cost = priced(&example("openai_gpt-6-sol.json"), &usage, NOON);
     assert_eq!(
         (&cost["total"], &cost["priced"]),
@@ -89,7 +77,7 @@ fn thresholds_are_exclusive_unless_the_sheet_says_otherwise_and_reprice_everythi
         ])
     };
     let total = |inclusive, tokens: u32| {
-        let usage = json!({"prompt_tokens": tokens, "output_tokens": 100});
+        let usage = json!({"input_tokens": tokens, "output_tokens": 100});
         priced(&with_rates(rates(inclusive)), &usage, NOON)["total"].clone()
     };
     assert_eq!(total(false, 1_000), "0.0012");
@@ -109,7 +97,7 @@ fn marginal_tiers_price_each_token_by_its_place() {
         "/context_tier_semantics",
         json!("marginal"),
     );
-    let usage = json!({"prompt_tokens": 1_500, "cache_read_tokens": 1_200, "output_tokens": 10});
+    let usage = json!({"input_tokens": 1_500, "cached_input_tokens": 1_200, "output_tokens": 10});
     let cost = priced(&sheet, &usage, NOON);
     assert_eq!(
         lines(&cost),
@@ -127,7 +115,7 @@ fn marginal_tiers_price_each_token_by_its_place() {
         "/context_tier_measure",
         json!("prompt_plus_output_tokens"),
     );
-    let usage = json!({"prompt_tokens": 990, "output_tokens": 30});
+    let usage = json!({"input_tokens": 990, "output_tokens": 30});
     // 990 × 1 + 10 × 2 + 20 × 5
     assert_eq!(priced(&sheet, &usage, NOON)["total"], "0.00111");
 }
@@ -135,7 +123,7 @@ fn marginal_tiers_price_each_token_by_its_place() {
 #[test]
 fn the_answer_counts_towards_a_threshold_where_the_sheet_says_so() {
     let rates = json!([{"input": "1", "output": "1"}, {"input": "2", "output": "2", "context_tier": {"min_prompt_tokens": 1_000}}]);
-    let usage = json!({"prompt_tokens": 990, "output_tokens": 20, "session_tokens": 5_000});
+    let usage = json!({"input_tokens": 990, "output_tokens": 20, "session_tokens": 5_000});
     let total = |measure: &str| {
         let sheet = with(
             with_rates(rates.clone()),
@@ -149,7 +137,7 @@ fn the_answer_counts_towards_a_threshold_where_the_sheet_says_so() {
     assert_eq!(total("session"), "0.00202");
     assert_eq!(total("unknown"), "0.00101");
     let sheet = with(with_rates(rates), "/context_tier_measure", json!("session"));
-    let cost = priced(&sheet, &json!({"prompt_tokens": 1}), NOON);
+    let cost = priced(&sheet, &json!({"input_tokens": 1}), NOON);
     assert!(
         cost["notes"][0]
             .as_str()
@@ -261,14 +249,14 @@ fn schedules_follow_the_clock_of_their_zone() {
         json!([{"input": "2", "output": "2"}, {"input": "1", "output": "1", "schedule": "night"}]);
     let schedules = json!({"night": {"timezone": "America/New_York", "windows": [{"start": "22:00", "end": "06:00"}]}});
     let sheet = with(with_rates(rates), "/schedules", schedules);
-    let total = |at: &str| priced(&sheet, &json!({"prompt_tokens": 1_000}), at)["total"].clone();
+    let total = |at: &str| priced(&sheet, &json!({"input_tokens": 1_000}), at)["total"].clone();
     // Winter: UTC−5; summer: UTC−4.
     assert_eq!(total("2026-01-10T02:59:59Z"), "0.002");
     assert_eq!(total("2026-01-10T03:00:00Z"), "0.001");
     assert_eq!(total("2026-07-10T02:00:00Z"), "0.001");
     assert_eq!(total("2026-07-10T10:00:00Z"), "0.002");
     let sheet = with(sheet, "/schedules/night/except_calendar", json!("US"));
-    let cost = priced(&sheet, &json!({"prompt_tokens": 1}), "2026-01-10T03:00:00Z");
+    let cost = priced(&sheet, &json!({"input_tokens": 1}), "2026-01-10T03:00:00Z");
     assert!(
         cost["notes"][0].as_str().unwrap().contains("`US`"),
         "{cost}"
@@ -283,7 +271,7 @@ fn two_schedules_at_once_and_hours_without_a_price_have_no_cost() {
         "night": {"timezone": "UTC", "windows": [{"start": "22:00", "end": "06:00"}]},
         "weekend": {"timezone": "UTC", "windows": [{"days": [6, 7], "start": "00:00", "end": "24:00"}]}});
     let sheet = with(with_rates(rates), "/schedules", schedules);
-    let cost = |at: &str| priced(&sheet, &json!({"prompt_tokens": 1_000}), at);
+    let cost = |at: &str| priced(&sheet, &json!({"input_tokens": 1_000}), at);
     assert_eq!(cost("2026-11-20T23:00:00Z")["total"], "0.002");
     assert_eq!(cost("2026-11-21T12:00:00Z")["total"], "0.001");
     let both = cost("2026-11-21T23:00:00Z");
@@ -312,7 +300,7 @@ fn a_multiplier_stays_off_storage_and_a_modifier_keeps_to_its_meters() {
         {"name": "eu", "multiplier": "1.1", "applies_to": ["input"]}, {"name": "all", "multiplier": "2"}]),
     );
     let usage = json!({
-        "prompt_tokens": 2_000, "cache_read_tokens": 1_000, "cache_storage": [{"tokens": 1_000, "seconds": 3_600}],
+        "input_tokens": 2_000, "cached_input_tokens": 1_000, "cache_storage": [{"tokens": 1_000, "seconds": 3_600}],
         "output_tokens": 10, "service_tier": "fast", "modifiers": ["eu"]});
     let cost = priced(&sheet, &usage, NOON);
     assert_eq!(
@@ -332,7 +320,7 @@ fn a_multiplier_stays_off_storage_and_a_modifier_keeps_to_its_meters() {
 #[test]
 fn another_currency_stays_what_it_is() {
     let sheet = with(sheet(), "/currency", json!("CNY"));
-    let cost = priced(&sheet, &json!({"prompt_tokens": 1_000_000}), NOON);
+    let cost = priced(&sheet, &json!({"input_tokens": 1_000_000}), NOON);
     assert_eq!(
         (&cost["total"], &cost["currency"]),
         (&json!("1.25"), &json!("CNY"))
@@ -344,7 +332,7 @@ fn usages_that_the_limits_rule_out_are_noted() {
     let limits = json!({"context": 1_000, "max_output": 10, "cache_min_tokens": 512});
     let rates = json!([{"input": "1", "output": "1", "cache_read": "0.1"}]);
     let sheet = with(with_rates(rates), "/limits", limits);
-    let usage = json!({"prompt_tokens": 500, "cache_read_tokens": 100, "output_tokens": 501});
+    let usage = json!({"input_tokens": 500, "cached_input_tokens": 100, "output_tokens": 501});
     let cost = priced(&sheet, &usage, NOON);
     assert!(cost["total"].is_string());
     let notes: Vec<_> = cost["notes"]
@@ -367,7 +355,7 @@ fn usages_that_the_limits_rule_out_are_noted() {
 fn an_answer_has_the_cells_it_used() {
     let cost = priced(
         &example("openai_gpt-6-sol.json"),
-        &json!({"prompt_tokens": 300_000, "output_tokens": 100}),
+        &json!({"input_tokens": 300_000, "output_tokens": 100}),
         NOON,
     );
     let cells = cost["tariff"]["cells"].as_array().unwrap();

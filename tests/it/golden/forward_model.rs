@@ -82,7 +82,7 @@ fn llama_70b_on_eight_h100_takes_5_24_ms() {
     let answer = simulated(&json!({
         "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
         "precision": {"weight_bytes_per_parameter": 2, "kv_bytes_per_element": 2},
-        "operating_point": {"batch": 1, "context_tokens": 4_096}, "efficiencies": "peak",
+        "load": {"batch": 1, "context_tokens": 4_096}, "efficiencies": "peak",
     }));
     let step_ms = number(&answer, "/decode/time/total_seconds") * 1e3;
     assert_near("step", step_ms, 5.24, 0.01);
@@ -140,7 +140,7 @@ fn deepseek_in_production() -> Json {
     simulated(&json!({
         "model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144},
         "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 2},
-        "operating_point": {"batch_per_chip": 88, "context_tokens": 4_989},
+        "load": {"batch_per_chip": 88, "context_tokens": 4_989},
     }))
 }
 
@@ -289,8 +289,8 @@ fn deepseek_on_h800_is_predicted_by_a_fit_that_has_not_seen_it() {
 fn tensor_parallelism_beyond_the_kv_heads_copies_the_cache_and_peak_does_not() {
     let bytes = |model: &str, chips: u32, efficiencies: &str| {
         let answer = simulated(&json!({
-            "model": model, "machine": {"accelerator": "b200-sxm", "chips": chips, "spread": "tensor"},
-            "operating_point": {"batch": 1, "context_tokens": 1_000}, "efficiencies": efficiencies,
+            "model": model, "machine": {"accelerator": "b200-sxm", "chips": chips}, "spread": "tensor",
+            "load": {"batch": 1, "context_tokens": 1_000}, "efficiencies": efficiencies,
         }));
         number(&answer, "/memory/kv_bytes")
     };
@@ -312,7 +312,7 @@ fn four_bit_weights_multiply_in_bf16_on_hopper_and_in_four_bits_on_blackwell() {
         let answer = simulated(&json!({
             "model": "Llama-3.1-70B", "machine": {"accelerator": accelerator, "chips": 8},
             "precision": {"weight_bytes_per_parameter": weight_bytes}, "efficiencies": "peak",
-            "operating_point": {"batch": 64, "context_tokens": 0},
+            "load": {"batch": 64, "context_tokens": 0},
         }));
         1.0 / number(&answer, "/decode/time/weight_compute_seconds")
     };
@@ -330,7 +330,7 @@ fn a_serving_engine_leaves_a_tenth_of_memory_free() {
     let memory = |efficiencies: &str| {
         simulated(&json!({
             "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
-            "operating_point": {"context_tokens": 8_192}, "efficiencies": efficiencies,
+            "load": {"context_tokens": 8_192}, "efficiencies": efficiencies,
         }))
     };
     let fitted = memory("fitted");
@@ -442,7 +442,7 @@ fn offers(is_alone: bool) -> impl Strategy<Value = Json> {
                 "machine": {"accelerator": accelerator, "chips": chips, "rental_usd_per_hour": rental},
                 "precision": {"weight_bytes_per_parameter": weight_bytes, "kv_bytes_per_element": 1,
                     "attention_bytes_per_element": 2},
-                "operating_point": {"batch_over_optimal_batch": batch},
+                "load": {"batch_over_optimal_batch": batch},
                 "efficiencies": {"prefill": prefill, "decode_bandwidth": bandwidth, "decode_compute": compute},
                 "price_sheet": {"input_margin": input_margin, "output_margin": output_margin,
                     "thresholds_tokens": [threshold], "longest_context_tokens": threshold * longest,

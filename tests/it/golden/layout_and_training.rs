@@ -34,13 +34,14 @@ fn assert_golden(id: &str, computed: f64, expected: f64) {
 
 #[test]
 fn experts_on_gpus_and_stages_on_racks_come_out() {
-    let placed =
-        laid_out(&json!({"model": {"experts": 256}, "layout": {"expert_parallel_gpus": 64}}));
-    assert_golden("G10", number(&placed, "/experts/experts_per_gpu"), 4.0);
+    let placed = laid_out(
+        &json!({"model": {"experts": {"routed": 256}}, "layout": {"expert_parallel_chips": 64}}),
+    );
+    assert_golden("G10", number(&placed, "/experts/experts_per_chip"), 4.0);
     let links = json!({"scale_up_bytes_per_second": 8e11, "scale_out_bytes_per_second": 1e11});
     let staged = laid_out(&json!({
-        "hardware": links,
-        "model": {"active_experts": 8, "layers": 8},
+        "machine": links,
+        "model": {"experts": {"active": 8}, "layers": 8},
         "layout": {"pipeline_stages": 8},
     }));
     let ratio = number(&staged, "/pipeline/expert_time_over_hand_over_time");
@@ -55,8 +56,8 @@ fn twice_the_stages_halve_the_weights_and_leave_the_cache() {
     for stages in [1, 2, 4, 8] {
         let (once, twice) = (memory(stages), memory(2 * stages));
         let ratio = |name: &str| number(&twice, name) / number(&once, name);
-        assert_golden("G12", ratio("/weights_bytes_per_gpu"), 0.5);
-        assert_golden("G12", ratio("/kv_bytes_per_gpu"), 1.0);
+        assert_golden("G12", ratio("/weights_bytes_per_chip"), 0.5);
+        assert_golden("G12", ratio("/kv_bytes_per_chip"), 1.0);
     }
 }
 
@@ -65,9 +66,9 @@ fn a_few_milliseconds_per_hop_turn_20_ms_into_30_and_the_network_adds_microsecon
     // A batch whose reads take 20 ms on one rack, over four racks.
     let pipeline = |hop_seconds: Option<f64>| {
         let mut request = json!({
-            "model": {"kv_bytes_per_token": 0},
-            "hardware": {"hbm_bytes_per_second": 671e9 / 64.0 / 0.02},
-            "layout": {"pipeline_stages": 4, "expert_parallel_gpus": 64},
+            "load": {"context_tokens": 0},
+            "machine": {"bandwidth_bytes_per_second": 671e9 / 64.0 / 0.02},
+            "layout": {"pipeline_stages": 4, "expert_parallel_chips": 64},
         });
         if let Some(hop_seconds) = hop_seconds {
             request["layout"]["hop_seconds"] = json!(hop_seconds);
@@ -102,11 +103,11 @@ fn a_model_has_the_same_defaults_laid_out_and_simulated() {
         };
         for (left, right) in [
             (
-                input(&laid, "model.weight_bytes_per_parameter"),
+                input(&laid, "precision.weight_bytes_per_parameter"),
                 input(&simulated, "precision.weight_bytes_per_parameter"),
             ),
             (
-                input(&laid, "model.kv_bytes_per_token"),
+                number(&laid, "/series/0/kv_bytes_per_token_and_stage"),
                 number(&simulated, "/roofline/kv_bytes_per_token_stored"),
             ),
             (
@@ -120,7 +121,7 @@ fn a_model_has_the_same_defaults_laid_out_and_simulated() {
             );
         }
     }
-    let kv = |request: Json| number(&laid_out(&request), "/memory/kv_bytes_per_gpu");
+    let kv = |request: Json| number(&laid_out(&request), "/memory/kv_bytes_per_chip");
     let nothing_stated = kv(json!({}));
     let named = kv(json!({"model": {"name": "DeepSeek-V3"}}));
     assert!((nothing_stated / named - 1.0).abs() < EXACT);
@@ -129,9 +130,9 @@ fn a_model_has_the_same_defaults_laid_out_and_simulated() {
 #[test]
 fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
     let tokens = |tokens_per_second: f64| {
-        let demand =
-            json!({"tokens_per_second": tokens_per_second, "lifetime_days": 60, "model_share": 1});
-        number(&trained(&json!({"demand": demand})), "/phases/2/tokens")
+        let request = json!({"load": {"tokens_per_second": tokens_per_second},
+            "service": {"lifetime_days": 60, "model_share": 1}});
+        number(&trained(&request), "/phases/2/tokens")
     };
     assert_golden("G14", tokens(500e6), 2.592e15);
     assert_golden("G15", tokens(50e6), 2.592e14);
@@ -143,7 +144,7 @@ fn traffic_and_lifetime_give_the_tokens_of_the_talk() {
 #[test]
 fn a_chance_of_never_being_served_derates_all_three_phases() {
     let tokens = |probability: f64, phase: usize| {
-        let trained = trained(&json!({"demand": {"served_probability": probability}}));
+        let trained = trained(&json!({"service": {"served_probability": probability}}));
         number(&trained, &format!("/phases/{phase}/tokens"))
     };
     for phase in 0..3 {
@@ -205,9 +206,9 @@ fn equal_costs_give_one_to_two_thirds_to_one() {
 
 #[test]
 fn the_all_to_all_of_deepseek_v3_is_the_published_one() {
-    let request = json!({"hardware": "h800", "layout": {"expert_parallel_gpus": 144, "sequences_per_gpu": 88}});
+    let request = json!({"machine": "h800", "load": {"batch_per_chip": 88}, "layout": {"expert_parallel_chips": 144}});
     let answer = laid_out(&request);
-    let bytes = number(&answer, "/all_to_all/bytes_per_gpu_and_step");
+    let bytes = number(&answer, "/all_to_all/bytes_per_chip_and_step");
     assert!((bytes - 878_051_328.0).abs() < 1e-3, "{bytes}");
     let seconds = number(&answer, "/all_to_all/seconds_at_scale_out");
     assert!((seconds - 0.0176).abs() < 5e-5, "{seconds}");

@@ -194,7 +194,7 @@ fn a_range_that_no_reading_uses_changes_nothing() {
         "mean_prompt_tokens_below",
         "mean_prompt_tokens_above",
         "load_path_bytes_per_second",
-        "accepted_tokens_per_pass",
+        "accepted_tokens_per_step",
         "minimum_batch",
     ];
     for name in unused {

@@ -91,7 +91,7 @@ fn with_everything_stated_both_agree() {
             "kv_bytes_per_element": run.kv_bytes, "weight_bytes_per_parameter": run.weight_bytes,
             "accelerator": run.accelerator, "chips": run.chips, "rental_usd_per_hour": 2,
             "batch_over_optimal_batch": run.batch, "mean_decode_context_tokens": run.context,
-            "prompt_tokens": run.prompt, "cached_prompt_share": 0, "utilisation": 1,
+            "input_tokens": run.prompt, "cache_hit_rate": 0, "utilisation": 1,
         }));
         let simulated = simulated(&json!({
             "model": run.model,
@@ -99,8 +99,8 @@ fn with_everything_stated_both_agree() {
             "precision": {
                 "weight_bytes_per_parameter": run.weight_bytes, "kv_bytes_per_element": run.kv_bytes,
             },
-            "operating_point": {
-                "batch_over_optimal_batch": run.batch, "context_tokens": run.context, "prompt_tokens": run.prompt,
+            "load": {
+                "batch_over_optimal_batch": run.batch, "context_tokens": run.context, "input_tokens": run.prompt,
             },
         }));
         for (inferred, simulated) in inferred.into_iter().zip(simulated) {

@@ -330,7 +330,7 @@ impl Recorder {
                 "/charts/{chart}" => "/charts/moves.json?model=acme/none".to_owned(),
                 _ => nothing,
             };
-            let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"prompt_tokens": 1}});
+            let unknown = json!({"offer": {"provider": "acme", "model": "none"}, "usage": {"input_tokens": 1}});
             let body = if path == "/cost" {
                 Some(&unknown)
             } else {

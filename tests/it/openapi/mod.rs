@@ -348,25 +348,25 @@ async fn every_answer_is_what_the_document_says() {
         ("/layout", json!({})),
         (
             "/layout",
-            json!({"hardware": "mi455x", "layout": {"pipeline_stages_grid": [1, 3]}}),
+            json!({"machine": "mi455x", "layout": {"pipeline_stages_grid": [1, 3]}}),
         ),
         (
             "/layout",
-            json!({"hardware": {"name": "hopper-8", "hbm_bytes": 1e11}, "model": {"experts": 1}}),
+            json!({"machine": {"accelerator": "h100-sxm", "capacity_bytes": 1e11}, "model": "Llama-3.1-70B"}),
         ),
         (
             "/plan",
-            json!({"model": "Llama-3.1-70B", "traffic": {"tokens_per_day": {}}, "prices": {}}),
+            json!({"model": "Llama-3.1-70B", "load": {"tokens_per_day": {}}, "prices": {}}),
         ),
         (
             "/plan",
-            json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "mi325x", "prefill_accelerator": "tpu-v5p"},
-                "traffic": {"input_tokens": [{"tokens": 100, "share": 1}]}, "grid": {"pass_tokens": [1, 2]}}),
+            json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "mi325x"}, "prefill_machine": "tpu-v5p",
+                "load": {"input_tokens": [{"tokens": 100, "share": 1}]}, "grid": {"pass_tokens": [1, 2]}}),
         ),
         ("/training", json!({})),
         (
             "/training",
-            json!({"cluster": {"accelerator": "mi325x"}, "quality": {"routing": "hash"}}),
+            json!({"machine": {"accelerator": "mi325x"}, "quality": {"routing": "hash"}}),
         ),
     ] {
         let operation = &document["paths"][path]["post"];
@@ -493,19 +493,15 @@ async fn what_the_document_allows_is_what_is_read() {
         ("/infer", stating(json!({"chips": 0.999_999})), false),
         ("/infer", stating(json!({"accelerator": "h100-sxm"})), true),
         ("/infer", stating(json!({"accelerator": "abacus"})), false),
+        ("/layout", json!({"load": {"context_tokens": 2e-313}}), true),
         (
             "/layout",
-            json!({"model": {"kv_bytes_per_token": 2e-313}}),
+            json!({"model": {"total_parameters": 10_000_000_000_000_000_u64}}),
             true,
         ),
         (
             "/layout",
-            json!({"model": {"total_parameters": 1_000_000_000_000_000_000_u64}}),
-            true,
-        ),
-        (
-            "/layout",
-            json!({"model": {"total_parameters": 1_000_000_000_000_000_001_u64}}),
+            json!({"model": {"total_parameters": 10_000_000_000_000_001_u64}}),
             false,
         ),
         (
@@ -513,7 +509,7 @@ async fn what_the_document_allows_is_what_is_read() {
             json!({"layout": {"pipeline_stages_grid": [0]}}),
             false,
         ),
-        ("/layout", json!({"hardware": "abacus"}), false),
+        ("/layout", json!({"machine": "abacus"}), false),
         ("/simulate", json!({"grid": {}}), false),
         (
             "/simulate",
@@ -542,7 +538,7 @@ async fn what_the_document_allows_is_what_is_read() {
         ("/simulate", model(with(linear, "/window", json!(1))), false),
         (
             "/plan",
-            json!({"traffic": {"input_tokens": [{"tokens": 0.5, "share": 1}]}}),
+            json!({"load": {"input_tokens": [{"tokens": 0.5, "share": 1}]}}),
             false,
         ),
         ("/plan", json!({"limits": {"percentile": "p99"}}), false),
@@ -558,7 +554,7 @@ async fn what_the_document_allows_is_what_is_read() {
         ),
         (
             "/training",
-            json!({"cluster": {"accelerator": "abacus"}}),
+            json!({"machine": {"accelerator": "abacus"}}),
             false,
         ),
     ];

@@ -54,19 +54,19 @@ async fn a_catalog_that_is_silent_about_cells_takes_none_away() {
         }
         let reported = all_rows(&api, "/changes?kind=price.changed").await;
         assert_eq!(reported, Vec::<Value>::new());
-        let long = json!({"prompt_tokens": 300_000, "output_tokens": 1000});
+        let long = json!({"input_tokens": 300_000, "output_tokens": 1000});
         let (total, sources) = cost(&api, long).await;
         assert_eq!(total, "0.606");
         // The poorer one agrees, as far as it says something.
         let silent = [r#""litellm" "0.606" true"#, r#""llm-prices" null false"#];
         assert_eq!(sources, silent);
-        let short = json!({"prompt_tokens": 1000, "output_tokens": 1000});
+        let short = json!({"input_tokens": 1000, "output_tokens": 1000});
         let agreeing = [r#""litellm" "0.005" true"#, r#""llm-prices" "0.005" true"#];
         assert_eq!(
             cost(&api, short).await,
             (json!("0.005"), agreeing.map(str::to_owned).to_vec())
         );
-        let batch = json!({"prompt_tokens": 1000, "output_tokens": 1000, "service_tier": "batch"});
+        let batch = json!({"input_tokens": 1000, "output_tokens": 1000, "service_tier": "batch"});
         assert_eq!(cost(&api, batch).await.0, "0.0025");
         let disagreements = api.get("/disagreements").await.rows();
         assert_eq!(disagreements, Vec::<Value>::new());

@@ -10,7 +10,7 @@ use crate::support::{TestDatabase, example};
 #[tokio::test(flavor = "multi_thread")]
 async fn the_figures_are_those_of_the_calculators() {
     let api = TestDatabase::sqlite().api().await;
-    let body = json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144}, "operating_point": {"batch": 9000}});
+    let body = json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144}, "load": {"batch": 9000}});
     let simulated = api.post("/simulate", body.to_string()).await.json();
     let reply = api
         .get("/ui/plan?model=DeepSeek-V3&accelerator=h800&chips=144&batch=9000")
@@ -25,7 +25,7 @@ async fn the_figures_are_those_of_the_calculators() {
         assert!(shown.contains(&figure), "{pointer}: {figure}");
     }
     let body = json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm"},
-        "traffic": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20}});
+        "load": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20}});
     let planned = api.post("/plan", body.to_string()).await.json();
     let reply = api
         .get("/ui/plan?view=fleet&model=Llama-3.1-70B&accelerator=h100-sxm&requests=20")
@@ -100,7 +100,7 @@ async fn layouts_and_training_have_the_figures_of_their_calculators() {
         .await;
     let shown = page(&reply, StatusCode::OK);
     for pointer in [
-        "/experts/experts_per_gpu",
+        "/experts/experts_per_chip",
         "/largest_expert_layer/parameters_per_expert",
         "/pipeline/layers_per_stage",
     ] {
@@ -108,10 +108,10 @@ async fn layouts_and_training_have_the_figures_of_their_calculators() {
         assert!(shown.contains(&figure), "{pointer}: {figure}");
     }
     let body =
-        json!({"model": {"active_parameters": 2e10}, "cluster": {"accelerator": "h100-sxm"}});
+        json!({"model": {"active_parameters": 2e10}, "machine": {"accelerator": "h100-sxm"}});
     let trained = api.post("/training", body.to_string()).await.json();
     let reply = api
-        .get("/ui/plan?view=training&active_parameters=2e10&accelerator=h100-sxm")
+        .get("/ui/plan?view=training&model=own&active_parameters=2e10&accelerator=h100-sxm")
         .await;
     let shown = page(&reply, StatusCode::OK);
     for pointer in [
@@ -129,14 +129,14 @@ async fn layouts_and_training_have_the_figures_of_their_calculators() {
 async fn a_request_is_priced_by_an_offer_or_by_stated_prices() {
     let api = TestDatabase::sqlite().api().await;
     let reply = api
-        .get("/ui/plan?view=cost&prompt=1000&cached=0&output=100&input_price=2&output_price=8")
+        .get("/ui/plan?view=cost&input=1000&cached=0&output=100&input_price=2&output_price=8")
         .await;
     let shown = page(&reply, StatusCode::OK);
     assert!(
         shown.contains("$0.0028") && shown.contains("at the prices stated here"),
         "{shown}"
     );
-    let asked = "/ui/plan?view=cost&provider=xai&offer=grok-4.7&prompt=1000&cached=0&output=100";
+    let asked = "/ui/plan?view=cost&provider=xai&offer=grok-4.7&input=1000&cached=0&output=100";
     let unknown = api.get(asked).await;
     let shown = page(&unknown, StatusCode::OK);
     let beside = shown.split("id=\"plan-offer-fault\"").nth(1).unwrap();
@@ -145,7 +145,7 @@ async fn a_request_is_priced_by_an_offer_or_by_stated_prices() {
     api.post("/infer", example("xai_grok-4.7.json").to_string())
         .await;
     let priced = json!({"offer": {"provider": "xai", "model": "grok-4.7"},
-        "usage": {"prompt_tokens": 1000, "cache_read_tokens": 0, "output_tokens": 100}});
+        "usage": {"input_tokens": 1000, "cached_input_tokens": 0, "output_tokens": 100}});
     let priced = api.post("/cost", priced.to_string()).await.json();
     let shown = api.get(asked).await;
     let shown = page(&shown, StatusCode::OK);

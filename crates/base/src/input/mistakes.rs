@@ -24,6 +24,97 @@ const OTHER_NAMES: [(&str, &str, &str); 20] = [
     ("prices", "rates", ""),
 ];
 
+/// Names that fields of requests had before one name was chosen for each thing, and the new ones.
+type Renamed = &'static [(&'static str, &'static str)];
+
+/// Renamed fields whose object has the new one.
+const RENAMED: Renamed = &[
+    ("accelerators", "chips"),
+    ("accepted_tokens_per_pass", "accepted_tokens_per_step"),
+    ("cache_read_explicit_tokens", "explicit_cached_input_tokens"),
+    ("cache_read_tokens", "cached_input_tokens"),
+    ("cached_prompt_share", "cache_hit_rate"),
+    ("cached_prompt_tokens", "cached_input_tokens"),
+    ("cluster", "machine"),
+    ("demand", "load"),
+    ("expert_parallel_gpus", "expert_parallel_chips"),
+    ("gpus", "chips"),
+    ("gpus_per_stage", "chips_per_stage"),
+    ("hardware", "machine"),
+    ("hbm_bytes", "capacity_bytes"),
+    ("hbm_bytes_per_second", "bandwidth_bytes_per_second"),
+    ("kv_bytes_per_token", "kv_bytes_per_token_stored"),
+    ("operating_point", "load"),
+    ("prompt_tokens", "input_tokens"),
+    ("provider_tokens_per_second", "tokens_per_second"),
+    ("scale_up_domain", "domain_size"),
+    ("traffic", "load"),
+];
+
+/// Fields that moved or mean a part of another one, by a field of the object that had them.
+const MOVED: [(&str, Renamed); 7] = [
+    (
+        "kv_bytes_per_token_stored",
+        &[
+            ("active_experts", "experts.active"),
+            ("context_tokens", "load.context_tokens"),
+            ("experts_over_active", "quality.experts_over_active"),
+            ("moe_layers", "experts.layers"),
+            (
+                "weight_bytes_per_parameter",
+                "precision.weight_bytes_per_parameter",
+            ),
+            ("kv_bytes_per_element", "precision.kv_bytes_per_element"),
+        ],
+    ),
+    (
+        "mean_context_tokens",
+        &[
+            ("cached_input", "cached_input_tokens"),
+            ("input", "input_tokens"),
+            ("output", "output_tokens"),
+        ],
+    ),
+    (
+        "cached_input_tokens",
+        &[
+            ("fresh_input_tokens", "input_tokens"),
+            ("uncached_input_tokens", "input_tokens"),
+        ],
+    ),
+    (
+        "user_activity",
+        &[
+            ("lifetime_days", "service.lifetime_days"),
+            ("model_share", "service.model_share"),
+            ("served_probability", "service.served_probability"),
+        ],
+    ),
+    (
+        "scale_out_bytes_per_second",
+        &[
+            ("name", "accelerator"),
+            ("prefill_accelerator", "prefill_machine.accelerator"),
+            ("prefill_chips", "prefill_machine.chips"),
+            (
+                "prefill_rental_usd_per_hour",
+                "prefill_machine.rental_usd_per_hour",
+            ),
+            ("spread", "spread` beside `machine"),
+            ("utilisation", "costs.utilisation"),
+            (
+                "weight_bytes_per_parameter",
+                "precision.weight_bytes_per_parameter",
+            ),
+        ],
+    ),
+    (
+        "chips_per_stage",
+        &[("sequences_per_gpu", "load.batch_per_chip")],
+    ),
+    ("cache_writes", &[("cache_hit_rate", "cached_input_tokens")]),
+];
+
 const PER_TOKEN: &str = ", USD per million tokens: multiply a price per token by 1,000,000";
 const OPENROUTER: &str = ", per million tokens: OpenRouter's prices are per token, so multiply them by 1,000,000, or send \
                           its entry with format `openrouter`";
@@ -45,10 +136,30 @@ const OTHER_UNITS: [(&str, &str); 10] = [
 /// The field that a field of another format means, in words.
 pub(super) fn meant_field(name: &str, known: &[&str]) -> Option<String> {
     let lower = name.to_lowercase();
-    let (_, meant, remark) = OTHER_NAMES.iter().find(|(other, ..)| *other == lower)?;
-    known
-        .contains(meant)
-        .then(|| format!("write `{meant}` instead{remark}"))
+    let mut others = OTHER_NAMES.iter();
+    let other = others.find(|(other, meant, _)| *other == lower && known.contains(meant));
+    if let Some((_, meant, remark)) = other {
+        return Some(format!("write `{meant}` instead{remark}"));
+    }
+    let new = new_name(&lower, known)?;
+    let remark = if new == "input_tokens" {
+        ": all tokens of the prompt, those found in a cache included"
+    } else {
+        ""
+    };
+    Some(format!("write `{new}` instead{remark}"))
+}
+
+/// The new name of a field, in an object with these fields.
+fn new_name(name: &str, known: &[&str]) -> Option<&'static str> {
+    let renamed = RENAMED
+        .iter()
+        .find(|(old, new)| *old == name && known.contains(new));
+    let moved = MOVED.iter().filter(|(beside, _)| known.contains(beside));
+    let mut moved = moved.flat_map(|(_, fields)| fields.iter());
+    renamed
+        .or_else(|| moved.find(|(old, _)| *old == name))
+        .map(|(_, new)| *new)
 }
 
 /// The correction of a unit that is not per million tokens.

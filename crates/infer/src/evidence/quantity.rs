@@ -186,13 +186,13 @@ quantities! {
     MeanDecodeContext = row("mean_decode_context_tokens", "L_mean", "tokens").stated(1e-3, 1e9).usual(100.0, 1e6);
     MeanPromptBelow = row("mean_prompt_tokens_below", "S_1", "tokens").stated(1.0, 1e9).usual(100.0, 1e6);
     MeanPromptAbove = row("mean_prompt_tokens_above", "S_2", "tokens").stated(1.0, 1e9).usual(1e3, 1e7);
-    PromptTokens = row("prompt_tokens", "S", "tokens").stated(1.0, 1e9).usual(100.0, 1e6);
-    CachedPromptShare = row("cached_prompt_share", "h", "").stated(0.0, 0.99);
+    PromptTokens = row("input_tokens", "S", "tokens").stated(1.0, 1e9).usual(100.0, 1e6);
+    CachedPromptShare = row("cache_hit_rate", "h", "").stated(0.0, 0.99);
     PrefillEfficiency = row("prefill_efficiency", "η_pre", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
     DecodeBandwidthEfficiency = row("decode_bandwidth_efficiency", "η_m", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
     DecodeComputeEfficiency = row("decode_compute_efficiency", "η_c", "").stated(1e-12, 1.0).usual(0.05, 1.0).textbook(1.0);
     Utilisation = row("utilisation", "U", "").stated(1e-6, 1.0).usual(0.01, 1.0).textbook(1.0);
-    AcceptedTokens = row("accepted_tokens_per_pass", "V", "tokens").stated(1.0, 1e3).usual(1.0, 5.0).textbook(1.0);
+    AcceptedTokens = row("accepted_tokens_per_step", "V", "tokens").stated(1.0, 1e3).usual(1.0, 5.0).textbook(1.0);
     MinimumBatch = row("minimum_batch", "B_min", "sequences").stated(1.0, 1e12).usual(1.0, 1e4);
     InputMargin = row("input_margin", "μ_in", "").stated(-10.0, 0.999).usual(-1.0, 0.99).textbook(0.0);
     OutputMargin = row("output_margin", "μ_out", "").stated(-10.0, 0.999).usual(-1.0, 0.99).textbook(0.0);

@@ -61,10 +61,10 @@ pub(super) fn find<'s>(
 fn unpriced(cell: &RateCell, meter: Meter) -> Missing {
     let hint = match meter {
         Meter::CacheRead | Meter::CacheReadExplicit => {
-            "if the provider bills cached tokens as input, count them as `uncached_input_tokens`"
+            "if the provider bills cached tokens as input, leave them out of `cached_input_tokens`"
         }
         Meter::CacheWrite => {
-            "if the provider bills written tokens as input, count them as `uncached_input_tokens`, or state `cache_write_billing` in the sheet"
+            "if the provider bills written tokens as input, leave them out of `cache_writes`, or state `cache_write_billing` in the sheet"
         }
         _ => "add the price to the sheet, or use a source that states it",
     };

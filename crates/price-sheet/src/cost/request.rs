@@ -21,8 +21,8 @@ body! {
         price_sheet: Option<PriceSheet> = optional(value(by(canonical::read_sheet))),
         /// Time of the request: RFC 3339; now if left out.
         at: Option<Timestamp> = optional(value(timestamp()).flag("at")),
-        /// Tokens of the request.
-        usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"prompt_tokens\": 1000, \"output_tokens\": 200}")),
+        /// The usage.
+        usage: Usage = plain(value(object::<Usage>()).hint("state the tokens, such as {\"input_tokens\": 1000, \"output_tokens\": 200}")),
     }
 
     /// An offer by its names.

@@ -9,30 +9,28 @@ use unroof_base::input::body::{List, Source, body, count, object, optional, plai
 const MOST_TOKENS: u32 = 2_147_483_647;
 
 body! {
-    /// Tokens of one request. The prompt is stated whole (`prompt_tokens`, with the cached part in it) or without the
-    /// cached part (`uncached_input_tokens`); `output_tokens` includes reasoning.
+    /// Tokens of one request. `input_tokens` are all tokens of the prompt, cached ones included; `output_tokens` includes
+    /// reasoning.
     #[at_least(1)]
-    #[check(check_prompt(prompt_tokens, uncached_input_tokens, cache_read_tokens, cache_read_explicit_tokens, cache_writes))]
+    #[check(check_prompt(input_tokens, cached_input_tokens, explicit_cached_input_tokens, cache_writes))]
     #[check(check_reasoning(output_tokens, reasoning_tokens))]
     pub struct Usage {
-        /// All prompt tokens: uncached input, cache reads and cache writes, as OpenAI's `prompt_tokens` and Gemini's
-        /// `promptTokenCount` count them.
-        prompt_tokens: Option<u32> = optional(count(0..=MOST_TOKENS).unit("tokens").flag("prompt-tokens")),
-        /// Prompt tokens neither read from a cache nor written to one, as Anthropic's `input_tokens` counts them.
-        uncached_input_tokens: Option<u32> = optional(count(0..=MOST_TOKENS).unit("tokens").flag("uncached-input-tokens")),
+        /// Tokens of the prompt: uncached input, cache reads and cache writes, as OpenAI's `prompt_tokens` and Gemini's
+        /// `promptTokenCount` count them; the cached ones if left out. Anthropic's `input_tokens` lack cache reads and writes.
+        input_tokens: Option<u32> = optional(count(0..=MOST_TOKENS).unit("tokens").flag("input")),
         /// Prompt tokens read from a cache.
-        cache_read_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("cache-read-tokens")),
-        /// Prompt tokens read from an explicit cache, besides `cache_read_tokens`.
-        cache_read_explicit_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0)),
+        cached_input_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("cached-input")),
+        /// Prompt tokens read from an explicit cache, besides `cached_input_tokens`.
+        explicit_cached_input_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0)),
         /// Prompt tokens written to a cache, by time to live.
         cache_writes: Option<Vec<WrittenTokens>> = optional(value(List::entries(object::<WrittenTokens>()))),
         /// Tokens held in a cache with a price per hour. If left out, each cache write is held for its time to live;
         /// an empty list holds none.
         cache_storage: Option<Vec<StoredTokens>> = optional(value(List::entries(object::<StoredTokens>()))),
         /// All generated tokens, reasoning included. Gemini's `thoughtsTokenCount` is added to its `candidatesTokenCount`.
-        output_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("output-tokens")),
+        output_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("output")),
         /// Reasoning tokens among the generated ones. Billed as output where they have no price of their own.
-        reasoning_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("reasoning-tokens")),
+        reasoning_tokens: u32 = plain(count(0..=MOST_TOKENS).unit("tokens").or(0).flag("reasoning")),
         /// Prompt tokens of the whole session, for a sheet whose context tiers count a session.
         session_tokens: Option<u32> = optional(count(0..=MOST_TOKENS).unit("tokens")),
         /// Service tier: its name or alias in the sheet, or the `service_tier` that selects it; `standard` if left out.
@@ -62,8 +60,8 @@ impl Usage {
     /// Cache reads and cache writes.
     fn cached_tokens(&self) -> u64 {
         sum_of(
-            self.cache_read_tokens,
-            self.cache_read_explicit_tokens,
+            self.cached_input_tokens,
+            self.explicit_cached_input_tokens,
             self.cache_writes.as_deref(),
         )
     }
@@ -71,9 +69,8 @@ impl Usage {
     /// Prompt tokens: uncached input, cache reads and cache writes.
     #[must_use]
     pub fn prompt(&self) -> u64 {
-        let whole = self.prompt_tokens.map(u64::from);
-        let uncached = u64::from(self.uncached_input_tokens.unwrap_or(0));
-        whole.unwrap_or(uncached + self.cached_tokens())
+        let whole = self.input_tokens.map(u64::from);
+        whole.unwrap_or_else(|| self.cached_tokens())
     }
 
     /// Prompt tokens besides cache reads and writes.
@@ -93,13 +90,12 @@ fn sum_of(reads: u32, explicit_reads: u32, writes: Option<&[WrittenTokens]>) -> 
 fn check_prompt(
     object: Source<'_, '_>,
     prompt: Option<&Option<u32>>,
-    uncached: Option<&Option<u32>>,
     reads: Option<&u32>,
     explicit_reads: Option<&u32>,
     writes: Option<&Option<Vec<WrittenTokens>>>,
 ) {
-    let (Some(Some(prompt)), Some(uncached), Some(reads), Some(explicit_reads), Some(writes)) =
-        (prompt, uncached, reads, explicit_reads, writes)
+    let (Some(Some(prompt)), Some(reads), Some(explicit_reads), Some(writes)) =
+        (prompt, reads, explicit_reads, writes)
     else {
         return;
     };
@@ -107,19 +103,8 @@ fn check_prompt(
     let prompt = u64::from(*prompt);
     if cached > prompt {
         let detail = format!("{prompt} prompt tokens, of which {cached} are cached");
-        let hint = "`prompt_tokens` includes cache reads and writes; where they are counted apart, state `uncached_input_tokens` instead";
-        object.fault_of("prompt_tokens", &detail, hint);
-        return;
-    }
-    let rest = prompt - cached;
-    if let Some(uncached) = uncached.filter(|uncached| u64::from(*uncached) != rest) {
-        let detail =
-            format!("{uncached} uncached tokens, where {prompt} prompt tokens leave {rest}");
-        object.fault_of(
-            "uncached_input_tokens",
-            &detail,
-            "state either `prompt_tokens` or `uncached_input_tokens`",
-        );
+        let hint = "`input_tokens` includes cache reads and writes; add them where the provider counts them apart";
+        object.fault_of("input_tokens", &detail, hint);
     }
 }
 
@@ -204,10 +189,10 @@ impl Usage {
         let writes =
             writes.map(|write| (Meter::CacheWrite, write.tokens.into(), write.ttl_seconds));
         let reads = [
-            (Meter::CacheRead, self.cache_read_tokens.into(), None),
+            (Meter::CacheRead, self.cached_input_tokens.into(), None),
             (
                 Meter::CacheReadExplicit,
-                self.cache_read_explicit_tokens.into(),
+                self.explicit_cached_input_tokens.into(),
                 None,
             ),
         ];

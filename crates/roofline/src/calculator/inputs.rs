@@ -6,7 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use unroof_base::input::body::Stated;
-use unroof_base::input::cursor::{Faults, Recorded};
+use unroof_base::input::cursor::{Cursor, Recorded};
+use unroof_base::input::json::Json;
 
 /// Largest number that a request may state where nothing else bounds it; products of several stay finite.
 pub const MOST: f64 = 1e18;
@@ -23,6 +24,8 @@ pub enum InputOrigin {
     Derived,
     /// Default of the calculator.
     Default,
+    /// The request states it, and nothing in this answer depends on it.
+    Unused,
 }
 
 /// A number or a name.
@@ -33,6 +36,20 @@ pub enum InputValue {
     Number(f64),
     /// A name, such as that of an accelerator.
     Name(String),
+}
+
+impl InputValue {
+    /// A value as a request writes it.
+    fn of(json: &Json) -> Self {
+        match json {
+            Json::Number(number) => number
+                .parse()
+                .map_or_else(|_| number.as_ref().into(), Self::Number),
+            Json::Text(text) => text.as_ref().into(),
+            Json::Bool(truth) => (*truth).into(),
+            other => other.kind().into(),
+        }
+    }
 }
 
 impl From<f64> for InputValue {
@@ -116,20 +133,29 @@ pub struct NoValue {
 /// not fit each other.
 pub struct Inputs<'a> {
     used: RefCell<Vec<InputUsed>>,
-    faults: &'a Faults,
+    root: &'a Cursor<'a>,
+    /// Fields of the scenario that this answer does not depend on.
+    without_effect: &'static [&'static str],
 }
+
+/// The parts of a scenario, which every calculator reads whole.
+const SCENARIO: [&str; 4] = ["precision", "machine", "prefill_machine", "load"];
 
 impl<'a> Inputs<'a> {
     /// Inputs of which none is read yet.
     #[must_use]
-    pub fn new(faults: &'a Faults) -> Self {
+    pub fn new(root: &'a Cursor<'a>, without_effect: &'static [&'static str]) -> Self {
         Self {
             used: RefCell::default(),
-            faults,
+            root,
+            without_effect,
         }
     }
 
     fn note(&self, name: &str, value: InputValue, unit: &'static str, from: InputOrigin) {
+        if self.without_effect.contains(&name) {
+            return;
+        }
         self.used.borrow_mut().push(InputUsed {
             name: name.to_owned(),
             value,
@@ -143,9 +169,14 @@ impl<'a> Inputs<'a> {
         self.note(field, value.into(), "", from);
     }
 
+    /// Records a number.
+    pub fn number(&self, field: &str, value: f64, unit: &'static str, from: InputOrigin) {
+        self.note(field, value.into(), unit, from);
+    }
+
     /// Records a number that follows from others.
     pub fn derived(&self, field: &str, value: f64, unit: &'static str) {
-        self.note(field, value.into(), unit, InputOrigin::Derived);
+        self.number(field, value, unit, InputOrigin::Derived);
     }
 
     /// The stated value, else the given one; none if it is invalid, or neither exists.
@@ -198,7 +229,7 @@ impl<'a> Inputs<'a> {
 
     /// Records that a field does not fit another one.
     pub fn fault<T>(&self, field: &Stated<T>, detail: impl Into<String>, hint: impl Into<String>) {
-        self.faults.record(&field.pointer, detail, hint);
+        self.root.faults().record(&field.pointer, detail, hint);
     }
 
     /// Records that an item of a list does not fit another field.
@@ -210,12 +241,35 @@ impl<'a> Inputs<'a> {
         hint: String,
     ) {
         let pointer = format!("{}/{index}", list.pointer);
-        self.faults.record(&pointer, detail, hint);
+        self.root.faults().record(&pointer, detail, hint);
     }
 
-    /// The values that were used.
+    /// The values that were used, and what the request states of the scenario besides.
     #[must_use]
     pub fn into_used(self) -> Vec<InputUsed> {
-        self.used.into_inner()
+        let mut used = self.used.into_inner();
+        let noted = used.len();
+        for part in SCENARIO {
+            let fields = self
+                .root
+                .at(part)
+                .filter(|part| matches!(part.json, Json::Object(_)));
+            for (field, value) in fields.and_then(|part| part.entries()).unwrap_or_default() {
+                let name = format!("{part}.{field}");
+                let is_of = |input: &InputUsed| {
+                    let rest = input.name.strip_prefix(&name);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                };
+                if !used[..noted].iter().any(is_of) {
+                    used.push(InputUsed {
+                        name,
+                        value: InputValue::of(value.json),
+                        unit: "",
+                        from: InputOrigin::Unused,
+                    });
+                }
+            }
+        }
+        used
     }
 }

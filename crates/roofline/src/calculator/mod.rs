@@ -6,5 +6,6 @@
 
 pub mod inputs;
 pub mod layout;
+pub mod scenario;
 pub mod simulate;
 pub mod training;

@@ -16,8 +16,8 @@ pub struct PlanAnswer {
     pub accelerator: String,
     /// The accelerator that computes prompts.
     pub prefill_accelerator: String,
-    /// Requests and tokens that the fleet serves.
-    pub traffic: TrafficItem,
+    /// Requests and tokens.
+    pub load: LoadItem,
     /// Size of the search.
     pub searched: SearchedItem,
     /// Plans within the limits, cheapest first; empty where there are none.
@@ -42,7 +42,7 @@ pub struct PlanAnswer {
 
 /// Requests, and what they are made of.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-pub struct TrafficItem {
+pub struct LoadItem {
     /// Mean tokens of a prompt.
     pub input_tokens: f64,
     /// Mean tokens of an answer.
@@ -219,7 +219,7 @@ pub struct MoneyItem {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct DayItem {
     /// Prompt tokens that are computed.
-    pub fresh_input_tokens: f64,
+    pub input_tokens: f64,
     /// Prompt tokens found in the cache.
     pub cached_input_tokens: f64,
     /// Generated tokens per day.

@@ -1,8 +1,8 @@
 //! The answer from the candidates of a search.
 
 use super::answer::{
-    DayItem, EQUATIONS, FirstTokenItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem, PoolItem,
-    PowerItem, SearchedItem, SplitItem, TrafficItem,
+    DayItem, EQUATIONS, FirstTokenItem, LoadItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem,
+    PoolItem, PowerItem, SearchedItem, SplitItem,
 };
 use super::binding::binds;
 use super::search::Search;
@@ -36,12 +36,12 @@ pub(super) fn answer(question: &Question, search: &Search<'_>, goal: &Goal) -> P
         model: question.model.name.clone(),
         accelerator: question.decode_chip.row.id.clone(),
         prefill_accelerator: question.prefill_chip.row.id.clone(),
-        traffic: TrafficItem {
-            input_tokens: question.traffic.input.mean(),
-            output_tokens: question.traffic.output.mean(),
-            cache_hit_rate: question.traffic.hit_rate,
+        load: LoadItem {
+            input_tokens: question.load.input.mean(),
+            output_tokens: question.load.output.mean(),
+            cache_hit_rate: question.load.hit_rate,
             mean_context_tokens: question.mean_context(),
-            requests_per_second: question.traffic.rate,
+            requests_per_second: question.load.rate,
         },
         searched: SearchedItem {
             layouts: search.considered,
@@ -134,7 +134,7 @@ fn remarks(
     if question.is_peak {
         caveats.push("peak rooflines are several times too fast".to_owned());
     }
-    if chips.iter().any(|chip| chip.scale_out().is_none()) {
+    if chips.iter().any(|chip| chip.scale_out.is_none()) {
         caveats.push(format!(
             "the bandwidth of {} between scale-up domains is not published, so that transfers of caches and \
              exchanges between domains are not counted",
@@ -151,7 +151,7 @@ pub(super) fn plan_item(
     candidate: &Candidate<'_>,
     rank: usize,
 ) -> PlanItem {
-    let traffic = &question.traffic;
+    let traffic = &question.load;
     let rate = candidate.rate;
     let (prefill, decode) = pools(question, candidate);
     let output = rate * traffic.output.mean();
@@ -215,7 +215,7 @@ fn pools(question: &Question, candidate: &Candidate<'_>) -> (Option<PoolItem>, P
             pairing,
             batch,
         } => {
-            let input = question.traffic.input.mean();
+            let input = question.load.input.mean();
             let utilisation = candidate.rate / pairing.prefill_units / prefill.capacity();
             let of_prefill = PoolItem {
                 prompts_per_pass: Some(prefill.prompts),
@@ -247,7 +247,7 @@ fn pool(engine: &Engine<'_>, units: f64, context: f64, sequences: f64) -> PoolIt
         chips_per_unit: engine.layout.chips(),
         units,
         chips: units * chips,
-        nodes: units * chips / f64::from(engine.chip.row.scale_up_domain),
+        nodes: units * chips / f64::from(engine.chip.domain),
         batch: None,
         most_sequences: memory.largest_batch(),
         prompts_per_pass: None,
@@ -279,7 +279,7 @@ fn money(
     prefill: Option<&PoolItem>,
     decode: &PoolItem,
 ) -> MoneyItem {
-    let traffic = &question.traffic;
+    let traffic = &question.load;
     let usd_per_hour = candidate.usd_per_hour();
     let hourly = candidate.rate * 3_600.0;
     let tokens = (traffic.input.mean() + traffic.output.mean()) * hourly;
@@ -320,17 +320,17 @@ fn money(
 
 fn day(question: &Question, candidate: &Candidate<'_>) -> Option<DayItem> {
     let prices = question.prices?;
-    let traffic = &question.traffic;
+    let traffic = &question.load;
     let requests = candidate.rate * DAY_S;
     let input = requests * traffic.input.mean();
     let cached = input * traffic.hit_rate;
-    let fresh = input - cached;
     let output = requests * traffic.output.mean();
     let revenue =
-        (fresh * prices.input + cached * prices.cached_input + output * prices.output) / MILLION;
+        ((input - cached) * prices.input + cached * prices.cached_input + output * prices.output)
+            / MILLION;
     let cost = candidate.usd_per_hour().map(|usd| usd * 24.0);
     Some(DayItem {
-        fresh_input_tokens: fresh,
+        input_tokens: input,
         cached_input_tokens: cached,
         output_tokens: output,
         revenue_usd: revenue,

@@ -37,7 +37,7 @@ pub(super) fn binds(
     if candidate.prefill_utilisation() >= NEAR {
         binds.push("prefill_capacity");
     }
-    if binds.is_empty() && question.traffic.rate.is_some() {
+    if binds.is_empty() && question.load.rate.is_some() {
         binds.push("request_rate");
     }
     binds

@@ -20,9 +20,9 @@ use crate::plan::question::request::{Question, read_question};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
-    CheapestTier, DayItem, FirstTokenItem, FrontItem, MoneyItem, OffloadItem, Offloaded,
+    CheapestTier, DayItem, FirstTokenItem, FrontItem, LoadItem, MoneyItem, OffloadItem, Offloaded,
     PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem, SearchedItem,
-    SensitivityItem, ServingKind, SplitItem, TrafficItem,
+    SensitivityItem, ServingKind, SplitItem,
 };
 pub use self::grid::Layout;
 

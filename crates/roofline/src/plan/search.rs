@@ -1,7 +1,7 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
 use super::grid::{Layout, layouts};
-use crate::plan::question::chip::Chip;
+use crate::calculator::scenario::Chip;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::{Question, ServingKinds};
 use crate::plan::serving::aggregated::SharedUnit;
@@ -29,7 +29,7 @@ impl Goal {
     /// The goal that a request states.
     pub(super) fn of(question: &Question) -> Self {
         Self {
-            rate: question.traffic.rate,
+            rate: question.load.rate,
             budget: question.budget.map(f64::from),
             limits: question.limits,
             whole_units: question.whole_units,
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
     /// Every layout of the grid.
     pub(super) fn new(question: &'a Question) -> Self {
         let of = |chip: &Chip| {
-            let domain = f64::from(chip.row.scale_up_domain);
+            let domain = f64::from(chip.domain);
             layouts(
                 &question.model.architecture,
                 &question.degrees,
@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
 
     /// Cost of a candidate per million tokens, prompt and generated ones.
     pub(super) fn usd_per_mtok(&self, candidate: &Candidate<'_>) -> Option<f64> {
-        let traffic = &self.question.traffic;
+        let traffic = &self.question.load;
         let tokens = traffic.input.mean() + traffic.output.mean();
         candidate.usd_per_request().map(|usd| usd / tokens * 1e6)
     }

@@ -11,18 +11,18 @@ use crate::plan::serving::candidate::Candidate;
 type Change = fn(&mut Question, f64);
 
 const INPUTS: [(&str, Change); 13] = [
-    ("traffic.input_tokens", |question, factor| {
-        question.traffic.input = question.traffic.input.times(factor);
+    ("load.input_tokens", |question, factor| {
+        question.load.input = question.load.input.times(factor);
     }),
-    ("traffic.output_tokens", |question, factor| {
-        question.traffic.output = question.traffic.output.times(factor);
+    ("load.output_tokens", |question, factor| {
+        question.load.output = question.load.output.times(factor);
     }),
-    ("traffic.cache_hit_rate", |question, factor| {
-        let share = question.traffic.hit_rate * factor;
-        question.traffic.set_hit_rate(share);
+    ("load.cache_hit_rate", |question, factor| {
+        let share = question.load.hit_rate * factor;
+        question.load.set_hit_rate(share);
     }),
-    ("traffic.requests_per_second", |question, factor| {
-        question.traffic.rate = question.traffic.rate.map(|rate| rate * factor);
+    ("load.requests_per_second", |question, factor| {
+        question.load.rate = question.load.rate.map(|rate| rate * factor);
     }),
     ("limits.time_to_first_token_seconds", |question, factor| {
         question.limits.first_token_s = question.limits.first_token_s.map(|limit| limit * factor);
@@ -42,20 +42,24 @@ const INPUTS: [(&str, Change); 13] = [
         }
     }),
     ("machine: arithmetic", |question, factor| {
-        question.decode_chip.scale.arithmetic *= factor;
-        question.prefill_chip.scale.arithmetic *= factor;
+        question.decode_chip.arithmetic *= factor;
+        question.prefill_chip.arithmetic *= factor;
     }),
     ("machine: HBM bandwidth", |question, factor| {
-        question.decode_chip.scale.bandwidth *= factor;
-        question.prefill_chip.scale.bandwidth *= factor;
+        for chip in [&mut question.decode_chip, &mut question.prefill_chip] {
+            chip.bandwidth = chip.bandwidth * factor;
+        }
     }),
     ("machine: HBM capacity", |question, factor| {
-        question.decode_chip.scale.capacity *= factor;
-        question.prefill_chip.scale.capacity *= factor;
+        for chip in [&mut question.decode_chip, &mut question.prefill_chip] {
+            chip.capacity = chip.capacity * factor;
+        }
     }),
     ("machine: links", |question, factor| {
-        question.decode_chip.scale.links *= factor;
-        question.prefill_chip.scale.links *= factor;
+        for chip in [&mut question.decode_chip, &mut question.prefill_chip] {
+            chip.scale_up = chip.scale_up.map(|link| link * factor);
+            chip.scale_out = chip.scale_out.map(|link| link * factor);
+        }
     }),
     ("machine.chips", |question, factor| {
         question.budget = question.budget.map(|chips| scaled(chips, factor));
@@ -88,7 +92,7 @@ pub(super) fn sensitivity(question: &Question, found: &[Candidate<'_>]) -> Vec<S
     let cost = |changed: &Question| {
         let search = Search::among(changed, &prefill, &decode);
         let goal = Goal {
-            whole_units: changed.traffic.rate.is_none(),
+            whole_units: changed.load.rate.is_none(),
             ..Goal::of(changed)
         };
         let best = search.cheapest(&goal);
@@ -98,8 +102,8 @@ pub(super) fn sensitivity(question: &Question, found: &[Candidate<'_>]) -> Vec<S
         return Vec::new();
     };
     let has = |name: &str| match name {
-        "traffic.cache_hit_rate" => question.traffic.hit_rate > 0.0,
-        "traffic.requests_per_second" => question.traffic.rate.is_some(),
+        "load.cache_hit_rate" => question.load.hit_rate > 0.0,
+        "load.requests_per_second" => question.load.rate.is_some(),
         "limits.time_to_first_token_seconds" => question.limits.first_token_s.is_some(),
         "limits.time_per_output_token_seconds" => question.limits.per_token_s.is_some(),
         "machine.rental_usd_per_hour" => question.decode_chip.usd_per_hour.is_some(),

@@ -26,7 +26,7 @@ pub(super) fn series(
     }
     for hit_rate in &axes.hit_rates {
         let mut changed = question.clone();
-        changed.traffic.set_hit_rate(*hit_rate);
+        changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
     for chips in &axes.chips {
@@ -61,7 +61,7 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint 
         .map(|usd| usd * decode.engine.chips() / 3_600.0);
     PlanPoint {
         pass_tokens: Some(tokens),
-        cache_hit_rate: question.traffic.hit_rate,
+        cache_hit_rate: question.load.hit_rate,
         chips_limit: None,
         is_feasible: true,
         chips: Some(decode.engine.chips()),
@@ -82,7 +82,7 @@ fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
     let first = best.and_then(Candidate::first_token);
     PlanPoint {
         pass_tokens: None,
-        cache_hit_rate: question.traffic.hit_rate,
+        cache_hit_rate: question.load.hit_rate,
         chips_limit: goal.budget,
         is_feasible: best.is_some(),
         chips: best.map(Candidate::chips),

@@ -16,11 +16,11 @@ use unroof_base::input::cursor::{Cursor, Fields};
 use unroof_base::input::schema::one_of_texts;
 
 /// Sizes of a dimension, numbers of heads or of layers.
-const DIMENSION: RangeInclusive<u32> = 1..=1 << 24;
+pub const DIMENSION: RangeInclusive<u32> = 1..=1 << 24;
 /// Sizes of a dimension, or numbers of heads or layers, of a part that a model may lack.
 const OPTIONAL_DIMENSION: RangeInclusive<u32> = 0..=*DIMENSION.end();
 /// Parameters of a part of a model.
-const PARAMETERS: RangeInclusive<f64> = 1e3..=1e16;
+pub const PARAMETERS: RangeInclusive<f64> = 1e3..=1e16;
 
 body! {
     /// A model, as far as serving it goes.
@@ -163,7 +163,7 @@ impl Architecture {
     pub(super) fn read_among(fields: &Fields<'_>) -> Option<Self> {
         let object = Source {
             fields: Some(fields),
-            bare_name: None,
+            bare: None,
             prefix: "",
         };
         Self::read_fields(object).map(Self::completed)
@@ -436,7 +436,7 @@ impl AttentionGroup {
         let read = fields.required("kind", hint)?.one_of(KINDS)?;
         let group = read(Source {
             fields: Some(&fields),
-            bare_name: None,
+            bare: None,
             prefix: "",
         });
         fields.refuse_unknown();

@@ -50,7 +50,7 @@ pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
-pub use open_model::{OpenModel, open_model, open_models};
+pub use open_model::{INT4_BYTES, MXFP4_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models};
 pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{
     CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,

@@ -11,8 +11,8 @@ use unroof_base::input::body::{Kind, Schemas, add_schema};
 use unroof_base::input::cursor::{Cursor, nearest_names, one_of_hint};
 use unroof_base::input::schema::one_of_texts;
 
-/// Racks of the lecture, by the accelerator whose figures they take.
-pub const RACKS: [(&str, &str); 4] = [
+/// Racks of the lecture, by the accelerator that they are made of.
+const RACKS: [(&str, &str); 4] = [
     ("hopper-8", "h100-sxm"),
     ("blackwell-72", "gb200-nvl72"),
     ("rubin-72", "rubin-nvl144"),
@@ -71,9 +71,7 @@ macro_rules! names {
 
 names! {
     /// id of `/reference/accelerators`
-    AcceleratorId(accelerator_ids(), is_same, "is not a known accelerator", one_of_hint);
-    /// `hopper-8`, `blackwell-72`, `rubin-72`, `rubin-ultra-576`, or the id of an accelerator of `/reference/accelerators`
-    RackName(rack_names(), is_same, "is neither a preset nor an accelerator", one_of_hint);
+    AcceleratorId(accelerator_ids(), is_same, "is not a known accelerator", accelerator_hint);
     /// name of `/reference/open-models`, in capitals or not
     OpenModelName(
         open_models().iter().map(|model| model.name.as_str()),
@@ -105,9 +103,13 @@ fn accelerator_ids() -> impl Iterator<Item = &'static str> {
     accelerators().iter().map(|row| row.id.as_str())
 }
 
-fn rack_names() -> impl Iterator<Item = &'static str> {
-    let racks = RACKS.into_iter().map(|(name, _)| name);
-    racks.chain(accelerator_ids())
+/// The accelerator of a rack of the lecture, else the nearest ones.
+fn accelerator_hint(text: &str, known: &[&str]) -> String {
+    let rack = RACKS.iter().find(|(rack, _)| *rack == text);
+    rack.map_or_else(
+        || one_of_hint(text, known),
+        |(_, id)| format!("write `{id}`, the accelerator of that rack"),
+    )
 }
 
 fn model_hint(text: &str, known: &[&str]) -> String {
@@ -119,7 +121,7 @@ fn model_hint(text: &str, known: &[&str]) -> String {
         format!("did you mean {}", quoted.join(" or "))
     };
     format!(
-        "{proposal}, or state an architecture; all names: /reference/open-models, unroof simulate --list-models"
+        "{proposal}, or state sizes, an architecture or a `config`; all names: /reference/open-models, unroof simulate --list-models"
     )
 }
 

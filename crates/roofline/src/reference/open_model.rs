@@ -94,11 +94,12 @@ impl OpenModel {
     }
 }
 
-/// Bytes per parameter of 4-bit weights with their scales: a scale of 8 bits for each 32 (`mxfp4`) or 16 (`nvfp4`)
-/// weights, of 16 bits for each 32 (`int4`).
-const MXFP4_BYTES: f64 = 0.531_25;
-const NVFP4_BYTES: f64 = 0.562_5;
-const INT4_BYTES: f64 = 0.562_5;
+/// Bytes per parameter of `mxfp4`: 4 bits, and a scale of 8 bits for each 32 weights.
+pub const MXFP4_BYTES: f64 = 0.531_25;
+/// Bytes per parameter of `nvfp4`: 4 bits, and a scale of 8 bits for each 16 weights.
+pub const NVFP4_BYTES: f64 = 0.562_5;
+/// Bytes per parameter of `int4`: 4 bits, and a scale of 16 bits for each 32 weights.
+pub const INT4_BYTES: f64 = 0.562_5;
 
 impl OpenModel {
     /// Bytes per parameter of the published weights by component, scales included. `… experts` names the format of

@@ -21,7 +21,7 @@ fn small() -> Value {
         "model": "Llama-3.1-70B",
         "machine": {"accelerator": "h100-sxm"},
         "precision": {"weight_bytes_per_parameter": 1},
-        "traffic": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20},
+        "load": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20},
         "limits": {"time_to_first_token_seconds": 1, "time_per_output_token_seconds": 0.025},
         "layouts": {"tensor": [4, 8], "pipeline": [1]},
     })
@@ -83,7 +83,7 @@ async fn looser_limits_and_cheaper_chips_never_cost_more() {
     assert!(cost(loose).await <= base);
     let hits = with(
         small(),
-        "/traffic",
+        "/load",
         json!({"input_tokens": 4096, "output_tokens": 1024,
         "requests_per_second": 20, "cache_hit_rate": 0.5}),
     );
@@ -98,8 +98,10 @@ async fn looser_limits_and_cheaper_chips_never_cost_more() {
 
 #[tokio::test]
 async fn chips_of_two_kinds_prefill_and_decode() {
-    let machine = json!({"accelerator": "h200-sxm", "prefill_accelerator": "h100-sxm"});
-    let answer = answer(&api().await, &with(small(), "/machine", machine)).await;
+    let mut body = small();
+    body["machine"] = json!({"accelerator": "h200-sxm"});
+    body["prefill_machine"] = json!("h100-sxm");
+    let answer = answer(&api().await, &body).await;
     let plan = &answer["plans"][0];
     assert_eq!(plan["serving"], "disaggregated");
     assert_eq!(plan["prefill"]["accelerator"], "h100-sxm");
@@ -113,11 +115,11 @@ async fn chips_of_two_kinds_prefill_and_decode() {
 #[tokio::test]
 async fn the_tokens_of_a_day_determine_lengths_and_rate() {
     let mut body = small();
-    body["traffic"] = json!({"tokens_per_day":
-        {"input": 608e8, "cached_input": 342e8, "output": 168e8, "mean_context_tokens": 4989}});
+    body["load"] = json!({"tokens_per_day":
+        {"input_tokens": 608e8, "cached_input_tokens": 342e8, "output_tokens": 168e8, "mean_context_tokens": 4989}});
     body["prices"] = json!({"input_usd_per_mtok": 0.55, "cached_input_usd_per_mtok": 0.14, "output_usd_per_mtok": 2.19});
     let answer = answer(&api().await, &body).await;
-    let traffic = &answer["traffic"];
+    let traffic = &answer["load"];
     assert!((number(&traffic["mean_context_tokens"]) - 4989.0).abs() < 1e-6);
     assert!((number(&traffic["cache_hit_rate"]) - 342.0 / 608.0).abs() < 1e-9);
     let day = &answer["plans"][0]["day"];
@@ -156,8 +158,7 @@ async fn the_grid_has_a_row_per_pass_hit_rate_and_number_of_chips() {
     let mut body = small();
     body["grid"] =
         json!({"pass_tokens": [1, 16, 1024], "cache_hit_rate": [0, 0.9], "chips": [8, 16]});
-    body["traffic"] =
-        json!({"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 2});
+    body["load"] = json!({"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 2});
     let api = api().await;
     let rows = answer(&api, &body).await["series"].clone();
     let rows = rows.as_array().unwrap();
@@ -210,20 +211,20 @@ async fn what_contradicts_itself_is_refused_with_a_hint() {
     let api = api().await;
     for (body, pointer) in [
         (
-            json!({"traffic": {"input_tokens": 10, "tokens_per_day": {}}}),
-            "/traffic/tokens_per_day",
+            json!({"load": {"input_tokens": 10, "tokens_per_day": {}}}),
+            "/load/tokens_per_day",
         ),
         (
-            json!({"traffic": {"tokens_per_day": {"input": 10, "cached_input": 10}}}),
-            "/traffic/tokens_per_day/cached_input",
+            json!({"load": {"tokens_per_day": {"input_tokens": 10, "cached_input_tokens": 10}}}),
+            "/load/tokens_per_day/cached_input_tokens",
         ),
         (
-            json!({"traffic": {"accepted_tokens_per_step": 2}}),
-            "/traffic/accepted_tokens_per_step",
+            json!({"load": {"accepted_tokens_per_step": 2}}),
+            "/load/accepted_tokens_per_step",
         ),
         (
-            json!({"traffic": {"input_tokens": [{"tokens": 5, "share": 1}, {"tokens": 9, "share": 1}], "input_spread": 1}}),
-            "/traffic/input_spread",
+            json!({"load": {"input_tokens": [{"tokens": 5, "share": 1}, {"tokens": 9, "share": 1}], "input_spread": 1}}),
+            "/load/input_spread",
         ),
         (
             json!({"limits": {"percentile": "p99"}}),

@@ -46,7 +46,7 @@ pub(super) fn llama() -> Value {
 async fn nothing_stated_is_answered_with_defaults_that_are_named() {
     let answer = answer(&json!({})).await;
     assert!(number(&answer, "/decode/time/total_seconds") > 0.0);
-    assert!(number(&answer, "/prefill/tokens_per_second_per_accelerator") > 0.0);
+    assert!(number(&answer, "/prefill/tokens_per_second_per_chip") > 0.0);
     assert_eq!(
         answer["not_defined"][0]["value"],
         "roofline.optimal_batch_at_context"
@@ -58,7 +58,7 @@ async fn nothing_stated_is_answered_with_defaults_that_are_named() {
     };
     assert_eq!(from("model.name"), "default");
     assert_eq!(from("machine.chips"), "reference");
-    assert_eq!(from("operating_point.batch"), "derived");
+    assert_eq!(from("load.batch"), "derived");
     assert_eq!(from("efficiencies.decode_bandwidth"), "default");
 }
 
@@ -66,7 +66,7 @@ async fn nothing_stated_is_answered_with_defaults_that_are_named() {
 async fn a_model_by_name_and_its_architecture_are_one_model() {
     let with = |model: Value| {
         json!({"model": model, "machine": {"accelerator": "h100-sxm"},
-            "precision": {"weight_bytes_per_parameter": 2}, "operating_point": {"batch": 8}})
+            "precision": {"weight_bytes_per_parameter": 2}, "load": {"batch": 8}})
     };
     let named = answer(&with(json!("llama-3.1-70b"))).await;
     for same in [json!({"name": "Llama-3.1-70B"}), llama()] {
@@ -82,7 +82,7 @@ async fn a_chip_of_ones_own_multiplies_at_its_own_rate_everywhere() {
     let answer = answer(&json!({
         "machine": {"flops_per_second": 1e14, "bandwidth_bytes_per_second": 1e12, "capacity_bytes": 2e11, "chips": 16},
         "precision": {"kv_bytes_per_element": 1}, "efficiencies": "peak",
-        "operating_point": {"batch": 256, "context_tokens": 30_000},
+        "load": {"batch": 256, "context_tokens": 30_000},
     }))
     .await;
     let attention = 256.0 * 30_000.0 * 8_495_104.0 / (16.0 * 0.5e14);
@@ -119,8 +119,8 @@ async fn every_open_model_is_listed_and_simulated() {
 #[tokio::test]
 async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_it() {
     let request = |chips: f64| {
-        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": chips, "spread": "tensor"},
-            "operating_point": {"batch": 1, "context_tokens": 0}, "efficiencies": "peak"})
+        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": chips}, "spread": "tensor",
+            "load": {"batch": 1, "context_tokens": 0}, "efficiencies": "peak"})
     };
     let memory = answer(&request(8.0)).await["memory"].clone();
     assert_eq!(memory["largest_batch"], Value::Null);
@@ -134,8 +134,7 @@ async fn a_model_too_large_for_its_chips_says_what_is_missing_and_how_many_hold_
 
 #[tokio::test]
 async fn where_no_token_is_kept_no_batch_is_the_largest_and_the_answer_says_so() {
-    let answer =
-        answer(&json!({"model": "Llama-3.1-70B", "operating_point": {"context_tokens": 0}})).await;
+    let answer = answer(&json!({"model": "Llama-3.1-70B", "load": {"context_tokens": 0}})).await;
     assert_eq!(answer["memory"]["largest_batch"], Value::Null);
     let reasons = answer["not_defined"].as_array().unwrap();
     let reason = reasons
@@ -148,7 +147,7 @@ async fn where_no_token_is_kept_no_batch_is_the_largest_and_the_answer_says_so()
 async fn the_largest_batch_fits_and_one_more_does_not() {
     let request = |batch: f64| {
         json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm"},
-            "operating_point": {"batch": batch, "context_tokens": 8_192}})
+            "load": {"batch": batch, "context_tokens": 8_192}})
     };
     let largest = number(&answer(&request(1.0)).await, "/memory/largest_batch");
     assert_eq!(
@@ -167,7 +166,8 @@ async fn the_largest_batch_fits_and_one_more_does_not() {
 
 #[tokio::test]
 async fn peak_is_one_word_away_and_faster() {
-    let request = |efficiencies: Value| json!({"efficiencies": efficiencies, "operating_point": {"batch": 64}});
+    let request =
+        |efficiencies: Value| json!({"efficiencies": efficiencies, "load": {"batch": 64}});
     let fitted = answer(&request(json!("fitted"))).await;
     let peak = answer(&request(json!("peak"))).await;
     assert_eq!(
@@ -198,7 +198,7 @@ async fn peak_is_one_word_away_and_faster() {
 #[tokio::test]
 async fn speculative_decoding_reads_once_and_computes_every_draft() {
     let request = |drafted: u32, accepted: f64| {
-        json!({"efficiencies": "peak", "operating_point": {"batch": 16,
+        json!({"efficiencies": "peak", "load": {"batch": 16,
             "drafted_tokens": drafted, "accepted_tokens_per_step": accepted}})
     };
     let (plain, drafting) = (
@@ -214,17 +214,14 @@ async fn speculative_decoding_reads_once_and_computes_every_draft() {
         0.25
     ));
     let said = refusal(&request(3, 4.5)).await;
-    assert!(
-        said.contains("/operating_point/accepted_tokens_per_step"),
-        "{said}"
-    );
+    assert!(said.contains("/load/accepted_tokens_per_step"), "{said}");
 }
 
 #[tokio::test]
 async fn the_series_are_the_boards_of_the_lecture() {
     let latency = answer(&json!({
         "model": llama(), "machine": {"accelerator": "h100-sxm"}, "efficiencies": "peak",
-        "operating_point": {"context_tokens": 0},
+        "load": {"context_tokens": 0},
         "grid": {"batch": {"from": 1, "to": 4_096, "points": 13}},
     }))
     .await;
@@ -247,7 +244,7 @@ async fn the_series_are_the_boards_of_the_lecture() {
     let cost = |row: &Value| row["cost_output_usd_per_mtok"].as_f64().unwrap();
     assert!(rows.is_sorted_by(|left, right| cost(left) >= cost(right) * (1.0 - 1e-12)));
     // The operating point's own row is the answer itself.
-    let point = answer(&json!({"grid": {"batch": [7]}, "operating_point": {"batch": 7}})).await;
+    let point = answer(&json!({"grid": {"batch": [7]}, "load": {"batch": 7}})).await;
     assert_eq!(
         point["series"][0]["step_seconds"],
         point["decode"]["time"]["total_seconds"]
@@ -259,7 +256,7 @@ async fn cost_over_context_has_its_kink_among_its_points() {
     let answer = answer(&json!({
         "model": llama(), "machine": {"accelerator": "h100-sxm"}, "efficiencies": "peak",
         "precision": {"weight_bytes_per_parameter": 2, "attention_bytes_per_element": 2},
-        "operating_point": {"batch": 100_000},
+        "load": {"batch": 100_000},
         "grid": {"context_tokens": {"from": 1, "to": 100_000, "points": 20}},
     }))
     .await;
@@ -340,7 +337,7 @@ async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length_at_no_
         ("Qwen3-Next-80B-A3B", "fitted", -0.5),
     ] {
         let mut body = json!({
-            "model": model, "machine": {"accelerator": "h200-sxm", "chips": 8}, "operating_point": {"batch": 64},
+            "model": model, "machine": {"accelerator": "h200-sxm", "chips": 8}, "load": {"batch": 64},
             "efficiencies": efficiencies,
             "price_sheet": {"input_margin": margin, "output_margin": margin,
                 "thresholds_tokens": [8_000, 32_000], "longest_context_tokens": 128_000},
@@ -382,12 +379,12 @@ async fn the_implied_sheet_is_a_request_for_infer_and_covers_every_length_at_no_
 #[tokio::test]
 async fn prompts_may_be_computed_on_other_chips() {
     let request = |prefill_chips: u32| {
-        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144, "prefill_chips": prefill_chips},
-            "precision": {"kv_bytes_per_element": 2}, "operating_point": {"batch_per_chip": 88}, "price_sheet": {}})
+        json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144}, "prefill_machine": {"chips": prefill_chips},
+            "precision": {"kv_bytes_per_element": 2}, "load": {"batch_per_chip": 88}, "price_sheet": {}})
     };
     let (same, apart) = (answer(&request(144)).await, answer(&request(32)).await);
     assert_eq!(same["decode"], apart["decode"]);
-    let throughput = |answer: &Value| number(answer, "/prefill/tokens_per_second_per_accelerator");
+    let throughput = |answer: &Value| number(answer, "/prefill/tokens_per_second_per_chip");
     assert!(throughput(&apart) > throughput(&same));
     // 32 chips are what the published figure of 7,839 is from.
     assert!(
@@ -418,11 +415,11 @@ async fn cache_offers_of_every_tier_are_listed_and_one_is_the_cheapest() {
             .filter(|offer| offer["is_cheapest"] == true)
             .collect();
         assert_eq!(cheapest.len(), 1);
-        let least = number(cheapest[0], "/write_usd_per_mtok");
+        let least = number(cheapest[0], "/cache_write_usd_per_mtok");
         assert!(
             of_ttl
                 .iter()
-                .all(|offer| number(offer, "/write_usd_per_mtok") >= least)
+                .all(|offer| number(offer, "/cache_write_usd_per_mtok") >= least)
         );
     }
 }

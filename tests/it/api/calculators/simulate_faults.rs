@@ -79,10 +79,7 @@ async fn every_fault_is_named_with_what_would_be_right() {
         ),
         (json!({"modle": "x"}), "did you mean `model`"),
         (json!({"model": 7}), "/model"),
-        (
-            json!({"model": {}}),
-            "/model: the field `total_parameters` is missing",
-        ),
+        (json!({"model": {}}), "/model: too few fields are stated"),
         (
             json!({"machine": {"accelerator": "h1000"}}),
             "did you mean `h100-sxm`",
@@ -96,19 +93,16 @@ async fn every_fault_is_named_with_what_would_be_right() {
             "/machine/chips: expected a number, found a text",
         ),
         (
-            json!({"machine": {"spread": "pipeline"}}),
-            "/machine/spread: `pipeline` is not known here",
+            json!({"spread": "pipeline"}),
+            "/spread: `pipeline` is not known here",
         ),
         (
-            json!({"model": "Llama-3-8B", "machine": {"spread": "experts"}}),
+            json!({"model": "Llama-3-8B", "spread": "experts"}),
             "has no experts",
         ),
+        (json!({"load": {"batch": -1}}), "/load/batch: -1 is not"),
         (
-            json!({"operating_point": {"batch": -1}}),
-            "/operating_point/batch: -1 is not",
-        ),
-        (
-            json!({"operating_point": {"batch": 1, "batch_per_chip": 1}}),
+            json!({"load": {"batch": 1, "batch_per_chip": 1}}),
             "more than one way",
         ),
         (
@@ -193,8 +187,9 @@ async fn the_ends_of_every_range_are_answered_with_finite_numbers() {
     for model in [tiny, huge] {
         for (batch, context, chips) in [(1e-6, 0.0, 1.0), (1e12, 1e9, 1e6)] {
             let answer = answer(&json!({"model": model, "machine": {"chips": chips},
-                "operating_point": {"batch": batch, "context_tokens": context, "prompt_tokens": 1e9},
-                "price_sheet": {}})).await;
+                "load": {"batch": batch, "context_tokens": context, "input_tokens": 1e8},
+                "price_sheet": {}}))
+            .await;
             let text = answer.to_string();
             // A number that is not finite would be null where a number must be.
             for pointer in [

@@ -28,7 +28,7 @@ fn assert_close(computed: &Value, expected: f64, tolerance: f64) {
 }
 
 #[tokio::test]
-async fn an_empty_request_is_the_model_of_the_lecture() {
+async fn an_empty_request_is_the_demand_of_the_lecture_for_the_default_model() {
     let answer = answer(&api().await, &json!({})).await;
     let phases = answer["phases"].as_array().unwrap();
     let names: Vec<&Value> = phases.iter().map(|phase| &phase["phase"]).collect();
@@ -38,23 +38,27 @@ async fn an_empty_request_is_the_model_of_the_lecture() {
     );
     for phase in phases {
         assert_close(&phase["share_of_compute"], 1.0 / 3.0, 1e-12);
-        assert_eq!(phase["days"], Value::Null);
+        assert!(phase["days"].is_number());
     }
     assert_eq!(phases[0]["tokens_from"], "equalised");
     assert_close(&phases[0]["tokens"], 2.592e14, 1e-12);
-    assert_close(&answer["overtraining"]["overtraining"], 129.6, 1e-12);
+    assert_close(
+        &answer["overtraining"]["overtraining"],
+        2.592e14 / (20.0 * 37e9),
+        1e-12,
+    );
     assert_close(
         &answer["reinforcement"]["compute_per_token_over_pretraining"],
         1.5,
         1e-12,
     );
-    let reason = answer["not_defined"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("state `cluster`"), "{reason}");
+    assert_eq!(answer["machine"]["accelerator"], "gb200-nvl72");
+    assert_eq!(answer["not_defined"], json!([]));
 }
 
 #[tokio::test]
 async fn tokens_that_are_decided_stay_and_show_what_would_be_equal() {
-    let body = json!({"tokens": {"pretraining": 1e13}});
+    let body = json!({"model": {"active_parameters": 1e11}, "tokens": {"pretraining": 1e13}});
     let answer = answer(&api().await, &body).await;
     let phase = &answer["phases"][0];
     assert_eq!(
@@ -69,22 +73,23 @@ async fn tokens_that_are_decided_stay_and_show_what_would_be_equal() {
 #[tokio::test]
 async fn accelerators_give_days_and_dollars() {
     let api = api().await;
-    let cluster = json!({"accelerator": "h100-sxm", "accelerators": 1_000, "utilisation": 0.5, "rental_usd_per_hour": 2});
-    let body = json!({"tokens": {"pretraining": 1e13}, "cluster": cluster});
+    let machine = json!({"accelerator": "h100-sxm", "chips": 1_000, "rental_usd_per_hour": 2});
+    let body = json!({"model": {"active_parameters": 1e11}, "tokens": {"pretraining": 1e13}, "machine": machine, "costs": {"utilisation": 0.5},
+        "precision": {"weight_bytes_per_parameter": 2}});
     let answered = answer(&api, &body).await;
     let hours = 6e24 / (9.89e14 * 0.5 * 3_600.0);
     let phase = &answered["phases"][0];
-    assert_close(&phase["accelerator_hours"], hours, 1e-12);
+    assert_close(&phase["chip_hours"], hours, 1e-12);
     assert_close(&phase["days"], hours / 24_000.0, 1e-12);
     assert_close(&phase["usd"], 2.0 * hours, 1e-12);
-    assert_eq!(answered["cluster"]["multiply_format"], "bf16");
+    assert_eq!(answered["machine"]["chips"], 1_000);
     assert_eq!(answered["not_defined"], json!([]));
     // No rental price is published.
-    let unpriced = answer(&api, &json!({"cluster": {"accelerator": "mi325x"}})).await;
+    let unpriced = answer(&api, &json!({"machine": {"accelerator": "mi325x"}})).await;
     assert!(unpriced["phases"][0]["days"].is_number());
     assert_eq!(unpriced["total"]["usd"], Value::Null);
     let reason = unpriced["not_defined"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("`cluster.rental_usd_per_hour`"), "{reason}");
+    assert!(reason.contains("`machine.rental_usd_per_hour`"), "{reason}");
 }
 
 #[tokio::test]
@@ -102,14 +107,15 @@ async fn reversible_blocks_trade_a_third_more_compute_for_all_layers_but_one() {
 #[tokio::test]
 async fn sixty_four_experts_of_370_million_are_worth_about_a_dense_model_of_1_3_billion() {
     let api = api().await;
-    let body = json!({"model": {"active_parameters": 3.7e8, "experts_over_active": 64}});
+    let body =
+        json!({"model": {"active_parameters": 3.7e8}, "quality": {"experts_over_active": 64}});
     let published = answer(&api, &body).await;
     let at = &published["quality"]["at"];
     assert_close(&at["dense_equivalent_parameters"], 1.3e9, 0.1);
     assert_close(&at["dense_equivalent_over_active"], 3.5, 0.1);
     assert_eq!(at["inside_published_range"], true);
     assert_eq!(published["quality"]["size_beyond_published"], 1.0);
-    let large = json!({"model": {"active_parameters": 1.3e10, "experts_over_active": 1024}, "quality": {"routing": "hash"}});
+    let large = json!({"model": {"active_parameters": 1.3e10}, "quality": {"experts_over_active": 1024, "routing": "hash"}});
     let large = answer(&api, &large).await;
     assert_close(&large["quality"]["size_beyond_published"], 10.0, 1e-12);
     assert_eq!(large["quality"]["experts_beyond_published"], 2.0);
@@ -154,8 +160,8 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
             "expected an object with named fields, found a text",
         ),
         (
-            json!({"demnd": {}}),
-            "/demnd: `demnd` is not a known field (did you mean `demand`?",
+            json!({"demand": {}}),
+            "/demand: `demand` is not a known field (write `load` instead",
         ),
         (
             json!({"model": {"active_params": 1}}),
@@ -163,19 +169,19 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
         ),
         (
             json!({"model": {"active_parameters": 0}}),
-            "/model/active_parameters: 0 is not a number from 1 to 1e18",
+            "/model/active_parameters: 0 is not a number from 1,000 to 1e16",
         ),
         (
-            json!({"model": {"experts_over_active": 0.5}}),
-            "/model/experts_over_active: 0.5 is not a number from 1",
+            json!({"quality": {"experts_over_active": 0.5}}),
+            "/quality/experts_over_active: 0.5 is not a number from 1",
         ),
         (
-            json!({"demand": {"model_share": 2}}),
-            "/demand/model_share: 2 is not a number from 1e-9 to 1",
+            json!({"service": {"model_share": 2}}),
+            "/service/model_share: 2 is not a number from 1e-9 to 1",
         ),
         (
-            json!({"demand": {"lifetime_days": "60"}}),
-            "/demand/lifetime_days: expected a number, found a text",
+            json!({"service": {"lifetime_days": "60"}}),
+            "/service/lifetime_days: expected a number, found a text",
         ),
         (
             json!({"costs": {"reinforcement_flops_per_parameter": 1}}),
@@ -198,16 +204,16 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
             "/quality/experts_over_active_grid/0: 0 is not",
         ),
         (
-            json!({"cluster": {}}),
-            "/cluster: the field `accelerator` is missing",
+            json!({"cluster": {"accelerators": 8}}),
+            "/cluster: `cluster` is not a known field (write `machine` instead",
         ),
         (
-            json!({"cluster": {"accelerator": "h100"}}),
-            "/cluster/accelerator: `h100` is not a known accelerator (did you mean `h100-sxm`",
+            json!({"machine": {"accelerator": "h100"}}),
+            "/machine/accelerator: `h100` is not a known accelerator (did you mean `h100-sxm`",
         ),
         (
-            json!({"cluster": "h100-sxm"}),
-            "/cluster: expected an object with named fields, found a text",
+            json!({"machine": {"accelerators": 8}}),
+            "/machine/accelerators: `accelerators` is not a known field (write `chips` instead",
         ),
     ];
     for (body, expected) in rows {

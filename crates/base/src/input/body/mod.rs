@@ -24,7 +24,7 @@ pub use self::kind::{
     Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object,
 };
 use self::section::read_section;
-pub use self::section::{NameOr, Section, name_or, section};
+pub use self::section::{BareOr, Section, bare_or, name_or, section};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -57,8 +57,8 @@ impl<T> Stated<T> {
 pub struct Source<'f, 'a> {
     /// Fields of the object; none of them is stated where the object is left out.
     pub fields: Option<&'f Fields<'a>>,
-    /// The field `name`, where the object is written as that name alone.
-    pub bare_name: Option<&'f Cursor<'a>>,
+    /// The field and its value, where the object is written as that value alone.
+    pub bare: Option<(&'static str, &'f Cursor<'a>)>,
     /// The name of the object with a dot after it, where it is left out.
     pub prefix: &'f str,
 }
@@ -67,8 +67,9 @@ impl<'a> Source<'_, 'a> {
     /// The value of a field.
     #[must_use]
     pub fn get(&self, name: &'static str) -> Option<Cursor<'a>> {
-        let bare = self.bare_name.filter(|_| name == "name");
-        bare.cloned().or_else(|| self.fields?.get(name))
+        let bare = self.bare.filter(|(field, _)| *field == name);
+        bare.map(|(_, value)| value.clone())
+            .or_else(|| self.fields?.get(name))
     }
 
     /// Records a fault of the object.

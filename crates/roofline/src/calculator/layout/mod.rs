@@ -1,5 +1,5 @@
-//! `/layout`: distribution of a model over racks of GPUs. Experts within and across racks and the bytes they exchange, pipeline
-//! stages, memory per GPU.
+//! `/layout`: distribution of a model over racks of chips. Experts within and across racks and the bytes they exchange, pipeline
+//! stages, memory per chip.
 
 mod answer;
 pub mod request;
@@ -15,7 +15,7 @@ use unroof_base::input::{RequestError, read};
 use unroof_base::units::{Bytes, BytesPerSecond, Seconds};
 
 pub use self::answer::{
-    AllToAll, ExpertPlacement, LargestExpertLayer, LayoutAnswer, MemoryPerGpu, PipelineCosts,
+    AllToAll, ExpertPlacement, LargestExpertLayer, LayoutAnswer, MemoryPerChip, PipelineCosts,
     StagesItem,
 };
 
@@ -43,7 +43,7 @@ fn answer(question: &Question) -> LayoutAnswer {
 }
 
 fn links(question: &Question) -> Option<Links> {
-    let (scale_up, scale_out) = (question.hardware.scale_up?, question.hardware.scale_out?);
+    let (scale_up, scale_out) = (question.chip.scale_up?, question.chip.scale_out?);
     Some(Links {
         scale_up,
         scale_out,
@@ -53,12 +53,12 @@ fn links(question: &Question) -> Option<Links> {
 fn place_experts(question: &Question) -> ExpertPlacement {
     let (experts, gpus) = (
         question.model.experts.experts,
-        question.layout.expert_parallel_gpus,
+        question.layout.expert_parallel_chips,
     );
-    let domains = domains_used(gpus, question.hardware.scale_up_domain);
+    let domains = domains_used(gpus, question.chip.domain);
     ExpertPlacement {
-        experts_per_gpu: experts_per_gpu(experts, gpus),
-        experts_per_gpu_rounded_up: experts.div_ceil(gpus),
+        experts_per_chip: experts_per_gpu(experts, gpus),
+        experts_per_chip_rounded_up: experts.div_ceil(gpus),
         divides_evenly: experts.is_multiple_of(gpus),
         scale_up_domains: domains,
         share_leaving_domain: share_leaving_domain(domains),
@@ -67,42 +67,39 @@ fn place_experts(question: &Question) -> ExpertPlacement {
 }
 
 fn all_to_all(question: &Question) -> AllToAll {
-    let (model, hardware) = (&question.model, &question.hardware);
+    let (model, chip) = (&question.model, &question.chip);
     let traffic = ExpertTraffic {
-        sequences_per_gpu: question.layout.sequences_per_gpu,
+        sequences_per_gpu: question.layout.sequences_per_chip,
         active_experts: model.experts.active_experts,
         hidden_dimension: model.hidden_dimension,
         moe_layers: model.experts.moe_layers,
         width: question.layout.width,
     };
-    let domains = domains_used(
-        question.layout.expert_parallel_gpus,
-        hardware.scale_up_domain,
-    );
+    let domains = domains_used(question.layout.expert_parallel_chips, chip.domain);
     let bytes = traffic.bytes_per_step();
     let leaving = bytes * share_leaving_domain(domains);
     let inside = Bytes(bytes.0 - leaving.0);
     let time = |bytes: Bytes, link: Option<BytesPerSecond>| link.map(|link| bytes / link);
     // A network that nothing is sent over need not be known.
     let seconds = if domains == 1 {
-        time(inside, hardware.scale_up)
+        time(inside, chip.scale_up)
     } else {
-        let both = time(inside, hardware.scale_up).zip(time(leaving, hardware.scale_out));
+        let both = time(inside, chip.scale_up).zip(time(leaving, chip.scale_out));
         both.map(|(inside, leaving)| Seconds(inside.0.max(leaving.0)))
     };
     AllToAll {
-        bytes_per_gpu_and_step: bytes,
+        bytes_per_chip_and_step: bytes,
         bytes_inside_domain: inside,
         bytes_leaving_domain: leaving,
-        seconds_at_scale_up: time(bytes, hardware.scale_up),
-        seconds_at_scale_out: time(bytes, hardware.scale_out),
+        seconds_at_scale_up: time(bytes, chip.scale_up),
+        seconds_at_scale_out: time(bytes, chip.scale_out),
         seconds,
     }
 }
 
 fn largest_expert_layer(question: &Question) -> LargestExpertLayer {
     let model = &question.model;
-    let memory = question.hardware.hbm * f64::from(question.hardware.scale_up_domain);
+    let memory = question.chip.capacity * f64::from(question.chip.domain);
     let split = model.experts.parameter_split();
     let bytes = |parameters: f64| Bytes(model.weight_bytes_per_parameter * parameters);
     let fitting = |split: ParameterSplit, stages: u32| {
@@ -121,7 +118,7 @@ fn largest_expert_layer(question: &Question) -> LargestExpertLayer {
         .map(|(experts, split)| experts * split.per_expert);
     let of_a_stage = split.map(|split| fitting(split, question.layout.pipeline_stages));
     LargestExpertLayer {
-        domain_hbm_bytes: memory,
+        domain_capacity_bytes: memory,
         parameters_per_expert: split.map(|split| split.per_expert),
         always_read_parameters: split.map(|split| split.always_read),
         experts,
@@ -135,20 +132,23 @@ fn largest_expert_layer(question: &Question) -> LargestExpertLayer {
 
 /// Every null value, and why.
 fn not_defined(question: &Question) -> Vec<NoValue> {
-    let hardware = &question.hardware;
+    let chip = &question.chip;
     let reason = |name: &str| {
         format!(
-            "the reference data has no {name} bandwidth of {}: state `hardware.{name}_bytes_per_second`",
-            hardware.accelerator
+            "the reference data has no {name} bandwidth of {}: state `machine.{name}_bytes_per_second`",
+            chip.row.id
         )
     };
-    let no_scale_up = hardware.scale_up.is_none().then(|| reason("scale_up"));
-    let no_scale_out = hardware.scale_out.is_none().then(|| reason("scale_out"));
+    let no_scale_up = chip.scale_up.is_none().then(|| reason("scale_up"));
+    let no_scale_out = chip.scale_out.is_none().then(|| reason("scale_out"));
     let neither = no_scale_up.as_ref().or(no_scale_out.as_ref());
-    let gpus = question.layout.expert_parallel_gpus;
-    let leaves = domains_used(gpus, hardware.scale_up_domain) > 1;
+    let gpus = question.layout.expert_parallel_chips;
+    let leaves = domains_used(gpus, chip.domain) > 1;
     let as_laid_out = neither.filter(|_| leaves || no_scale_up.is_some());
     let no_split = question.model.experts.parameter_split().is_none().then(|| {
+        if question.model.experts.moe_layers == 0 {
+            return "a dense model has no experts to lay out".to_owned();
+        }
         "the size of an expert does not follow: not all experts may be active, and the active experts may not hold more \
          parameters than are active"
             .to_owned()
@@ -192,7 +192,7 @@ fn pipeline(question: &Question, stages: u32) -> Pipeline {
         weights: Bytes(model.weight_bytes_per_parameter * model.experts.total_parameters),
         kv_bytes_per_token: model.kv_bytes_per_token,
         context_tokens: model.context_tokens,
-        gpus_per_stage: question.layout.gpus_per_stage,
+        gpus_per_stage: question.layout.chips_per_stage,
         stages,
     }
 }
@@ -201,7 +201,7 @@ fn pipeline_costs(question: &Question) -> PipelineCosts {
     let row = row(question, question.layout.pipeline_stages);
     let alone = pipeline(question, 1).token_time(
         question.layout.sequences_per_micro_batch,
-        question.hardware.hbm_bandwidth,
+        question.chip.bandwidth,
     );
     PipelineCosts {
         layers_per_stage: row.layers_per_stage,
@@ -216,16 +216,16 @@ fn pipeline_costs(question: &Question) -> PipelineCosts {
     }
 }
 
-fn memory(question: &Question) -> MemoryPerGpu {
+fn memory(question: &Question) -> MemoryPerChip {
     let row = row(question, question.layout.pipeline_stages);
-    MemoryPerGpu {
-        weights_bytes_per_gpu: row.weights_bytes_per_gpu,
-        kv_bytes_per_gpu: row.kv_bytes_per_gpu,
-        total_bytes_per_gpu: row.total_bytes_per_gpu,
-        hbm_bytes_per_gpu: question.hardware.hbm,
+    MemoryPerChip {
+        weights_bytes_per_chip: row.weights_bytes_per_chip,
+        kv_bytes_per_chip: row.kv_bytes_per_chip,
+        total_bytes_per_chip: row.total_bytes_per_chip,
+        capacity_bytes_per_chip: question.chip.capacity,
         fits: row.fits,
-        missing_bytes_per_gpu: row.missing_bytes_per_gpu,
-        gpus: row.gpus,
+        missing_bytes_per_chip: row.missing_bytes_per_chip,
+        chips: row.chips,
     }
 }
 
@@ -239,24 +239,24 @@ fn row(question: &Question, stages: u32) -> StagesItem {
     let kv = pipeline.kv_per_gpu(sequences);
     let kv_at_fixed_batch = pipeline.kv_per_gpu_of_batch(batch_of_request);
     let total = Bytes(weights.0 + kv.0);
-    let missing = Bytes((total.0 - question.hardware.hbm.0).max(0.0));
+    let missing = Bytes((total.0 - question.chip.capacity.0).max(0.0));
     let ratio = |links: Links| {
         links.expert_time_over_hand_over_time(model.experts.active_experts, layers_per_stage)
     };
-    let bandwidth = question.hardware.hbm_bandwidth;
+    let bandwidth = question.chip.bandwidth;
     StagesItem {
         pipeline_stages: stages,
-        gpus: u64::from(layout.gpus_per_stage) * u64::from(stages),
+        chips: u64::from(layout.chips_per_stage) * u64::from(stages),
         layers_per_stage,
         batch_sequences: sequences * f64::from(stages),
         kv_bytes_per_token_and_stage: pipeline.kv_bytes_per_token_and_stage(),
-        weights_bytes_per_gpu: weights,
-        kv_bytes_per_gpu: kv,
-        total_bytes_per_gpu: total,
+        weights_bytes_per_chip: weights,
+        kv_bytes_per_chip: kv,
+        total_bytes_per_chip: total,
         fits: missing.0 <= 0.0,
-        missing_bytes_per_gpu: missing,
-        kv_bytes_per_gpu_at_fixed_batch: kv_at_fixed_batch,
-        total_bytes_per_gpu_at_fixed_batch: Bytes(weights.0 + kv_at_fixed_batch.0),
+        missing_bytes_per_chip: missing,
+        kv_bytes_per_chip_at_fixed_batch: kv_at_fixed_batch,
+        total_bytes_per_chip_at_fixed_batch: Bytes(weights.0 + kv_at_fixed_batch.0),
         expert_time_over_hand_over_time: links(question).map(ratio),
         training_bubble_share: bubble_share(stages, layout.micro_batches),
         seconds_per_stage: pipeline.stage_time(sequences, bandwidth),

@@ -180,7 +180,7 @@ pub struct Decode {
     /// Speed of one sequence, 1/TPOT.
     pub tokens_per_second_per_user: f64,
     /// Throughput of one chip.
-    pub tokens_per_second_per_accelerator: f64,
+    pub tokens_per_second_per_chip: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
     /// Users that fill the batch: B over the share of the time for which a user has a request under way.
@@ -204,16 +204,16 @@ pub struct Decode {
 pub struct Prefill {
     /// Chips that the pass runs on.
     pub chips: f64,
-    /// S: tokens of a prompt that are computed.
-    pub prompt_tokens: f64,
-    /// `P_c`: tokens before them that are found in the cache.
-    pub cached_prompt_tokens: f64,
+    /// Tokens of a prompt, those found in the cache included.
+    pub input_tokens: f64,
+    /// `P_c`: tokens of it that are found in the cache.
+    pub cached_input_tokens: f64,
     /// Prompts of a pass.
     pub prompts_per_pass: f64,
     /// Time of the pass by part.
     pub time: Split,
     /// Throughput of one chip.
-    pub tokens_per_second_per_accelerator: f64,
+    pub tokens_per_second_per_chip: f64,
     /// Throughput of all chips.
     pub tokens_per_second: f64,
     /// Pass of one prompt alone; with distributed experts, of one per chip, since a prompt's attention stays on its chip.
@@ -252,8 +252,8 @@ pub struct SeriesItem {
     /// Speed of one sequence.
     pub tokens_per_second_per_user: f64,
     /// Throughput of one chip.
-    pub tokens_per_second_per_accelerator: f64,
-    /// E5: cost of generated tokens, USD per million.
+    pub tokens_per_second_per_chip: f64,
+    /// E5: generated tokens.
     pub cost_output_usd_per_mtok: Option<f64>,
     /// Cost of arithmetic alone, in USD per million tokens: the lower bound at any batch.
     pub cost_compute_limit_usd_per_mtok: Option<f64>,

@@ -6,15 +6,12 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder}
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::calculator::inputs::Inputs;
+use crate::calculator::scenario::load::{BATCHES, MOST_CONTEXT};
 use unroof_base::input::body::body;
 use unroof_base::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
 use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::input::json::Json;
 
-/// Longest context, prompt or window.
-pub(super) const MOST_TOKENS: f64 = 1e9;
-/// Batches over all chips, per chip or over the optimal one.
-pub(super) const BATCHES: RangeInclusive<f64> = 1e-6..=1e12;
 /// Most points of both axes together.
 const MOST_POINTS: u32 = 10_000;
 /// Points of an axis that states only its ends.
@@ -27,7 +24,7 @@ body! {
         /// Batches; whole numbers where the axis states two ends.
         batch: Option<Axis> = optional(value(AxisKind(BATCHES))),
         /// Contexts. If the axis states two ends, the context at which memory time overtakes compute time is added.
-        context_tokens: Option<Axis> = optional(value(AxisKind(0.0..=MOST_TOKENS))),
+        context_tokens: Option<Axis> = optional(value(AxisKind(0.0..=MOST_CONTEXT))),
     }
 }
 

@@ -5,7 +5,6 @@ mod efficiency;
 mod grid;
 mod hardware;
 mod load;
-mod model;
 mod offer;
 mod price_sheet;
 pub mod request;
@@ -137,15 +136,15 @@ impl Question {
     fn prefill_serving(&self) -> Serving<'_> {
         let hardware = &self.hardware;
         Serving {
-            machine: hardware.machine.with_chips(hardware.prefill_chips),
+            machine: hardware.prefill_machine,
             ..self.serving()
         }
     }
 
     /// USD per million tokens, for a throughput of all chips of a machine.
     fn usd_per_mtok(&self, machine: &Machine, tokens_per_second: f64) -> Option<f64> {
-        self.hardware.rental_usd_per_hour?;
-        Some(machine.unit.rental_usd_per_second / tokens_per_second * MILLION)
+        let usd = machine.unit.rental_usd_per_second / tokens_per_second * MILLION;
+        is_rented(machine).then_some(usd)
     }
 
     /// Prompts of this length in a pass: the stated number, else the number with the same tokens, and at least one.
@@ -153,15 +152,20 @@ impl Question {
         if self.load.states_prompts_per_pass {
             return self.load.prompts_per_pass;
         }
-        (self.load.prompts_per_pass * self.load.prompt_tokens / tokens).max(1.0)
+        (self.load.prompts_per_pass * self.load.fresh_tokens() / tokens).max(1.0)
     }
 
     fn prompt(&self) -> PromptTokens {
         PromptTokens {
-            fresh: self.load.prompt_tokens,
-            cached: self.load.cached_prompt_tokens,
+            fresh: self.load.fresh_tokens(),
+            cached: self.load.cached_input_tokens,
         }
     }
+}
+
+/// Whether the rent of a machine is known.
+fn is_rented(machine: &Machine) -> bool {
+    machine.unit.rental_usd_per_second > 0.0
 }
 
 fn answer(question: &Question) -> SimulationAnswer {
@@ -172,7 +176,8 @@ fn answer(question: &Question) -> SimulationAnswer {
             reason: reason.to_owned(),
         });
     };
-    if question.hardware.rental_usd_per_hour.is_none() {
+    let hardware = &question.hardware;
+    if !is_rented(&hardware.machine) || !is_rented(&hardware.prefill_machine) {
         note("cost_usd_per_mtok", price_sheet::NO_RENTAL);
     }
     let roofline = roofline(question);
@@ -430,7 +435,7 @@ fn decode(question: &Question) -> Decode {
         context_tokens: load.context_tokens,
         time: split(&pass),
         tokens_per_second_per_user: per_user,
-        tokens_per_second_per_accelerator: all / question.hardware.machine.chips,
+        tokens_per_second_per_chip: all / question.hardware.machine.chips,
         tokens_per_second: all,
         users_to_fill_batch: load.batch / load.user_activity,
         share_of_provider_traffic: all / load.provider_tokens_per_second,
@@ -446,18 +451,18 @@ fn prefill(question: &Question) -> Prefill {
     let load = &question.load;
     let serving = question.prefill_serving();
     let pass = serving.prefill(load.prompts_per_pass, question.prompt());
-    let all = load.prompts_per_pass * load.prompt_tokens / pass.total.0;
+    let all = load.prompts_per_pass * load.fresh_tokens() / pass.total.0;
     let alone = match question.hardware.spread {
         Spread::Tensor => 1.0,
         Spread::Experts => serving.machine.chips,
     };
     Prefill {
         chips: serving.machine.chips,
-        prompt_tokens: load.prompt_tokens,
-        cached_prompt_tokens: load.cached_prompt_tokens,
+        input_tokens: load.input_tokens,
+        cached_input_tokens: load.cached_input_tokens,
         prompts_per_pass: load.prompts_per_pass,
         time: split(&pass),
-        tokens_per_second_per_accelerator: all / serving.machine.chips,
+        tokens_per_second_per_chip: all / serving.machine.chips,
         tokens_per_second: all,
         time_to_first_token_seconds: serving.prefill(alone, question.prompt()).total,
         cost_usd_per_mtok: question.usd_per_mtok(&serving.machine, all),

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::grid::MOST_TOKENS;
 use super::hardware::Hardware;
-use super::model::Model;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs, MOST};
+use crate::calculator::scenario::Model;
+use crate::calculator::scenario::load::MOST_CONTEXT;
 use crate::reference::StorageTier;
 use crate::reference::names::{OfferedTierId, offered_tiers};
 use unroof_base::input::body::body;
@@ -29,7 +29,7 @@ body! {
         /// Prompt lengths above which prices step up, ascending.
         thresholds_tokens: Stated<Vec<u32>> = value(List::of(1..=MOST_WHOLE, 0..=16).rising()).example([32_000]),
         /// Longest prompt; the model's longest context if left out, else 1,048,576.
-        longest_context_tokens: Stated<f64> = number(1.0..=MOST_TOKENS).unit("tokens"),
+        longest_context_tokens: Stated<f64> = number(1.0..=MOST_CONTEXT).unit("tokens"),
         /// Standard batch over that of a fast mode; 1 offers none.
         fast_mode_batch_ratio: Stated<f64> = number(1.0..=1e6).or(4.0),
         /// Times to live of cache offers, ascending.

@@ -2,32 +2,45 @@
 
 use super::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies, fill_efficiency};
 use super::grid::{Grid, SimulatedGrid, fill_grid};
-use super::hardware::{Hardware, SimulatedMachine, fill_hardware};
-use super::load::{Load, Served, SimulatedLoad, fill_load};
-use super::model::{
-    Model, ModelKind, Precision, SimulatedModel, SimulatedPrecision, fill_model, fill_precision,
-};
+use super::hardware::{Hardware, SPREADS, fill_hardware};
+use super::load::{Load, Served, fill_load};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::Model;
+use crate::calculator::scenario::ModelKind;
+use crate::calculator::scenario::PREFILL_FLAGS;
+use crate::calculator::scenario::Precision;
+use crate::calculator::scenario::StatedLoad;
+use crate::calculator::scenario::StatedMachine;
+use crate::calculator::scenario::StatedModel;
+use crate::calculator::scenario::StatedPrecision;
 use crate::forward::KvCache;
+use crate::forward::Spread;
+use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, OneOf, Stated, name_or, object, section, value};
+use unroof_base::input::body::{Body, OneOf, Stated, bare_or, name_or, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
 body! {
     /// A simulation request. A field that is left out has a default, which the answer names.
     pub struct SimulateRequest {
-        /// The model, by its name or its architecture; DeepSeek-V3 where nothing is stated.
-        model: Stated<SimulatedModel> = value(ModelKind).flag("model"),
+        /// The model, by its name, its sizes, its architecture or its configuration; DeepSeek-V3 where nothing is stated.
+        model: Stated<StatedModel> = value(ModelKind).flag("model"),
         /// Precisions of weights, KV cache and attention.
-        precision: SimulatedPrecision = section::<SimulatedPrecision>(),
-        /// Chips that serve the model.
-        machine: SimulatedMachine = section::<SimulatedMachine>(),
+        precision: StatedPrecision = section::<StatedPrecision>(),
+        /// The chips that serve one copy of the model, or the accelerator alone.
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        /// The chips that compute prompts, where they are others.
+        prefill_machine: StatedMachine =
+            bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
+        /// `experts` (EP with data-parallel attention) puts each expert on one chip and all other weights on every chip,
+        /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
+        spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
         efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
-        /// Operating point: batch, context and prompt.
-        operating_point: SimulatedLoad = section::<SimulatedLoad>(),
+        /// The load.
+        load: StatedLoad = section::<StatedLoad>(),
         /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
         grid: Stated<SimulatedGrid> = value(object::<SimulatedGrid>()),
         /// Terms on which the machine is offered; the answer then has the price sheet it implies.
@@ -52,10 +65,18 @@ pub(super) struct Question {
 /// Reads the request. A fault in one section does not stop the checks of the others.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = SimulateRequest::read(root)?;
-    let inputs = Inputs::new(root.faults());
-    let model = fill_model(&request.model, &inputs);
-    let precision = fill_precision(&request.precision, &inputs, model.as_ref());
-    let hardware = fill_hardware(&request.machine, &inputs, model.as_ref(), precision);
+    let inputs = Inputs::new(root, &[]);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width);
+    let precision = request.precision.fill(&inputs, model.as_ref());
+    let machines = [&request.machine, &request.prefill_machine];
+    let hardware = fill_hardware(
+        machines,
+        &request.spread,
+        &inputs,
+        model.as_ref(),
+        precision,
+    );
     let efficiency = fill_efficiency(&request.efficiencies, &inputs);
     let model_cache = |model: &Model| KvCache::new(&model.architecture);
     let cache = model.as_ref().map(model_cache);
@@ -66,7 +87,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         cache.as_ref(),
         efficiency,
     );
-    let load = fill_load(&request.operating_point, &inputs, served);
+    let load = fill_load(&request.load, &inputs, served);
     let grid = fill_grid(&request.grid, &inputs);
     let offer = match &request.price_sheet.value {
         Ok(Some(stated)) => {

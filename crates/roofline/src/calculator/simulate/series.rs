@@ -82,7 +82,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0,
         latency_floor_seconds: floor.0,
         tokens_per_second_per_user: accepted / pass.total.0,
-        tokens_per_second_per_accelerator: batch * accepted
+        tokens_per_second_per_chip: batch * accepted
             / pass.total.0
             / question.hardware.machine.chips,
         cost_output_usd_per_mtok: cost(pass.total.0),

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::forward::ScalingLaw;
-use crate::reference::{NumberFormat, PublishedEquivalent, RoutedLaw};
+use crate::reference::{PublishedEquivalent, RoutedLaw};
 use unroof_base::units::{Bytes, FlopPerSecond};
 
 /// Compute of training a model, and of serving it.
@@ -28,8 +28,8 @@ pub struct TrainingAnswer {
     pub quality: SparseQuality,
     /// Dense equivalents over sparsity.
     pub series: Vec<QualityItem>,
-    /// The accelerators that it is trained on; null where none are stated.
-    pub cluster: Option<ClusterRate>,
+    /// The chips that it is trained on.
+    pub machine: ClusterRate,
     /// The values that are null, and why.
     pub not_defined: Vec<NoValue>,
     /// The equations behind the values.
@@ -108,11 +108,11 @@ pub struct TrainingPhaseItem {
     pub compute_flop: f64,
     /// Share of the compute of all three phases.
     pub share_of_compute: f64,
-    /// Machine time on the stated accelerators.
-    pub accelerator_hours: Option<f64>,
-    /// Days on all stated accelerators together.
-    pub days: Option<f64>,
-    /// Rent of the machine time, USD.
+    /// Time of one chip.
+    pub chip_hours: f64,
+    /// Days on all chips together.
+    pub days: f64,
+    /// Rent of the chips; none where it is not known.
     pub usd: Option<f64>,
 }
 
@@ -124,7 +124,7 @@ pub struct TotalCompute {
     /// Compute of training and inference.
     pub compute_flop: f64,
     /// Days of training on the stated accelerators.
-    pub training_days: Option<f64>,
+    pub training_days: f64,
     /// Rent of the training.
     pub training_usd: Option<f64>,
     /// Rent of all three phases.
@@ -236,16 +236,16 @@ pub struct PublishedItem {
     pub dense_equivalent_parameters_by_law: f64,
 }
 
-/// Compute rate of the stated accelerators.
+/// Compute rate of the chips.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ClusterRate {
     /// Id of the accelerator.
     pub accelerator: String,
-    /// Format of the multiplies.
-    pub multiply_format: NumberFormat,
-    /// Peak of one accelerator.
+    /// Number of chips.
+    pub chips: u32,
+    /// Peak of one chip in the format of the multiplies.
     pub peak_flops_per_second: FlopPerSecond,
-    /// Compute rate of all accelerators, at the stated utilisation.
+    /// Compute rate of all chips, at the stated utilisation.
     pub reached_flops_per_second: FlopPerSecond,
 }
 
@@ -263,5 +263,5 @@ equations! {
         "activations.bytes", "activations.compute_over_all_kept";
     "" "log N̄ = ((a + c·log Ê)·log N + b·log(Ê/E_start))/(a + c·log E_start), 1/Ê = 1/(E − 1 + 1/(1/E_start − 1/E_max)) + 1/E_max" "CL22" =>
         "quality.at.dense_equivalent_parameters", "series.dense_equivalent_parameters";
-    "" "accelerator-hours = C/(peak·utilisation·3600)" "D" => "phases.accelerator_hours";
+    "" "chip-hours = C/(peak·utilisation·3600)" "D" => "phases.chip_hours";
 }

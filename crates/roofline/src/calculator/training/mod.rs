@@ -8,12 +8,17 @@ use self::answer::{ActivationScheme, EQUATIONS};
 use self::request::{Cluster, Quality, Question, read_question};
 
 use super::inputs::NoValue;
-use crate::forward::{
-    RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
-    chinchilla_tokens, overtraining,
-};
-use crate::reference::{NumberFormat, PublishedEquivalent, published_equivalents};
-use unroof_base::input::{RequestError, read};
+use crate::forward::RECOMPUTING_FLOPS_PER_PARAMETER;
+use crate::forward::SCALING_LAWS;
+use crate::forward::ScalingLaw;
+use crate::forward::SharedBudget;
+use crate::forward::TokenCost;
+use crate::forward::chinchilla_tokens;
+use crate::forward::overtraining;
+use crate::reference::PublishedEquivalent;
+use crate::reference::published_equivalents;
+use unroof_base::input::RequestError;
+use unroof_base::input::read;
 use unroof_base::units::FlopPerSecond;
 
 pub use self::answer::{
@@ -46,7 +51,7 @@ fn answer(question: &Question) -> TrainingAnswer {
         activations: activations(question, phases[0].compute_flop),
         quality: sparse_quality(quality),
         series: series.map(|ratio| quality_at(quality, *ratio)).collect(),
-        cluster: question.cluster.as_ref().map(rate),
+        machine: rate(&question.cluster),
         not_defined: not_defined(question),
         phases,
         equations: EQUATIONS,
@@ -89,8 +94,8 @@ fn phases(question: &Question) -> Vec<TrainingPhaseItem> {
     rows.into_iter()
         .map(|(phase, cost, (equal, tokens, tokens_from))| {
             let compute_flop = compute(&cost, tokens);
-            let cluster = question.cluster.as_ref();
-            let hours = cluster.map(|cluster| accelerator_hours(cluster, compute_flop));
+            let cluster = &question.cluster;
+            let hours = chip_hours(cluster, compute_flop);
             TrainingPhaseItem {
                 phase,
                 tokens,
@@ -106,34 +111,25 @@ fn phases(question: &Question) -> Vec<TrainingPhaseItem> {
                 arithmetic_flop: cost.arithmetic(size, tokens),
                 compute_flop,
                 share_of_compute: compute_flop / sum,
-                accelerator_hours: hours,
-                days: hours
-                    .zip(cluster)
-                    .map(|(hours, cluster)| hours / 24.0 / f64::from(cluster.accelerators)),
-                usd: hours
-                    .zip(cluster.and_then(|cluster| cluster.rental_usd_per_hour))
-                    .map(|(hours, rental)| hours * rental),
+                chip_hours: hours,
+                days: hours / 24.0 / f64::from(cluster.chips),
+                usd: cluster.rental_usd_per_hour.map(|rental| hours * rental),
             }
         })
         .collect()
 }
 
-fn peak(cluster: &Cluster) -> (NumberFormat, FlopPerSecond) {
-    let width = cluster.weight_bytes_per_parameter;
-    cluster.accelerator.peak_for_weights(width)
-}
-
-fn accelerator_hours(cluster: &Cluster, compute_flop: f64) -> f64 {
-    compute_flop / (peak(cluster).1.0 * cluster.utilisation * 3_600.0)
+fn chip_hours(cluster: &Cluster, compute_flop: f64) -> f64 {
+    compute_flop / (cluster.peak_flops * cluster.utilisation * 3_600.0)
 }
 
 fn rate(cluster: &Cluster) -> ClusterRate {
-    let (multiply_format, peak) = peak(cluster);
+    let peak = FlopPerSecond(cluster.peak_flops);
     ClusterRate {
         accelerator: cluster.accelerator.id.clone(),
-        multiply_format,
+        chips: cluster.chips,
         peak_flops_per_second: peak,
-        reached_flops_per_second: peak * (f64::from(cluster.accelerators) * cluster.utilisation),
+        reached_flops_per_second: peak * (f64::from(cluster.chips) * cluster.utilisation),
     }
 }
 
@@ -147,7 +143,7 @@ fn total(phases: &[TrainingPhaseItem]) -> TotalCompute {
     TotalCompute {
         training_compute_flop: compute(training),
         compute_flop: compute(phases),
-        training_days: sum(training, |phase| phase.days),
+        training_days: training.iter().map(|phase| phase.days).sum(),
         training_usd: sum(training, |phase| phase.usd),
         usd: sum(phases, |phase| phase.usd),
     }
@@ -264,34 +260,17 @@ fn sparse_quality(quality: &Quality) -> SparseQuality {
 }
 
 fn not_defined(question: &Question) -> Vec<NoValue> {
-    let no_rent = |cluster: &Cluster| {
-        format!(
-            "the reference data has no rent of {}: state `cluster.rental_usd_per_hour`",
-            cluster.accelerator.id
-        )
+    if question.cluster.rental_usd_per_hour.is_some() {
+        return Vec::new();
+    }
+    let id = &question.cluster.accelerator.id;
+    let reason =
+        format!("the reference data has no rent of {id}: state `machine.rental_usd_per_hour`");
+    let no_value = |value| NoValue {
+        value,
+        reason: reason.clone(),
     };
-    let (times, costs) = match &question.cluster {
-        None => {
-            let reason = "no accelerators are stated: state `cluster`".to_owned();
-            (Some(reason.clone()), Some(reason))
-        }
-        Some(cluster) if cluster.rental_usd_per_hour.is_none() => (None, Some(no_rent(cluster))),
-        Some(_) => (None, None),
-    };
-    let values = [
-        ("phases.accelerator_hours", &times),
-        ("phases.days", &times),
-        ("phases.usd", &costs),
-        ("total.training_days", &times),
-        ("total.training_usd", &costs),
-        ("total.usd", &costs),
-        ("cluster", &times),
-    ];
-    values
-        .into_iter()
-        .filter_map(|(value, reason)| {
-            let reason = reason.clone()?;
-            Some(NoValue { value, reason })
-        })
-        .collect()
+    ["phases.usd", "total.training_usd", "total.usd"]
+        .map(no_value)
+        .into()
 }

@@ -1,27 +1,58 @@
 //! The request of `/training`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
-use crate::forward::{Activations, Demand, TokenCost};
-use crate::reference::names::{AcceleratorId, RoutingName};
-use crate::reference::{Accelerator, RoutedLaw, accelerator, routed_law};
+use crate::calculator::scenario::Chip;
+use crate::calculator::scenario::Model;
+use crate::calculator::scenario::ModelKind;
+use crate::calculator::scenario::StatedLoad;
+use crate::calculator::scenario::StatedMachine;
+use crate::calculator::scenario::StatedModel;
+use crate::calculator::scenario::StatedPrecision;
+use crate::forward::Activations;
+use crate::forward::Demand;
+use crate::forward::TokenCost;
+use crate::reference::Accelerator;
+use crate::reference::RoutedLaw;
+use crate::reference::names::AcceleratorId;
+use crate::reference::names::RoutingName;
+use crate::reference::routed_law;
 use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, List, Stated, count, number, object, plain, section, value};
+use unroof_base::input::body::{Body, List, Stated, bare_or, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
 
-/// Most layers, accelerators and the like of a request.
+/// Most tokens in flight.
 const MOST_COUNT: u32 = 100_000_000;
 /// Most experts over active experts: beyond it the law says nothing.
 const MOST_RATIO: f64 = 1e6;
 /// Experts over active experts of the series where none are stated, up to the most that were published.
 const DEFAULT_GRID: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
+/// Fields of a scenario that no value of training depends on.
+const WITHOUT_EFFECT: &[&str] = &[
+    "machine.attention_flops_per_second",
+    "machine.bandwidth_bytes_per_second",
+    "machine.capacity_bytes",
+    "machine.domain_size",
+    "machine.scale_up_bytes_per_second",
+    "machine.scale_out_bytes_per_second",
+    "precision.kv_bytes_per_element",
+    "precision.attention_bytes_per_element",
+    "precision.embedding_bytes_per_parameter",
+];
+
 body! {
-    /// A training request. A field that is left out has a default, which the answer names; `{}` is the lecture's model.
+    /// A training request. A field that is left out has a default, which the answer names.
     pub struct TrainingRequest {
-        /// Model that is trained.
-        model: TrainingModel = section::<TrainingModel>(),
-        /// Demand over its life.
-        demand: TrainingDemand = section::<TrainingDemand>(),
+        /// The model, by its name, its sizes, its architecture or its configuration; DeepSeek-V3 where nothing is stated.
+        model: Stated<StatedModel> = value(ModelKind).flag("model"),
+        /// Precisions: multiplies are in the format of the weights, or in that of the stated arithmetic.
+        precision: StatedPrecision = section::<StatedPrecision>(),
+        /// The chips that it is trained on, or the accelerator alone.
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        /// The load: tokens per second of the provider.
+        load: StatedLoad = section::<StatedLoad>(),
+        /// The life of the model.
+        service: TrainingService = section::<TrainingService>(),
         /// Costs of a token.
         costs: TrainingCosts = section::<TrainingCosts>(),
         /// Stated tokens of the phases; a phase that is left out costs as much as inference.
@@ -30,30 +61,13 @@ body! {
         activations: TrainingActivations = section::<TrainingActivations>(),
         /// The published law of sparsity, and the size at which it is applied.
         quality: TrainingQuality = section::<TrainingQuality>(),
-        /// Accelerators that it is trained on; without them there are no times and no costs.
-        cluster: Stated<TrainingCluster> = value(object::<TrainingCluster>()),
     }
 
-    /// Model that is trained, by its sizes.
-    pub struct TrainingModel {
-        /// `N_a`: parameters active per token.
-        active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters").or(1e11).flag("active-parameters"),
-        /// Layers of the model.
-        layers: Stated<u32> = count(1..=MOST_COUNT).unit("layers").or(61),
-        /// Elements of a token between layers.
-        hidden_dimension: Stated<u32> = count(1..=MOST_COUNT).unit("elements").or(7_168),
-        /// Experts per layer over those active per token.
-        experts_over_active: Stated<f64> = number(1.0..=MOST_RATIO).or(32.0).flag("experts-over-active"),
-    }
-
-    /// Demand for a family of models: the talk's 500 million tokens a second for two months, a tenth of them from
-    /// one model \[T\].
-    pub struct TrainingDemand {
-        /// Tokens per second of the family of models.
-        tokens_per_second: Stated<f64> = number(1e-6..=1e15).unit("tokens/s").or(500e6).flag("tokens-per-second"),
+    /// The life of a model in a family of models: two months, in which a tenth of the family's tokens are its own \[T\].
+    pub struct TrainingService {
         /// Days for which the model is served.
         lifetime_days: Stated<f64> = number(1e-3..=1e5).unit("days").or(60.0).flag("lifetime-days"),
-        /// Share of the tokens that this model generates.
+        /// Share of the provider's tokens that this model generates.
         model_share: Stated<f64> = number(1e-9..=1.0).or(0.1).flag("model-share"),
         /// Chance that the model is served at all: the tokens to expect are as many times fewer.
         served_probability: Stated<f64> = number(1e-6..=1.0).or(1.0).flag("served-probability"),
@@ -66,6 +80,8 @@ body! {
         reinforcement_flops_per_parameter: Stated<f64> = number(2.0..=6.0).unit("FLOP/(parameter·token)").or(3.0),
         /// η: utilisation of decoding over that of pretraining, a third if left out.
         relative_decode_utilisation: Stated<f64> = number(1e-3..=1.0),
+        /// Share of peak arithmetic that pretraining reaches.
+        utilisation: Stated<f64> = number(1e-3..=1.0).or(0.4),
     }
 
     /// Stated tokens of the phases.
@@ -93,24 +109,10 @@ body! {
         routing: Stated<&'static str> = value(RoutingName).or("s-base"),
         /// Size at which the law is applied; that of the model if left out.
         active_parameters: Stated<f64> = number(1.0..=MOST).unit("parameters"),
+        /// Experts per layer over those active per token; those of the model if left out.
+        experts_over_active: Stated<f64> = number(1.0..=MOST_RATIO).flag("experts-over-active"),
         /// Experts over active experts of the series; powers of two up to 512 if left out.
         experts_over_active_grid: Stated<Vec<f64>> = value(List::of(1.0..=MOST_RATIO, 1..=1_000)).example([1, 8, 64]),
-    }
-
-    /// Accelerators that train.
-    pub struct TrainingCluster {
-        /// Accelerator, an id of `/reference/accelerators`.
-        accelerator: &'static str = plain(value(AcceleratorId)
-            .hint("name an accelerator of /reference/accelerators, such as \"h100-sxm\"")
-            .flag("accelerator")),
-        /// Number of accelerators; needs `accelerator`.
-        accelerators: Stated<u32> = count(1..=MOST_COUNT).unit("accelerators").or(10_000).flag("accelerators"),
-        /// Share of peak arithmetic that pretraining reaches.
-        utilisation: Stated<f64> = number(1e-3..=1.0).or(0.4),
-        /// Width of the multiplied values, which selects the peak.
-        weight_bytes_per_parameter: Stated<f64> = number(0.0625..=16.0).unit("B").or(2.0),
-        /// Rent of one; the typical one of the reference data if left out.
-        rental_usd_per_hour: Stated<f64> = number(0.0..=1e6).unit("USD/h"),
     }
 }
 
@@ -123,13 +125,14 @@ pub(super) struct Quality {
     pub(super) grid: Vec<f64>,
 }
 
-/// Accelerators that the model is trained on.
+/// Chips that the model is trained on.
 #[derive(Debug, Clone)]
 pub(super) struct Cluster {
     pub(super) accelerator: &'static Accelerator,
-    pub(super) accelerators: u32,
+    pub(super) chips: u32,
     pub(super) utilisation: f64,
-    pub(super) weight_bytes_per_parameter: f64,
+    /// Peak arithmetic of one chip, in FLOP per second.
+    pub(super) peak_flops: f64,
     pub(super) rental_usd_per_hour: Option<f64>,
 }
 
@@ -144,47 +147,37 @@ pub(super) struct Question {
     pub(super) reinforcement_tokens: Option<f64>,
     pub(super) activations: Activations,
     pub(super) quality: Quality,
-    pub(super) cluster: Option<Cluster>,
+    pub(super) cluster: Cluster,
     pub(super) inputs: Vec<InputUsed>,
 }
 
-/// Fields of this request cannot contradict each other; `None` if one is invalid and its fault recorded.
+/// Reads the request; `None` if a field is invalid and its fault recorded.
 pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = TrainingRequest::read(root)?;
-    let inputs = Inputs::new(root.faults());
-    let model = &request.model;
-    let active_parameters = inputs.or_default(&model.active_parameters)?;
-    let layers = inputs.or_default(&model.layers)?;
-    let hidden_dimension = inputs.or_default(&model.hidden_dimension)?;
-    let experts_over_active = inputs.or_default(&model.experts_over_active)?;
+    let inputs = Inputs::new(root, WITHOUT_EFFECT);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width)?;
+    let precision = request.precision.fill(&inputs, Some(&model))?;
+    let served = Some((&model, &precision));
+    let chip = request.machine.fill(&inputs, None, served)?;
+    let architecture = &model.architecture;
+    let active_parameters = architecture.active_parameters;
     let demand = Demand {
-        tokens_per_second: inputs.or_default(&request.demand.tokens_per_second)?,
-        lifetime_days: inputs.or_default(&request.demand.lifetime_days)?,
-        model_share: inputs.or_default(&request.demand.model_share)?,
-        served_probability: inputs.or_default(&request.demand.served_probability)?,
+        tokens_per_second: inputs.or_default(&request.load.tokens_per_second)?,
+        lifetime_days: inputs.or_default(&request.service.lifetime_days)?,
+        model_share: inputs.or_default(&request.service.model_share)?,
+        served_probability: inputs.or_default(&request.service.served_probability)?,
     };
     let (reinforcement, inference) = fill_costs(&request.costs, &inputs)?;
     let pretraining_tokens = inputs.or_else(&request.tokens.pretraining, None);
     let reinforcement_tokens = inputs.or_else(&request.tokens.reinforcement, None);
     let kept = &request.activations;
     let activations = Activations {
-        layers,
-        hidden_dimension,
+        layers: architecture.layers,
+        hidden_dimension: architecture.hidden_dimension,
         tokens: f64::from(inputs.or_default(&kept.tokens_per_micro_batch)?),
         bytes_per_element: inputs.or_default(&kept.bytes_per_element)?,
         kept_per_layer: inputs.or_default(&kept.kept_per_layer)?,
-    };
-    let of_model = (active_parameters, InputOrigin::Derived);
-    let quality = Quality {
-        law: routed_law(inputs.or_default(&request.quality.routing)?)?,
-        active_parameters: inputs.or_else(&request.quality.active_parameters, Some(of_model))?,
-        experts_over_active,
-        grid: (request.quality.experts_over_active_grid.value.ok()?)
-            .unwrap_or_else(|| DEFAULT_GRID.into()),
-    };
-    let cluster = match request.cluster.value.ok()? {
-        Some(cluster) => Some(fill_cluster(&cluster, &inputs)?),
-        None => None,
     };
     Some(Question {
         active_parameters,
@@ -194,9 +187,27 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         pretraining_tokens,
         reinforcement_tokens,
         activations,
-        quality,
-        cluster,
+        quality: fill_quality(&request.quality, &inputs, &model)?,
+        cluster: fill_cluster(&request, &inputs, &chip, chip.flops_of(&model, &precision))?,
         inputs: inputs.into_used(),
+    })
+}
+
+/// The law of sparsity, where the model is or where it is stated.
+fn fill_quality(stated: &TrainingQuality, inputs: &Inputs<'_>, model: &Model) -> Option<Quality> {
+    let architecture = &model.architecture;
+    let of_model = |value: f64| Some((value, InputOrigin::Derived));
+    let sparsity = architecture.experts;
+    let sparsity = sparsity.map_or(1.0, |experts| experts.routed_over_active());
+    Some(Quality {
+        law: routed_law(inputs.or_default(&stated.routing)?)?,
+        active_parameters: inputs.or_else(
+            &stated.active_parameters,
+            of_model(architecture.active_parameters),
+        )?,
+        experts_over_active: inputs.or_else(&stated.experts_over_active, of_model(sparsity))?,
+        grid: (stated.experts_over_active_grid.value.clone().ok()?)
+            .unwrap_or_else(|| DEFAULT_GRID.into()),
     })
 }
 
@@ -212,16 +223,17 @@ fn fill_costs(stated: &TrainingCosts, inputs: &Inputs<'_>) -> Option<(TokenCost,
     Some((reinforcement, TokenCost::inference(relative_utilisation)))
 }
 
-fn fill_cluster(stated: &TrainingCluster, inputs: &Inputs<'_>) -> Option<Cluster> {
-    let row = accelerator(stated.accelerator)?;
-    inputs.name("cluster.accelerator", &row.id, InputOrigin::Stated);
-    let typical = row.rental_usd_per_hour.typical;
-    let typical = typical.map(|usd| (usd.0, InputOrigin::Reference));
+fn fill_cluster(
+    request: &TrainingRequest,
+    inputs: &Inputs<'_>,
+    chip: &Chip,
+    peak_flops: f64,
+) -> Option<Cluster> {
     Some(Cluster {
-        accelerator: row,
-        accelerators: inputs.or_default(&stated.accelerators)?,
-        utilisation: inputs.or_default(&stated.utilisation)?,
-        weight_bytes_per_parameter: inputs.or_default(&stated.weight_bytes_per_parameter)?,
-        rental_usd_per_hour: inputs.or_else(&stated.rental_usd_per_hour, typical),
+        accelerator: chip.row,
+        chips: request.machine.serving_chips(inputs, Some(chip))?,
+        utilisation: inputs.or_default(&request.costs.utilisation)?,
+        peak_flops,
+        rental_usd_per_hour: chip.usd_per_hour,
     })
 }

@@ -7,8 +7,8 @@ const DAY: &str = r#"{
     "model": "DeepSeek-V3",
     "machine": {"accelerator": "h800", "rental_usd_per_hour": 2},
     "precision": {"kv_bytes_per_element": 2},
-    "traffic": {"tokens_per_day":
-        {"input": 608e9, "cached_input": 342e9, "output": 168e9, "mean_context_tokens": 4989}},
+    "load": {"tokens_per_day":
+        {"input_tokens": 608e9, "cached_input_tokens": 342e9, "output_tokens": 168e9, "mean_context_tokens": 4989}},
     "limits": {"time_per_output_token_seconds": 0.047619, "percentile": "p50"},
     "layouts": {"units": "average"},
     "prices": {"input_usd_per_mtok": 0.55, "cached_input_usd_per_mtok": 0.14, "output_usd_per_mtok": 2.19}

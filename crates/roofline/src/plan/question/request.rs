@@ -2,26 +2,25 @@
 
 use std::ops::RangeInclusive;
 
-use super::chip::{Chip, ChipScale};
-use super::lengths::{Lengths, MOST_TOKENS};
-use super::model::{
-    Model, ModelKind, PlannedModel, PlannedPrecision, Precision, fill_model, fill_precision,
+use super::traffic::{Traffic, fill_traffic};
+use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
+use crate::calculator::scenario::machine::MOST_CHIPS;
+use crate::calculator::scenario::prices::Prices;
+use crate::calculator::scenario::{
+    Chip, Model, ModelKind, PREFILL_FLAGS, Precision, StatedLoad, StatedMachine, StatedModel,
+    StatedPrecision, StatedPrices,
 };
-use super::traffic::{PlannedTraffic, Traffic, fill_traffic};
-use crate::calculator::inputs::{InputOrigin as Origin, InputUsed, Inputs};
 use crate::forward::Speculation;
 use crate::plan::grid::Degrees;
-use crate::reference::accelerator;
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, List, OneOf, Stated, count, number, object, section, value};
+use unroof_base::input::body::{
+    Body, List, OneOf, Stated, bare_or, number, object, section, value,
+};
 use unroof_base::input::cursor::Cursor;
 
-/// Most chips of a plan.
-const MOST_CHIPS: u32 = 1_000_000;
-/// Rents in USD per hour.
-const RENTS: RangeInclusive<f64> = 1e-6..=1e6;
-/// Degrees of parallelism that may be stated.
+/// Degrees of parallelism.
 const DEGREES: RangeInclusive<u32> = 1..=4_096;
 /// Most points of an axis of the grid.
 const MOST_POINTS: usize = 32;
@@ -38,38 +37,28 @@ const UNITS: &[(&str, bool)] = &[("whole", true), ("average", false)];
 body! {
     /// A planning request. A field that is left out has a default, which the answer names.
     pub struct PlanRequest {
-        /// The model, by its name or its architecture; DeepSeek-V3 where nothing is stated.
-        model: Stated<PlannedModel> = value(ModelKind).flag("model"),
+        /// The model, by its name, its sizes, its architecture or its configuration; DeepSeek-V3 where nothing is stated.
+        model: Stated<StatedModel> = value(ModelKind).flag("model"),
         /// Precisions of weights, KV cache and attention.
-        precision: PlannedPrecision = section::<PlannedPrecision>(),
-        /// Chips that serve the model.
-        machine: PlannedMachine = section::<PlannedMachine>(),
+        precision: StatedPrecision = section::<StatedPrecision>(),
+        /// The chips, or the accelerator alone. Without `requests_per_second` the plan serves as many requests as the stated
+        /// number of chips can.
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        /// The chips that compute prompts, where they are others.
+        prefill_machine: StatedMachine =
+            bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
         /// Shares of the peaks: `fitted` to published measurements, or `peak`; `fitted` if left out.
         efficiencies: Stated<bool> = value(OneOf(EFFICIENCIES)).flag("efficiencies"),
         /// Requests and their lengths.
-        traffic: PlannedTraffic = section::<PlannedTraffic>(),
-        /// Limits on the latency of answers.
+        load: StatedLoad = section::<StatedLoad>(),
+        /// Limits on latency.
         limits: PlannedLimits = section::<PlannedLimits>(),
         /// Layouts that are searched.
         layouts: PlannedLayouts = section::<PlannedLayouts>(),
         /// Prices that the tokens are sold at; the answer then has revenue and margin.
-        prices: Stated<PlannedPrices> = value(object::<PlannedPrices>()),
+        prices: Stated<StatedPrices> = value(object::<StatedPrices>()),
         /// Further questions, a row of the series each.
         grid: Stated<PlannedGrid> = value(object::<PlannedGrid>()),
-    }
-
-    /// The chips: one kind, or one for prefill and one for decoding.
-    pub struct PlannedMachine {
-        /// Accelerator, an id of `/reference/accelerators`.
-        accelerator: Stated<&'static str> = value(AcceleratorId).or("h100-sxm").flag("accelerator"),
-        /// Id of the accelerator that computes prompts, where it is another one.
-        prefill_accelerator: Stated<&'static str> = value(AcceleratorId).flag("prefill-accelerator"),
-        /// Most chips; without `requests_per_second` the plan serves as many requests as these can.
-        chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(8).flag("chips"),
-        /// Rent of one chip; the typical one of the reference data if left out.
-        rental_usd_per_hour: Stated<f64> = number(RENTS).unit("USD/h").flag("rental"),
-        /// Rent of one prefill chip.
-        prefill_rental_usd_per_hour: Stated<f64> = number(RENTS).unit("USD/h").flag("prefill-rental"),
     }
 
     /// Limits on latency. A limit that is left out does not bind.
@@ -96,16 +85,6 @@ body! {
         /// `whole`: units are whole; `average`: units are switched on and off with the load, so that their mean number
         /// need not be whole. `whole` if left out.
         units: Stated<bool> = value(OneOf(UNITS)).flag("units"),
-    }
-
-    /// Prices of tokens, in USD per million.
-    pub struct PlannedPrices {
-        /// Price of prompt tokens that are computed.
-        input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("input-price"),
-        /// Price of prompt tokens that are found in the cache.
-        cached_input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("cached-price"),
-        /// Price of generated tokens.
-        output_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("output-price"),
     }
 
     /// Axes of a series.
@@ -167,14 +146,6 @@ pub(crate) struct Limits {
     pub(crate) percentile: Percentile,
 }
 
-/// Prices in USD per million tokens.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Prices {
-    pub(crate) input: f64,
-    pub(crate) cached_input: f64,
-    pub(crate) output: f64,
-}
-
 /// Axes of a series.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Axes {
@@ -194,7 +165,7 @@ pub(crate) struct Question {
     pub(crate) prefill_chip: Chip,
     /// Greatest number of chips.
     pub(crate) budget: Option<u32>,
-    pub(crate) traffic: Traffic,
+    pub(crate) load: Traffic,
     pub(crate) limits: Limits,
     pub(crate) degrees: Degrees,
     pub(crate) kinds: ServingKinds,
@@ -207,34 +178,37 @@ pub(crate) struct Question {
 impl Question {
     /// Whether prompts are computed on another kind of chip.
     pub(crate) fn has_two_chips(&self) -> bool {
-        self.decode_chip.row.id != self.prefill_chip.row.id
+        !self.decode_chip.is_like(&self.prefill_chip)
     }
 
     /// The input lengths of prompts: the tokens that are computed.
     pub(crate) fn fresh(&self) -> Lengths {
-        self.traffic.input.times(1.0 - self.traffic.hit_rate)
+        self.load.input.times(1.0 - self.load.hit_rate)
     }
 
     /// Mean tokens in the cache of a sequence that is being answered, over its generated tokens.
     pub(crate) fn mean_context(&self) -> f64 {
-        self.traffic.input.mean() + self.traffic.output.mean_generated_before()
+        self.load.input.mean() + self.load.output.mean_generated_before()
     }
 }
 
 /// Reads the request. A fault in one section does not stop the checks of the others.
 pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let request = PlanRequest::read(root)?;
-    let inputs = Inputs::new(root.faults());
-    let model = fill_model(&request.model, &inputs);
-    let precision = fill_precision(&request.precision, &inputs, model.as_ref());
-    let chips = fill_chips(&request.machine, &inputs);
+    let inputs = Inputs::new(root, &[]);
+    let width = request.precision.cache_of_sizes();
+    let model = Model::fill(&request.model, &inputs, width);
+    let precision = request.precision.fill(&inputs, model.as_ref());
+    let served = model.as_ref().zip(precision.as_ref());
+    let decode_chip = request.machine.fill(&inputs, None, served);
+    let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
     let is_peak = inputs.choice(&request.efficiencies, EFFICIENCIES, false);
     let has_budget = request.machine.chips.is_stated();
     let budget = match request.machine.chips.value {
         Ok(None) => Some(None),
         _ => inputs.or_else(&request.machine.chips, None).map(Some),
     };
-    let traffic = fill_traffic(&request.traffic, &inputs, has_budget);
+    let load = fill_traffic(&request.load, &inputs, has_budget);
     let limits = fill_limits(&request.limits, &inputs);
     let layouts = &request.layouts;
     let kinds = inputs.choice(&layouts.serving, SERVINGS, ServingKinds::Both);
@@ -246,7 +220,7 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         pipeline: listed(&layouts.pipeline)?,
     };
     let prices = match &request.prices.value {
-        Ok(Some(stated)) => Some(fill_prices(stated, &inputs)?),
+        Ok(Some(stated)) => Some(stated.fill(&inputs)?),
         Ok(None) => None,
         Err(_) => return None,
     };
@@ -255,17 +229,16 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         Ok(None) => Axes::default(),
         Err(_) => return None,
     };
-    let (decode_chip, prefill_chip) = chips?;
-    let (traffic, speculation) = traffic?;
+    let (load, speculation) = load?;
     Some(Question {
         model: model?,
         precision: precision?,
         speculation,
         is_peak: is_peak?,
-        decode_chip,
-        prefill_chip,
+        decode_chip: decode_chip?,
+        prefill_chip: prefill_chip?,
         budget: budget?,
-        traffic,
+        load,
         limits: limits?,
         degrees,
         kinds: kinds?,
@@ -274,41 +247,6 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         axes,
         inputs: inputs.into_used(),
     })
-}
-
-/// The chips that decode and those that compute prompts.
-fn fill_chips(stated: &PlannedMachine, inputs: &Inputs<'_>) -> Option<(Chip, Chip)> {
-    let row = inputs
-        .or_default(&stated.accelerator)
-        .and_then(accelerator)?;
-    let own = match stated.prefill_accelerator.value {
-        Ok(None) => None,
-        Ok(Some(id)) => {
-            inputs.name("machine.prefill_accelerator", id, Origin::Stated);
-            accelerator(id)
-        }
-        Err(_) => return None,
-    };
-    let typical = |row: &crate::reference::Accelerator| {
-        let usd = row.rental_usd_per_hour.typical;
-        usd.map(|usd| (usd.0, Origin::Reference))
-    };
-    let rent = inputs.or_else(&stated.rental_usd_per_hour, typical(row));
-    let decode = Chip {
-        row,
-        usd_per_hour: rent,
-        scale: ChipScale::NONE,
-    };
-    let of_prefill = match own {
-        Some(own) => typical(own),
-        None => rent.map(|usd| (usd, Origin::Derived)),
-    };
-    let prefill = Chip {
-        row: own.unwrap_or(row),
-        usd_per_hour: inputs.or_else(&stated.prefill_rental_usd_per_hour, of_prefill),
-        scale: ChipScale::NONE,
-    };
-    Some((decode, prefill))
 }
 
 fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {
@@ -323,17 +261,6 @@ fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {
         first_token_s: first_token?,
         per_token_s: per_token?,
         percentile: percentile?,
-    })
-}
-
-fn fill_prices(stated: &PlannedPrices, inputs: &Inputs<'_>) -> Option<Prices> {
-    let input = inputs.or_default(&stated.input_usd_per_mtok);
-    let cached_input = inputs.or_default(&stated.cached_input_usd_per_mtok);
-    let output = inputs.or_default(&stated.output_usd_per_mtok);
-    Some(Prices {
-        input: input?,
-        cached_input: cached_input?,
-        output: output?,
     })
 }
 

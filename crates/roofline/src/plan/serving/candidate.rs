@@ -7,9 +7,9 @@ use super::disaggregated::Pairing;
 use super::forward::Engine;
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
+use crate::calculator::scenario::Chip;
 use crate::plan::answer::ServingKind;
 use crate::plan::grid::Layout;
-use crate::plan::question::chip::Chip;
 use crate::plan::question::goal::Goal;
 
 /// A plan that reaches a goal.

@@ -78,9 +78,9 @@ impl<'a> DecodeUnit<'a> {
             curve,
             context_tokens,
             slots,
-            steps_per_request: question.traffic.output.mean() / accepted,
+            steps_per_request: question.load.output.mean() / accepted,
             accepted,
-            is_random: question.traffic.is_random,
+            is_random: question.load.is_random,
         })
     }
 

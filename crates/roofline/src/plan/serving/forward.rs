@@ -1,12 +1,21 @@
 //! The only file that calls the forward model: a model in a layout on chips, its decode steps, prefill passes and
 //! memory.
 
-use crate::forward::{
-    Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PassTime,
-    PromptTokens, Serving, Speculation, Spread, Traffic,
-};
+use crate::calculator::scenario::Chip;
+use crate::forward::Efficiencies;
+use crate::forward::Formats;
+use crate::forward::KvCache;
+use crate::forward::Machine;
+use crate::forward::MultiplyRates;
+use crate::forward::Overheads;
+use crate::forward::Overlap;
+use crate::forward::PassTime;
+use crate::forward::PromptTokens;
+use crate::forward::Serving;
+use crate::forward::Speculation;
+use crate::forward::Spread;
+use crate::forward::Traffic;
 use crate::plan::grid::Layout;
-use crate::plan::question::chip::Chip;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::fitted_attainment;
@@ -360,25 +369,5 @@ fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {
 
 /// The chips of a stage or a group.
 fn machine_of(chip: &Chip, question: &Question, chips: f64) -> Machine {
-    let (precision, scale) = (question.precision, chip.scale);
-    let formats = Formats {
-        weight_bytes: precision.formats.others,
-        attention_bytes: precision.attention,
-    };
-    let rate = |width: f64| chip.row.peak_of_multiplies(width).multiply_adds() * scale.arithmetic;
-    let attention = chip.row.peak_for_weights(precision.attention).1;
-    let rates = MultiplyRates {
-        experts: rate(precision.formats.experts),
-        others: rate(precision.formats.others),
-        attention: attention.multiply_adds() * scale.arithmetic,
-    };
-    let machine = Machine::of(chip.row, formats, chips);
-    let mut machine = machine.with_rates(&rates, &question.model.architecture);
-    let unit = &mut machine.unit;
-    unit.bandwidth = unit.bandwidth * scale.bandwidth;
-    unit.capacity = unit.capacity * scale.capacity;
-    let link = |link: Option<BytesPerSecond>| link.map(|link| link * scale.links);
-    machine.scale_up = link(machine.scale_up);
-    machine.scale_out = link(machine.scale_out);
-    machine
+    chip.machine(&question.model, &question.precision, chips)
 }

@@ -14,7 +14,7 @@ const LONGEST_S: f64 = 2_592_000.0;
 
 /// The mean prompt of a plan as a prefix.
 pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> OffloadItem {
-    let prefix = question.traffic.input.mean();
+    let prefix = question.load.input.mean();
     let Some(best) = best else {
         return OffloadItem {
             prefix_tokens: prefix,
@@ -33,7 +33,7 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
     let rent = engine.chip.usd_per_hour;
     let in_flight = prefill.servers();
     let recompute_usd = rent.map(|usd| usd * engine.chips() / 3_600.0 * pass / in_flight);
-    let hbm_usd = rent.map(|usd| usd / (engine.chip.row.hbm_bytes.0 * engine.chip.scale.capacity));
+    let hbm_usd = rent.map(|usd| usd / engine.chip.capacity.0);
     let mut tiers = vec![Offloaded {
         id: "recompute".to_owned(),
         name: "computing it again".to_owned(),
@@ -57,7 +57,12 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
         tiers.push(Offloaded {
             id: tier.id.clone(),
             name: tier.name.clone(),
-            time_to_first_token_seconds: load_s(tier, bytes, chips, engine.chip.scale_out()),
+            time_to_first_token_seconds: load_s(
+                tier,
+                bytes,
+                chips,
+                engine.chip.scale_out.map(|link| link.0),
+            ),
             retrieve_usd: retrieve,
             hold_usd_per_hour: hold,
             break_even_uses_per_hour: hold

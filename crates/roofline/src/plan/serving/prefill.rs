@@ -36,7 +36,7 @@ impl<'a> PrefillUnit<'a> {
     /// that while the prompts are short.
     pub(crate) fn all(question: &Question, engine: &Engine<'a>) -> Vec<Self> {
         let fresh = question.fresh().mean();
-        let memory = engine.memory(question.traffic.input.mean());
+        let memory = engine.memory(question.load.input.mean());
         let groups = f64::from(engine.layout.data);
         if memory.largest_batch() < groups * f64::from(engine.layout.pipeline) {
             return Vec::new();
@@ -53,7 +53,7 @@ impl<'a> PrefillUnit<'a> {
     }
 
     fn new(question: &Question, engine: Engine<'a>, prompts: f64) -> Self {
-        let traffic = &question.traffic;
+        let traffic = &question.load;
         let of_length = |tokens: f64| {
             let fresh = (tokens * (1.0 - traffic.hit_rate)).max(1.0);
             engine.pass(prompts, fresh, (tokens - fresh).max(0.0))
@@ -201,9 +201,9 @@ impl<'a> PrefillUnit<'a> {
 /// Time in which the chips of a prompt send its cache out of their scale-up domain; none where the bandwidth is not
 /// known, or at peak.
 fn transfer_s(question: &Question, engine: &Engine<'_>) -> f64 {
-    let Some(link) = engine.chip.scale_out().filter(|_| !question.is_peak) else {
+    let Some(link) = engine.chip.scale_out.filter(|_| !question.is_peak) else {
         return 0.0;
     };
     let chips = f64::from(engine.layout.tensor * engine.layout.pipeline);
-    engine.cache_bytes(question.traffic.input.mean()) / (link * chips)
+    engine.cache_bytes(question.load.input.mean()) / (link.0 * chips)
 }

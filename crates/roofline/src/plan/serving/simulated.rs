@@ -6,8 +6,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::aggregated::SharedUnit;
 use super::latency::FirstToken;
 use super::queue::Queue;
+use crate::calculator::scenario::lengths::Lengths;
 use crate::plan::question::goal::Goal;
-use crate::plan::question::lengths::Lengths;
 use crate::plan::question::request::{Question, read_question};
 use crate::plan::search::Search;
 use unroof_base::input::read;
@@ -117,13 +117,13 @@ fn question(text: &str) -> Question {
 
 const DENSE: &str = r#"{"model": "Llama-3.1-70B",
     "machine": {"accelerator": "h100-sxm", "chips": 8}, "precision": {"weight_bytes_per_parameter": 1},
-    "traffic": {"input_tokens": 2000, "output_tokens": 300},
+    "load": {"input_tokens": 2000, "output_tokens": 300},
     "limits": {"time_to_first_token_seconds": 1, "time_per_output_token_seconds": 0.03},
     "layouts": {"tensor": [8], "pipeline": [1]}}"#;
 
 const MIXTURE: &str = r#"{"model": "DeepSeek-V3",
     "machine": {"accelerator": "h200-sxm"}, "precision": {"weight_bytes_per_parameter": 1},
-    "traffic": {"input_tokens": 2000, "output_tokens": 300, "requests_per_second": 60},
+    "load": {"input_tokens": 2000, "output_tokens": 300, "requests_per_second": 60},
     "limits": {"time_to_first_token_seconds": 3, "time_per_output_token_seconds": 0.05},
     "layouts": {"tensor": [1], "data": [16], "pipeline": [1]}}"#;
 

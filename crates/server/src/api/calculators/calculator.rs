@@ -105,7 +105,7 @@ const BYTES_PER_POINT: usize = 700;
         "model": "DeepSeek-V3",
         "machine": {"accelerator": "h800", "chips": 144},
         "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 2},
-        "operating_point": {"batch_per_chip": 88, "context_tokens": 4989},
+        "load": {"batch_per_chip": 88, "context_tokens": 4989},
         "grid": {"batch": {"from": 1, "to": 20_000, "points": 40}},
         "price_sheet": {"input_margin": 0.5, "output_margin": 0.5, "thresholds_tokens": [32_000]}
     })),
@@ -126,16 +126,16 @@ pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
 /// Lay a model out on racks
 ///
 /// Placement of experts within and across racks and their traffic, the largest expert layer that one scale-up domain
-/// holds, costs of pipeline stages, and memory use of a GPU. `series` has the layout over the number of
+/// holds, costs of pipeline stages, and memory use of a chip. `series` has the layout over the number of
 /// stages; `Accept: text/csv` gives it alone. Nothing is stored.
 #[utoipa::path(
     post,
     path = "/layout",
     tag = "forward",
     request_body(content = LayoutRequest, content_type = "application/json", example = json!({
-        "hardware": "blackwell-72",
-        "model": {"experts": 256, "active_experts": 8, "total_parameters": 671e9, "active_parameters": 37e9},
-        "layout": {"expert_parallel_gpus": 64, "pipeline_stages": 4}
+        "model": {"total_parameters": 671e9, "active_parameters": 37e9, "experts": {"routed": 256, "active": 8}},
+        "machine": {"accelerator": "gb200-nvl72"},
+        "layout": {"expert_parallel_chips": 64, "pipeline_stages": 4}
     })),
     responses(
         (status = 200, description = "Answered", content((LayoutAnswer = "application/json"), (String = "text/csv"))),
@@ -157,9 +157,10 @@ pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
     path = "/training",
     tag = "forward",
     request_body(content = TrainingRequest, content_type = "application/json", example = json!({
-        "model": {"active_parameters": 1e11},
-        "demand": {"tokens_per_second": 500e6, "lifetime_days": 60, "model_share": 0.1},
-        "cluster": {"accelerator": "gb200-nvl72", "accelerators": 100_000}
+        "model": {"total_parameters": 3.2e12, "active_parameters": 1e11},
+        "machine": {"accelerator": "gb200-nvl72", "chips": 100_000},
+        "load": {"tokens_per_second": 500e6},
+        "service": {"lifetime_days": 60, "model_share": 0.1}
     })),
     responses(
         (status = 200, description = "Answered", content((TrainingAnswer = "application/json"), (String = "text/csv"))),

@@ -25,7 +25,7 @@ use unroof_roofline::plan::{PlanAnswer, plan};
         "model": "Llama-3.1-70B",
         "machine": {"accelerator": "h100-sxm"},
         "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1},
-        "traffic": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20},
+        "load": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20},
         "limits": {"time_to_first_token_seconds": 1, "time_per_output_token_seconds": 0.025},
         "grid": {"cache_hit_rate": [0, 0.5, 0.9]}
     })),

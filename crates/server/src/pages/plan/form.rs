@@ -13,7 +13,6 @@ use unroof_base::input::cursor::Fault;
 use unroof_base::units::readable;
 use unroof_edge::answer::problem::Problem;
 use unroof_roofline::calculator::inputs::InputUsed;
-use unroof_roofline::reference::names::RACKS;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
 
 /// Links to all calculators.
@@ -148,19 +147,25 @@ impl Form<'_> {
     }
 }
 
+const OF_OWN_SIZES: &str = "They count where the model is “sizes of my own”.";
+
 /// Headings of the folded parts, and a note above the second.
 fn folded(calculator: Calculator) -> [&'static str; 3] {
     match calculator {
         Calculator::Machine | Calculator::Fleet => [
             "Chips, widths, limits, margins",
             "Sizes of a model of one's own",
-            "They count where the model is “sizes of my own”.",
+            OF_OWN_SIZES,
         ],
-        Calculator::Layout => ["Stages, widths, links", "Sizes of the model", ""],
+        Calculator::Layout => [
+            "Stages, widths, links",
+            "Sizes of a model of one's own",
+            OF_OWN_SIZES,
+        ],
         Calculator::Training => [
-            "Tokens, costs, cluster",
-            "Sparsity, and what is kept in memory",
-            "",
+            "Tokens, costs, sparsity, and what is kept in memory",
+            "Sizes of a model of one's own",
+            OF_OWN_SIZES,
         ],
         Calculator::Cost => [
             "Reasoning, cache writes, tier, region, time",
@@ -233,15 +238,7 @@ fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
             let own = (OWN_SIZES, "sizes of my own");
             [own].into_iter().chain(names).collect()
         }
-        Choices::Mixtures => {
-            let mixtures = models.filter(|model| model.architecture.experts.is_some());
-            mixtures.map(|model| twice(&model.name)).collect()
-        }
         Choices::Accelerators => ids().map(twice).collect(),
-        Choices::Racks => {
-            let racks = RACKS.into_iter().map(|(name, _)| name);
-            racks.chain(ids()).map(twice).collect()
-        }
         Choices::Routings => routed_laws()
             .iter()
             .map(|law| twice(&law.routing))

@@ -10,12 +10,12 @@ use unroof_roofline::calculator::layout::{LayoutAnswer, StagesItem};
 /// The answer in words.
 pub(super) fn summary(answer: &LayoutAnswer) -> Markup {
     let (experts, memory) = (&answer.experts, &answer.memory);
-    let share = memory.total_bytes_per_gpu.0 / memory.hbm_bytes_per_gpu.0;
+    let share = memory.total_bytes_per_chip.0 / memory.capacity_bytes_per_chip.0;
     html! {
         p.lead data-finding {
-            strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "A mixture of these sizes".to_owned())) } " on "
-            (readable_count(memory.gpus)) " × " (input(&answer.inputs, "hardware.accelerator").unwrap_or_default()) ": "
-            (compact(experts.experts_per_gpu)) " experts of each layer per chip, "
+            strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "A model of these sizes".to_owned())) } " on "
+            (readable_count(memory.chips)) " × " (input(&answer.inputs, "machine.accelerator").unwrap_or_default()) ": "
+            (compact(experts.experts_per_chip)) " experts of each layer per chip, "
             @match experts.scale_up_domains {
                 1 => "all in one rack",
                 racks => { "over " (racks) " racks, so that " (percent(experts.share_leaving_domain)) " of their traffic leaves its rack" }
@@ -25,12 +25,12 @@ pub(super) fn summary(answer: &LayoutAnswer) -> Markup {
         }
         @if !memory.fits {
             p.warning {
-                strong { "Does not fit. " } (bytes(memory.missing_bytes_per_gpu.0)) " per chip are missing: use more stages, more chips per \
+                strong { "Does not fit. " } (bytes(memory.missing_bytes_per_chip.0)) " per chip are missing: use more stages, more chips per \
                  stage, fewer sequences or fewer bytes per weight."
             }
         }
         @if !experts.divides_evenly {
-            p.warning { "The experts do not divide evenly: the fullest chip holds " (experts.experts_per_gpu_rounded_up) " of each layer." }
+            p.warning { "The experts do not divide evenly: the fullest chip holds " (experts.experts_per_chip_rounded_up) " of each layer." }
         }
         (missing(&answer.not_defined))
     }
@@ -52,9 +52,9 @@ pub(super) fn details(answer: &LayoutAnswer) -> Markup {
 fn memory(answer: &LayoutAnswer) -> Markup {
     let memory = &answer.memory;
     let parts = [
-        ("weights", memory.weights_bytes_per_gpu.0),
-        ("KV cache", memory.kv_bytes_per_gpu.0),
-        ("memory of a chip", memory.hbm_bytes_per_gpu.0),
+        ("weights", memory.weights_bytes_per_chip.0),
+        ("KV cache", memory.kv_bytes_per_chip.0),
+        ("memory of a chip", memory.capacity_bytes_per_chip.0),
     ];
     let largest = parts.iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max);
     html! {
@@ -74,7 +74,7 @@ fn traffic(answer: &LayoutAnswer) -> Markup {
         div {
             h3 { "Traffic between chips and experts, per step" }
             dl {
-                dt { "Bytes of a chip" } dd { (bytes(traffic.bytes_per_gpu_and_step.0)) }
+                dt { "Bytes of a chip" } dd { (bytes(traffic.bytes_per_chip_and_step.0)) }
                 dt { "Leaving the rack" } dd { (bytes(traffic.bytes_leaving_domain.0)) }
                 dt { "Time as laid out" } dd { (seconds(traffic.seconds)) }
                 dt { "All inside a rack" } dd { (seconds(traffic.seconds_at_scale_up)) }
@@ -110,7 +110,7 @@ fn largest(answer: &LayoutAnswer) -> Markup {
         div {
             h3 { "The largest expert layer of a rack" }
             dl {
-                dt { "Memory of a rack" } dd { (bytes(largest.domain_hbm_bytes.0)) }
+                dt { "Memory of a rack" } dd { (bytes(largest.domain_capacity_bytes.0)) }
                 dt { "Parameters of an expert" } dd { (or_dash(largest.parameters_per_expert, compact)) }
                 dt { "Experts of a layer, the whole model in a rack" } dd { (or_dash(largest.experts, readable)) }
                 dt { "With a stage per rack" } dd { (or_dash(largest.experts_with_a_stage_per_domain, readable)) }
@@ -140,10 +140,10 @@ fn stage(row: &StagesItem) -> Markup {
     html! {
         tr {
             th.number scope="row" { (row.pipeline_stages) }
-            td.number { (readable_count(row.gpus)) }
-            td.number { (bytes(row.weights_bytes_per_gpu.0)) }
-            td.number { (bytes(row.kv_bytes_per_gpu.0)) }
-            td { @if row.fits { "yes" } @else { "no: " (bytes(row.missing_bytes_per_gpu.0)) " missing" } }
+            td.number { (readable_count(row.chips)) }
+            td.number { (bytes(row.weights_bytes_per_chip.0)) }
+            td.number { (bytes(row.kv_bytes_per_chip.0)) }
+            td { @if row.fits { "yes" } @else { "no: " (bytes(row.missing_bytes_per_chip.0)) " missing" } }
             td.number { (time(row.seconds_per_token_with_hops.0)) }
             td.number { (percent(row.training_bubble_share)) }
         }

@@ -148,7 +148,7 @@ impl Line {
             name: "output",
             margin: number(&answer.inputs, "price_sheet.output_margin")?,
             cost: answer.decode.cost_usd_per_mtok?,
-            tokens: number(&answer.inputs, "operating_point.context_tokens")?,
+            tokens: number(&answer.inputs, "load.context_tokens")?,
             because: "each step reads the whole cache of every sequence",
             price: |rate| rate.output.as_ref(),
         })
@@ -159,7 +159,7 @@ impl Line {
             name: "input",
             margin: number(&answer.inputs, "price_sheet.input_margin")?,
             cost: answer.prefill.cost_usd_per_mtok?,
-            tokens: number(&answer.inputs, "operating_point.prompt_tokens")?,
+            tokens: number(&answer.inputs, "load.input_tokens")?,
             because: "every token attends to all tokens before it",
             price: |rate| rate.input.as_ref(),
         })

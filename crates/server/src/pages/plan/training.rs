@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bytes, input, missing, number, or_dash, part, scrolling, usd};
+use super::parts::{bytes, missing, number, or_dash, part, scrolling, usd};
 use crate::pages::words::percent;
 use unroof_base::units::{compact, readable};
 use unroof_roofline::calculator::training::{
@@ -20,12 +20,10 @@ pub(super) fn summary(answer: &TrainingAnswer) -> Markup {
             " is trained on " strong { (compact(over.pretraining_tokens)) " tokens" }
             @if answer.phases.first().is_some_and(|first| first.tokens_from == TokensFrom::Equalised) { " where pretraining costs as much as serving" }
             ": " (compact(over.overtraining)) " times the number that is optimal for training alone."
-            @if let (Some(cluster), Some(days)) = (&answer.cluster, answer.total.training_days) {
-                " Training takes " strong { (compact(days)) " days" } " on "
-                (input(&answer.inputs, "cluster.accelerators").unwrap_or_default()) " × " (cluster.accelerator)
-                @if let Some(cost) = answer.total.training_usd { " and costs " strong { (usd(cost)) } }
-                "."
-            }
+            " Training takes " strong { (compact(answer.total.training_days)) " days" } " on "
+            (readable(answer.machine.chips.into())) " × " (answer.machine.accelerator)
+            @if let Some(cost) = answer.total.training_usd { " and costs " strong { (usd(cost)) } }
+            "."
         }
         (missing(&answer.not_defined))
     }
@@ -70,7 +68,7 @@ fn phase_row(phase: &TrainingPhaseItem) -> Markup {
             td.number { (compact(phase.tokens)) }
             td.number { (readable(phase.compute_flop)) }
             td { (part(phase.share_of_compute)) " " (percent(phase.share_of_compute)) }
-            td.number { (or_dash(phase.days, compact)) }
+            td.number { (compact(phase.days)) }
             td.number { (or_dash(phase.usd, usd)) }
         }
     }

@@ -13,11 +13,19 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::Question;
+use super::is_rented;
 use super::offer::Offer;
-use crate::forward::{
-    Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
-    cost_per_generated_token, cost_per_prompt_token, step_time,
-};
+use crate::forward::Efficiencies;
+use crate::forward::HoldCost;
+use crate::forward::Model;
+use crate::forward::OperatingPoint;
+use crate::forward::Overlap;
+use crate::forward::PromptTokens;
+use crate::forward::StepTime;
+use crate::forward::WeightReads;
+use crate::forward::cost_per_generated_token;
+use crate::forward::cost_per_prompt_token;
+use crate::forward::step_time;
 use crate::reference::StorageTier;
 use crate::reference::names::offered_tiers;
 use unroof_base::units::{Bytes, BytesPerToken, Decimal, Seconds};
@@ -89,11 +97,11 @@ pub struct CacheOffer {
     /// Time to live of an entry, in seconds.
     pub ttl_seconds: u32,
     /// Writing a token: computing it, holding it for that long, reading it once.
-    pub write_usd_per_mtok: f64,
+    pub cache_write_usd_per_mtok: f64,
     /// Loading a token into HBM over the load path.
-    pub read_usd_per_mtok: Option<f64>,
+    pub cached_input_usd_per_mtok: Option<f64>,
     /// Holding a token for an hour.
-    pub storage_usd_per_mtok_hour: f64,
+    pub cache_storage_usd_per_mtok_hour: f64,
     /// Whether this is the cheapest tier for holding and reading it.
     pub is_cheapest: bool,
 }
@@ -206,7 +214,9 @@ impl Costs<'_> {
 
 /// The sheet, or why there is none.
 pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<ImpliedSheet, String> {
-    let Some(rental) = question.hardware.rental_usd_per_hour else {
+    let has_rental = is_rented(&question.hardware.prefill_machine);
+    let rental = question.hardware.rental_usd_per_hour;
+    let Some(rental) = rental.filter(|_| has_rental) else {
         return Err(NO_RENTAL.to_owned());
     };
     let efficiencies = all_in(question, offer);
@@ -441,9 +451,9 @@ impl Caches<'_> {
         let offer = |ttl: &u32, tier: &'static StorageTier| CacheOffer {
             storage_tier: &tier.id,
             ttl_seconds: *ttl,
-            write_usd_per_mtok: base_input + self.keeping_usd_per_mtok(tier, *ttl),
-            read_usd_per_mtok: self.read_usd_per_mtok(),
-            storage_usd_per_mtok_hour: self.stored()
+            cache_write_usd_per_mtok: base_input + self.keeping_usd_per_mtok(tier, *ttl),
+            cached_input_usd_per_mtok: self.read_usd_per_mtok(),
+            cache_storage_usd_per_mtok_hour: self.stored()
                 * self.keeping(tier).hold_usd_per_byte_hour
                 * MILLION,
             is_cheapest: self

@@ -16,26 +16,23 @@ pub(crate) fn body(question: &Question, calculator: Calculator) -> Value {
         let text = question.last(name).map(str::trim);
         text.filter(|text| !text.is_empty())
     };
-    let is_serving = matches!(calculator, Calculator::Machine | Calculator::Fleet);
-    let has_own_sizes = is_serving && stated("model") == Some(OWN_SIZES);
+    let is_forward = calculator != Calculator::Cost;
+    let has_own_sizes = is_forward && stated("model") == Some(OWN_SIZES);
     let has_offer = stated("provider").or(stated("offer")).is_some();
     let mut body = defaults(calculator, has_offer);
     if has_own_sizes {
-        body["model"] = json!({"attention": [{"kind": "grouped_query"}]});
+        body["model"] = json!({});
     }
     // A model has a name or sizes, and a price an offer or a sheet.
-    let counts = |parameter: &Parameter| match (calculator, parameter.group) {
-        (Calculator::Machine | Calculator::Fleet, Group::Own) => has_own_sizes,
-        (Calculator::Cost, Group::Own) => !has_offer,
+    let counts = |parameter: &Parameter| match parameter.group {
+        Group::Own if is_forward => has_own_sizes,
+        Group::Own => !has_offer,
         _ => !(has_own_sizes && parameter.name == "model"),
     };
     for parameter in calculator.parameters().filter(|one| counts(one)) {
         if let Some(text) = stated(parameter.name) {
             put(&mut body, parameter.pointer, value(parameter, text));
         }
-    }
-    if has_own_sizes {
-        complete(&mut body["model"]);
     }
     body
 }
@@ -47,12 +44,9 @@ fn defaults(calculator: Calculator, has_offer: bool) -> Value {
             let [from, to, points] = BATCHES;
             json!({"grid": {"batch": {"from": from, "to": to, "points": points}}, "price_sheet": {}})
         }
-        Calculator::Fleet => json!({"traffic": {"input_tokens": 4096, "output_tokens": 1024}}),
-        Calculator::Layout => json!({}),
-        Calculator::Training => json!({"cluster": {"accelerator": "gb200-nvl72"}}),
+        Calculator::Fleet | Calculator::Layout | Calculator::Training => json!({}),
         Calculator::Cost => {
-            let usage =
-                json!({"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800});
+            let usage = json!({"input_tokens": 12_000, "cached_input_tokens": 10_000, "output_tokens": 800});
             if has_offer {
                 json!({"usage": usage})
             } else {
@@ -111,28 +105,4 @@ fn item(place: &mut Value, index: usize) -> &mut Value {
         *place = Value::Array(vec![Value::Null; index + 1]);
     }
     &mut place[index]
-}
-
-/// Completes an architecture of stated sizes: heads of 128 elements in every layer, and 8 of 256 experts per token where fewer
-/// parameters are active than there are.
-fn complete(model: &mut Value) {
-    const HEAD: f64 = 128.0;
-    let number = |model: &Value, name: &str| model[name].as_f64();
-    let layers = model["layers"].clone();
-    let heads = number(model, "hidden_dimension").map(|hidden| (hidden / HEAD).round().max(1.0));
-    let attention = &mut model["attention"][0];
-    attention["layers"] = layers;
-    attention["query_heads"] = json!(heads);
-    attention["key_dimension"] = json!(HEAD);
-    attention["value_dimension"] = json!(HEAD);
-    let (total, active) = (
-        number(model, "total_parameters"),
-        number(model, "active_parameters"),
-    );
-    if total
-        .zip(active)
-        .is_some_and(|(total, active)| active < total)
-    {
-        model["experts"] = json!({"routed": 256, "active": 8});
-    }
 }

@@ -190,18 +190,22 @@ mod tests {
             body,
             json!({
                 "model": "DeepSeek-V3",
-                "traffic": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20.0},
+                "load": {"requests_per_second": 20.0},
             })
         );
     }
 
     #[test]
-    fn stated_sizes_are_a_model_that_both_calculators_take() {
-        let sizes = "model=own&total_parameters=6.7e11&active_parameters=3.7e10&layers=61&hidden=7168&kv_heads=8";
-        let text = body_of(&format!("view=machine&{sizes}")).to_string();
-        assert!(read_simulation(text.as_bytes()).is_ok(), "{text}");
-        let text = body_of(&format!("view=fleet&{sizes}")).to_string();
-        assert!(plan(text.as_bytes()).is_ok(), "{text}");
+    fn stated_sizes_are_a_model_that_every_forward_calculator_takes() {
+        let sizes =
+            "model=own&total_parameters=6.7e11&active_parameters=3.7e10&layers=61&kv_per_token=7e4";
+        let text = |view: &str| body_of(&format!("view={view}&{sizes}")).to_string();
+        assert!(read_simulation(text("machine").as_bytes()).is_ok());
+        assert!(plan(text("fleet").as_bytes()).is_ok());
+        assert!(layout(text("layout").as_bytes()).is_ok());
+        let text =
+            body_of("view=training&model=own&total_parameters=6.7e11&active_parameters=3.7e10");
+        assert!(training(text.to_string().as_bytes()).is_ok());
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl Calculator {
 
     /// Parameters of the calculator, in the order of the form.
     pub(crate) fn parameters(self) -> impl Iterator<Item = &'static Parameter> {
-        let all = [SERVING, LAYOUT, TRAINING, COST].into_iter().flatten();
+        let all = [SCENARIO, LOADS, LAYOUT, TRAINING, COST];
+        let all = all.into_iter().flatten();
         all.filter(move |parameter| parameter.of.contains(&self))
     }
 }
@@ -74,12 +75,8 @@ pub(crate) enum Kind {
 pub(crate) enum Choices {
     /// Open-weight models, and sizes of one's own.
     Models,
-    /// Open-weight mixtures of experts.
-    Mixtures,
-    /// Accelerators of the reference data.
+    /// Accelerators.
     Accelerators,
-    /// Racks and accelerators of the reference data.
-    Racks,
     /// Ways of routing tokens to experts.
     Routings,
 }
@@ -161,6 +158,15 @@ impl Parameter {
     }
 }
 
+const FORWARD: &[Calculator] = &[
+    Calculator::Machine,
+    Calculator::Fleet,
+    Calculator::Layout,
+    Calculator::Training,
+];
+const SERVING: &[Calculator] = &[Calculator::Machine, Calculator::Fleet, Calculator::Layout];
+const PRICED: &[Calculator] = &[Calculator::Machine, Calculator::Fleet, Calculator::Training];
+const IN_CACHE: &[Calculator] = &[Calculator::Machine, Calculator::Layout];
 const BOTH: &[Calculator] = &[Calculator::Machine, Calculator::Fleet];
 const MACHINE: &[Calculator] = &[Calculator::Machine];
 const FLEET: &[Calculator] = &[Calculator::Fleet];
@@ -181,90 +187,76 @@ macro_rules! tables {
 }
 
 tables! {
-    /// Parameters of `/simulate` and `/plan`.
-    SERVING {
-        BOTH Main "model" "model" "/model".one_of(Choices::Models);
-        BOTH Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
-        BOTH More "chips" "chips" "/machine/chips".count("", 1.0, 1024.0);
-        BOTH More "rent" "rent of a chip" "/machine/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
-        BOTH More "weight_bytes" "bytes per weight" "/precision/weight_bytes_per_parameter".number("B", 0.5, 2.0);
-        BOTH More "kv_bytes" "bytes per cache element" "/precision/kv_bytes_per_element".number("B", 0.5, 2.0);
-        MACHINE Main "batch" "batch over all chips" "/operating_point/batch".number("", 1.0, 2e4);
-        MACHINE Main "context" "tokens in the cache" "/operating_point/context_tokens".number("", 128.0, 1e6);
-        MACHINE More "prompt" "tokens of a prompt" "/operating_point/prompt_tokens".number("", 128.0, 1e6);
+    /// Of the calculators that look forward: model, chips and widths.
+    SCENARIO {
+        FORWARD Main "model" "model" "/model".one_of(Choices::Models);
+        FORWARD Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
+        FORWARD More "chips" "chips" "/machine/chips".count("", 1.0, 1024.0);
+        PRICED More "rent" "rent of a chip" "/machine/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
+        FORWARD More "weight_bytes" "bytes per weight" "/precision/weight_bytes_per_parameter".number("B", 0.5, 2.0);
+        SERVING More "kv_bytes" "bytes per cache element" "/precision/kv_bytes_per_element".number("B", 0.5, 2.0);
+        IN_CACHE Main "context" "tokens in the cache of a sequence" "/load/context_tokens".number("", 128.0, 1e6);
+        FORWARD Own "total_parameters" "total parameters" "/model/total_parameters".number("", 1e9, 3e12);
+        FORWARD Own "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 3e12);
+        FORWARD Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
+        FORWARD Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
+        FORWARD Own "experts" "experts of a layer" "/model/experts/routed".count("", 8.0, 1024.0);
+        FORWARD Own "active_experts" "experts that a token goes to" "/model/experts/active".count("", 1.0, 64.0);
+        SERVING Own "kv_per_token" "KV cache of a token" "/model/kv_bytes_per_token_stored".number("B", 1e3, 1e6);
+    }
+
+    /// Of `/simulate` and `/plan`.
+    LOADS {
+        MACHINE Main "batch" "batch over all chips" "/load/batch".number("", 1.0, 2e4);
+        BOTH Main "input" "tokens of a prompt" "/load/input_tokens".number("", 128.0, 1e5);
+        FLEET Main "output" "tokens of an answer" "/load/output_tokens".number("", 16.0, 1e4);
+        FLEET Main "requests" "requests per second" "/load/requests_per_second".number("", 0.1, 1e3);
+        BOTH More "hits" "share of the prompt in a cache" "/load/cache_hit_rate".number("", 0.0, 0.99);
         MACHINE More "input_margin" "margin of the input price" "/price_sheet/input_margin".number("", 0.0, 0.95);
         MACHINE More "output_margin" "margin of the output price" "/price_sheet/output_margin".number("", 0.0, 0.95);
-        FLEET Main "input" "tokens of a prompt" "/traffic/input_tokens".number("", 128.0, 1e5);
-        FLEET Main "output" "tokens of an answer" "/traffic/output_tokens".number("", 16.0, 1e4);
-        FLEET Main "requests" "requests per second" "/traffic/requests_per_second".number("", 0.1, 1e3);
-        FLEET More "hits" "share of the prompt in a cache" "/traffic/cache_hit_rate".number("", 0.0, 0.99);
         FLEET More "first_token" "most time to the first token" "/limits/time_to_first_token_seconds".number("s", 0.1, 30.0);
         FLEET More "per_token" "most time per token" "/limits/time_per_output_token_seconds".number("s", 0.005, 0.2);
-        BOTH Own "total_parameters" "total parameters" "/model/total_parameters".number("", 1e9, 3e12);
-        BOTH Own "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 3e12);
-        BOTH Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
-        BOTH Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
-        BOTH Own "kv_heads" "KV heads per layer, of 128 elements" "/model/attention/0/kv_heads".count("", 1.0, 64.0);
     }
 
     /// Parameters of `/layout`.
     LAYOUT {
-        RACKS Main "model" "model" "/model/name".one_of(Choices::Mixtures).unstated("the sizes below");
-        RACKS Main "hardware" "rack" "/hardware/name".one_of(Choices::Racks).unstated("blackwell-72");
-        RACKS Main "expert_gpus" "chips that hold the experts of a layer" "/layout/expert_parallel_gpus".count("", 1.0, 576.0);
+        RACKS Main "expert_chips" "chips that hold the experts of a layer" "/layout/expert_parallel_chips".count("", 1.0, 576.0);
         RACKS Main "stages" "pipeline stages" "/layout/pipeline_stages".count("", 1.0, 32.0);
         RACKS Main "sequences" "sequences of a micro-batch" "/layout/sequences_per_micro_batch".number("", 1.0, 65_536.0);
-        RACKS Main "context" "tokens in the cache of a sequence" "/model/context_tokens".number("", 128.0, 1e6);
-        RACKS More "stage_gpus" "chips of a stage" "/layout/gpus_per_stage".count("", 1.0, 576.0);
+        RACKS More "stage_chips" "chips of a stage" "/layout/chips_per_stage".count("", 1.0, 576.0);
         RACKS More "micro_batches" "micro-batches of a training step" "/layout/micro_batches".count("", 1.0, 512.0);
         RACKS More "hop" "time of a transfer between stages" "/layout/hop_seconds".number("s", 1e-6, 1e-3);
         RACKS More "dispatch" "bytes per element to the experts" "/layout/dispatch_bytes_per_element".number("B", 0.5, 4.0);
         RACKS More "combine" "bytes per element back" "/layout/combine_bytes_per_element".number("B", 0.5, 4.0);
-        RACKS More "weight_bytes" "bytes per weight" "/model/weight_bytes_per_parameter".number("B", 0.5, 2.0);
-        RACKS More "kv_per_token" "KV cache of a token" "/model/kv_bytes_per_token".number("B", 1e3, 1e6);
-        RACKS More "domain" "chips of a rack" "/hardware/scale_up_domain".count("", 1.0, 576.0);
-        RACKS More "scale_up" "bandwidth inside the rack, per chip" "/hardware/scale_up_bytes_per_second".number("B/s", 1e11, 1e13);
-        RACKS More "scale_out" "bandwidth out of the rack, per chip" "/hardware/scale_out_bytes_per_second".number("B/s", 1e10, 1e12);
-        RACKS Own "total_parameters" "total parameters" "/model/total_parameters".number("", 1e10, 3e12);
-        RACKS Own "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 3e11);
-        RACKS Own "experts" "experts of a layer" "/model/experts".count("", 8.0, 1024.0);
-        RACKS Own "active_experts" "experts that a token goes to" "/model/active_experts".count("", 1.0, 64.0);
-        RACKS Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
-        RACKS Own "moe_layers" "layers with experts" "/model/moe_layers".count("", 16.0, 128.0);
-        RACKS Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
+        RACKS More "domain" "chips of a rack" "/machine/domain_size".count("", 1.0, 576.0);
+        RACKS More "scale_up" "bandwidth inside the rack, per chip" "/machine/scale_up_bytes_per_second".number("B/s", 1e11, 1e13);
+        RACKS More "scale_out" "bandwidth out of the rack, per chip" "/machine/scale_out_bytes_per_second".number("B/s", 1e10, 1e12);
     }
 
     /// Parameters of `/training`.
     TRAINING {
-        PHASES Main "active_parameters" "active parameters" "/model/active_parameters".number("", 1e9, 1e12);
-        PHASES Main "traffic" "traffic of the family of models" "/demand/tokens_per_second".number("tokens/s", 1e4, 1e9);
-        PHASES Main "share" "share of this model" "/demand/model_share".number("", 0.01, 1.0);
-        PHASES Main "days" "time for which it is served" "/demand/lifetime_days".number("days", 7.0, 1000.0);
-        PHASES Main "accelerator" "trained on" "/cluster/accelerator".one_of(Choices::Accelerators);
-        PHASES Main "accelerators" "accelerators" "/cluster/accelerators".count("", 100.0, 1e6);
-        PHASES More "served" "chance that it is served at all" "/demand/served_probability".number("", 0.1, 1.0);
+        PHASES Main "traffic" "traffic of the family of models" "/load/tokens_per_second".number("tokens/s", 1e4, 1e9);
+        PHASES Main "share" "share of this model" "/service/model_share".number("", 0.01, 1.0);
+        PHASES Main "days" "time for which it is served" "/service/lifetime_days".number("days", 7.0, 1000.0);
+        PHASES More "served" "chance that it is served at all" "/service/served_probability".number("", 0.1, 1.0);
         PHASES More "pretraining" "tokens of pretraining" "/tokens/pretraining".number("", 1e12, 1e15).unstated("as costly as inference");
         PHASES More "reinforcement" "tokens of reinforcement learning" "/tokens/reinforcement".number("", 1e11, 1e15).unstated("as costly as inference");
         PHASES More "reinforcement_flops" "arithmetic of reinforcement learning" "/costs/reinforcement_flops_per_parameter".number("FLOP/(parameter·token)", 2.0, 6.0);
         PHASES More "decode_utilisation" "utilisation of decoding over that of pretraining" "/costs/relative_decode_utilisation".number("", 0.05, 1.0);
-        PHASES More "utilisation" "utilisation in pretraining" "/cluster/utilisation".number("", 0.05, 0.8);
-        PHASES More "rent" "rent of an accelerator" "/cluster/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
-        PHASES More "weight_bytes" "bytes of a multiplied value" "/cluster/weight_bytes_per_parameter".number("B", 0.5, 2.0);
-        PHASES Own "sparsity" "experts over active experts" "/model/experts_over_active".number("", 1.0, 512.0);
-        PHASES Own "routing" "routing of tokens to experts" "/quality/routing".one_of(Choices::Routings);
-        PHASES Own "layers" "layers" "/model/layers".count("", 16.0, 128.0);
-        PHASES Own "hidden" "hidden dimension" "/model/hidden_dimension".count("", 2048.0, 16384.0);
-        PHASES Own "micro_batch" "tokens in flight" "/activations/tokens_per_micro_batch".count("", 128.0, 65_536.0);
-        PHASES Own "kept" "values kept per layer and hidden element" "/activations/kept_per_layer".number("", 1.0, 40.0);
-        PHASES Own "element_bytes" "bytes of a kept value" "/activations/bytes_per_element".number("B", 0.5, 4.0);
+        PHASES More "utilisation" "utilisation in pretraining" "/costs/utilisation".number("", 0.05, 0.8);
+        PHASES More "sparsity" "experts over active experts" "/quality/experts_over_active".number("", 1.0, 512.0);
+        PHASES More "routing" "routing of tokens to experts" "/quality/routing".one_of(Choices::Routings);
+        PHASES More "micro_batch" "tokens in flight" "/activations/tokens_per_micro_batch".count("", 128.0, 65_536.0);
+        PHASES More "kept" "values kept per layer and hidden element" "/activations/kept_per_layer".number("", 1.0, 40.0);
+        PHASES More "element_bytes" "bytes of a kept value" "/activations/bytes_per_element".number("B", 0.5, 4.0);
     }
 
     /// Parameters of `/cost`.
     COST {
         USAGE Main "provider" "provider" "/offer/provider".unstated("none: the prices below count");
         USAGE Main "offer" "model, as the provider spells it" "/offer/model".unstated("none");
-        USAGE Main "prompt" "tokens of the prompt, cached ones included" "/usage/prompt_tokens".count("", 1.0, 1e6);
-        USAGE Main "cached" "of these, read from a cache" "/usage/cache_read_tokens".count("", 0.0, 1e5);
+        USAGE Main "input" "tokens of the prompt, cached ones included" "/usage/input_tokens".count("", 1.0, 1e6);
+        USAGE Main "cached" "of these, read from a cache" "/usage/cached_input_tokens".count("", 0.0, 1e5);
         USAGE Main "output" "tokens of the answer, reasoning included" "/usage/output_tokens".count("", 1.0, 1e5);
         USAGE More "reasoning" "of these, reasoning" "/usage/reasoning_tokens".count("", 0.0, 1e5).unstated("0");
         USAGE More "written" "tokens of the prompt written to a cache" "/usage/cache_writes/0/tokens".count("", 0.0, 1e5).unstated("0");

@@ -54,11 +54,11 @@ const NDJSON: &str = "application/x-ndjson";
                 "sources": [{"url": "https://acme.example/prices", "format": "official"}]
             },
             "at": "2026-11-20T17:00:00Z",
-            "usage": {"prompt_tokens": 12_000, "cache_read_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
+            "usage": {"input_tokens": 12_000, "cached_input_tokens": 10_000, "output_tokens": 800, "reasoning_tokens": 300}
         })),
         (CostRequest = "application/x-ndjson", example = json!({
             "offer": {"provider": "google", "model": "gemini-2.5-pro"},
-            "usage": {"prompt_tokens": 12_000, "output_tokens": 800}
+            "usage": {"input_tokens": 12_000, "output_tokens": 800}
         })),
     )),
     responses(

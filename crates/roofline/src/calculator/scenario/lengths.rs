@@ -10,7 +10,7 @@ use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 
 /// Longest prompt or answer, in tokens.
-pub(crate) const MOST_TOKENS: f64 = 1e8;
+pub const MOST_TOKENS: f64 = 1e8;
 /// Points that stand for a log-normal spread: from 6 standard deviations of the logarithm below its mean to as many above,
 /// so that the mean square, which attention's work grows with, is kept.
 const POINTS: u32 = 21;
@@ -50,7 +50,7 @@ impl Lengths {
     }
 
     /// A log-normal spread with this standard deviation over the mean.
-    pub(crate) fn spread(&self, deviation_over_mean: f64) -> Self {
+    pub fn spread(&self, deviation_over_mean: f64) -> Self {
         if deviation_over_mean <= 0.0 {
             return self.clone();
         }
@@ -99,7 +99,7 @@ impl Lengths {
     }
 
     /// Lengths with their shares.
-    pub(crate) fn points(&self) -> &[(f64, f64)] {
+    pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 
@@ -109,7 +109,7 @@ impl Lengths {
     }
 
     /// Squared coefficient of variation.
-    pub(crate) fn variation(&self) -> f64 {
+    pub fn variation(&self) -> f64 {
         self.variation
     }
 
@@ -127,7 +127,7 @@ impl Lengths {
     }
 
     /// Mean number of tokens before the one that is generated, over all generated tokens: half of E\[o²\]/E\[o\].
-    pub(crate) fn mean_generated_before(&self) -> f64 {
+    pub fn mean_generated_before(&self) -> f64 {
         self.mean * (1.0 + self.variation) / 2.0
     }
 }
@@ -139,7 +139,7 @@ impl From<Lengths> for InputValue {
 }
 
 /// A length, or a list of lengths with shares.
-pub(crate) struct LengthsKind;
+pub struct LengthsKind;
 
 impl LengthsKind {
     fn list() -> List<unroof_base::input::body::Object<LengthShare>> {

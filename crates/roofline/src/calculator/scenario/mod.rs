@@ -1,0 +1,22 @@
+//! The words of a scenario, the same for every calculator: a model, its precision, the chips, the load, prices of tokens.
+//!
+//! Each is declared once, with what may be written, its default and its flag. A calculator takes what it needs; what a
+//! request states beyond that is named in the answer as `unused`.
+
+mod config;
+pub mod lengths;
+pub mod load;
+pub mod machine;
+pub mod model;
+pub mod precision;
+pub mod prices;
+mod sizes;
+
+pub use load::{StatedDay, StatedLoad};
+pub use machine::{Chip, PREFILL_FLAGS, StatedMachine};
+pub use model::{Model, ModelKind, StatedModel};
+pub use precision::{Precision, StatedPrecision};
+pub use prices::StatedPrices;
+
+#[cfg(test)]
+mod tests;

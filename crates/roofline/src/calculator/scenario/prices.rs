@@ -1,0 +1,42 @@
+//! Prices that tokens are sold at.
+
+use crate::calculator::inputs::Inputs;
+use unroof_base::input::body::body;
+use unroof_base::input::body::{Stated, number};
+
+body! {
+    /// Prices of tokens, in USD per million.
+    pub struct StatedPrices {
+        /// Of prompt tokens that are computed.
+        input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("input-price"),
+        /// Of prompt tokens that are found in the cache.
+        cached_input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("cached-input-price"),
+        /// Of generated tokens.
+        output_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("output-price"),
+    }
+}
+
+/// Prices in USD per million tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct Prices {
+    /// Of prompt tokens that are computed.
+    pub input: f64,
+    /// Of prompt tokens that are found in the cache.
+    pub cached_input: f64,
+    /// Of generated tokens.
+    pub output: f64,
+}
+
+impl StatedPrices {
+    /// Every price; 0 where it is left out.
+    pub fn fill(&self, inputs: &Inputs<'_>) -> Option<Prices> {
+        let input = inputs.or_default(&self.input_usd_per_mtok);
+        let cached_input = inputs.or_default(&self.cached_input_usd_per_mtok);
+        let output = inputs.or_default(&self.output_usd_per_mtok);
+        Some(Prices {
+            input: input?,
+            cached_input: cached_input?,
+            output: output?,
+        })
+    }
+}
