@@ -12,7 +12,7 @@ use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 /// The caller's span; none where the caller sent no valid one, or more than one.
-pub fn of_caller(headers: &HeaderMap) -> Option<Context> {
+pub(super) fn of_caller(headers: &HeaderMap) -> Option<Context> {
     let mut sent = headers.get_all("traceparent").iter();
     if sent.next().is_none() || sent.next().is_some() {
         return None;
@@ -23,7 +23,7 @@ pub fn of_caller(headers: &HeaderMap) -> Option<Context> {
 }
 
 /// Id of the trace that a span belongs to; none where traces are not sent and no caller has one.
-pub fn trace_id(context: &Context) -> Option<String> {
+pub(super) fn trace_id(context: &Context) -> Option<String> {
     let id = context.span().span_context().trace_id();
     context
         .span()

@@ -1,32 +1,15 @@
 //! The request of `/layout`: its fields and their defaults.
 
-use crate::calculator::inputs::InputOrigin;
-use crate::calculator::inputs::InputUsed;
-use crate::calculator::inputs::Inputs;
-use crate::calculator::scenario::Chip;
-use crate::calculator::scenario::Model;
-use crate::calculator::scenario::ModelKind;
-use crate::calculator::scenario::Precision;
-use crate::calculator::scenario::StatedLoad;
-use crate::calculator::scenario::StatedMachine;
-use crate::calculator::scenario::StatedModel;
-use crate::calculator::scenario::StatedPrecision;
-use crate::forward::COMBINE_BYTES_PER_ELEMENT;
-use crate::forward::DISPATCH_BYTES_PER_ELEMENT;
-use crate::forward::ExpertModel;
-use crate::forward::KvCache;
-use crate::forward::SECONDS_PER_HOP;
-use crate::forward::TrafficWidth;
+use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs};
+use crate::calculator::scenario::{
+    Chip, Model, ModelKind, Precision, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
+};
+use crate::forward::{
+    COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, KvCache, SECONDS_PER_HOP,
+    TrafficWidth,
+};
 use crate::reference::names::AcceleratorId;
-use unroof_base::input::body::Body;
-use unroof_base::input::body::List;
-use unroof_base::input::body::Stated;
-use unroof_base::input::body::bare_or;
-use unroof_base::input::body::body;
-use unroof_base::input::body::count;
-use unroof_base::input::body::number;
-use unroof_base::input::body::section;
-use unroof_base::input::body::value;
+use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::units::BytesPerToken;
 use unroof_base::units::Seconds;

@@ -145,14 +145,11 @@ impl<'a> Config<'a> {
     }
 
     fn is_true(&self, name: &str) -> Option<bool> {
-        self.find(&[name])
-            .and_then(|field| field.unrecorded(|field| field.truth()))
+        self.find(&[name]).and_then(|field| field.unrecorded(truth))
     }
 
     fn name(&self, name: &str) -> String {
-        let text = self
-            .find(&[name])
-            .and_then(|field| field.unrecorded(|field| field.text()));
+        let text = self.find(&[name]).and_then(|field| field.unrecorded(text));
         text.unwrap_or_default()
     }
 
@@ -321,6 +318,10 @@ impl<'a> Config<'a> {
     }
 
     /// The indexer of sparse attention, if there is one.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is a recorded fault, the inner one a model without an indexer"
+    )]
     fn sparse(&self) -> Option<Option<Sparse>> {
         let top_k = self.size_or(&["index_topk"], 0)?;
         let index_heads = self.size_or(&["index_n_heads"], 0)?;
@@ -362,8 +363,8 @@ impl<'a> Config<'a> {
             &["sliding_window_pattern"],
             of_family.map_or(0, |(_, pattern)| *pattern),
         )?;
-        if pattern > 0 {
-            return Some(layers - layers / pattern);
+        if let Some(full) = layers.checked_div(pattern) {
+            return Some(layers - full);
         }
         let first = self.size_or(&["max_window_layers"], 0)?;
         Some(
@@ -477,11 +478,9 @@ impl<'a> Config<'a> {
     }
 
     fn quantized(quantized: &Cursor<'a>) -> Option<WeightFormats> {
-        let text = |name: &str| {
-            let text = quantized
-                .at(name)
-                .and_then(|field| field.unrecorded(|field| field.text()));
-            text.unwrap_or_default().to_lowercase()
+        let named = |name: &str| {
+            let named = quantized.at(name).and_then(|field| field.unrecorded(text));
+            named.unwrap_or_default().to_lowercase()
         };
         let bits = quantized
             .at("bits")
@@ -496,7 +495,7 @@ impl<'a> Config<'a> {
             others: bytes,
             embedding: 2.0,
         };
-        let (method, algorithm) = (text("quant_method"), text("quant_algo"));
+        let (method, algorithm) = (named("quant_method"), named("quant_algo"));
         match (method.as_str(), algorithm.as_str(), bits) {
             ("fp8" | "fbgemm_fp8", _, _) | (_, "fp8", _) => Some(WeightFormats::uniform(1.0)),
             ("mxfp4", ..) => Some(experts(MXFP4_BYTES)),
@@ -516,4 +515,14 @@ fn is_nothing(field: &Cursor<'_>) -> bool {
         Json::Bool(truth) => !truth,
         _ => false,
     }
+}
+
+/// The truth value of a field.
+fn truth(field: &Cursor<'_>) -> Option<bool> {
+    field.truth()
+}
+
+/// The text of a field.
+fn text(field: &Cursor<'_>) -> Option<String> {
+    field.text()
 }

@@ -50,6 +50,7 @@ impl Lengths {
     }
 
     /// A log-normal spread with this standard deviation over the mean.
+    #[must_use]
     pub fn spread(&self, deviation_over_mean: f64) -> Self {
         if deviation_over_mean <= 0.0 {
             return self.clone();
@@ -99,6 +100,7 @@ impl Lengths {
     }
 
     /// Lengths with their shares.
+    #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
@@ -109,6 +111,7 @@ impl Lengths {
     }
 
     /// Squared coefficient of variation.
+    #[must_use]
     pub fn variation(&self) -> f64 {
         self.variation
     }
@@ -127,6 +130,7 @@ impl Lengths {
     }
 
     /// Mean number of tokens before the one that is generated, over all generated tokens: half of E\[o²\]/E\[o\].
+    #[must_use]
     pub fn mean_generated_before(&self) -> f64 {
         self.mean * (1.0 + self.variation) / 2.0
     }

@@ -94,6 +94,7 @@ impl Chip {
     }
 
     /// Whether two chips are the same but for their rent.
+    #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         let figures = |chip: &Self| {
             let link = |link: Option<BytesPerSecond>| link.map(|link| link.0);
@@ -128,6 +129,7 @@ impl Chip {
     }
 
     /// Peak arithmetic with the weights of a model, in FLOP per second.
+    #[must_use]
     pub fn flops_of(&self, model: &Model, precision: &Precision) -> f64 {
         let of_row = || self.rates(precision).of_weights(&model.architecture).0 * 2.0;
         self.flops.unwrap_or_else(of_row) * self.arithmetic
@@ -146,6 +148,7 @@ impl Chip {
     }
 
     /// As many of these chips, which multiply in the formats of a precision.
+    #[must_use]
     pub fn machine(&self, model: &Model, precision: &Precision, chips: f64) -> Machine {
         let rates = self.rates(precision);
         let of_weights = rates.of_weights(&model.architecture).0;
@@ -182,7 +185,7 @@ impl StatedMachine {
     ) -> Option<Chip> {
         if let Some(others) = others.filter(|_| !self.has_own_row() && !self.has_other_figures()) {
             return if self.rental_usd_per_hour.is_stated() {
-                self.with_rent(inputs, others.clone())
+                self.with_rent(inputs, others)
             } else {
                 Some(others.clone())
             };
@@ -215,16 +218,16 @@ impl StatedMachine {
         chip.scale_out = link(&self.scale_out_bytes_per_second, chip.scale_out);
         chip.domain = inputs.or(&self.domain_size, chip.domain, from)?;
         (chip.bandwidth, chip.capacity) = (BytesPerSecond(bandwidth?), Bytes(capacity?));
-        self.with_rent(inputs, chip)
+        self.with_rent(inputs, &chip)
     }
 
-    fn with_rent(&self, inputs: &Inputs<'_>, chip: Chip) -> Option<Chip> {
+    fn with_rent(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Chip> {
         let usual = chip.usd_per_hour.map(|usd| (usd, Origin::Reference));
         let is_wrong = self.rental_usd_per_hour.value.is_err();
         let usd_per_hour = inputs.or_else(&self.rental_usd_per_hour, usual);
         (!is_wrong).then_some(Chip {
             usd_per_hour,
-            ..chip
+            ..chip.clone()
         })
     }
 

@@ -52,7 +52,7 @@ pub enum StatedModel {
     /// A published configuration.
     Configured(ConfiguredModel),
     /// Sizes alone.
-    Sizes(StatedSizes),
+    Sizes(Box<StatedSizes>),
 }
 
 /// A name, an object with a name, an architecture, a configuration, or sizes.
@@ -72,7 +72,7 @@ impl Kind for ModelKind {
         } else if entries.contains_key("attention") {
             Architecture::read(cursor).map(StatedModel::Architecture)
         } else {
-            StatedSizes::read(cursor).map(StatedModel::Sizes)
+            StatedSizes::read(cursor).map(|sizes| StatedModel::Sizes(Box::new(sizes)))
         }
     }
 
@@ -185,6 +185,10 @@ impl Model {
 }
 
 /// The stated number, or none.
+#[expect(
+    clippy::option_option,
+    reason = "the outer one is a recorded fault, the inner one a number that is not stated"
+)]
 fn stated_or(field: &Stated<f64>, inputs: &Inputs<'_>) -> Option<Option<f64>> {
     if field.is_stated() {
         return inputs.or_else(field, None).map(Some);

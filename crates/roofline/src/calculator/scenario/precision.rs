@@ -89,6 +89,7 @@ impl StatedPrecision {
     }
 
     /// Width of the cache of a model with weights of one byte, unless another width is stated.
+    #[must_use]
     pub fn cache_of_sizes(&self) -> f64 {
         let stated = |field: &Stated<f64>| field.value.ok().flatten();
         stated(&self.kv_bytes_per_element)

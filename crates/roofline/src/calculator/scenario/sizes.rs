@@ -139,6 +139,10 @@ impl StatedSizes {
     }
 
     /// The experts of a model of which not all parameters are active.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer one is a recorded fault, the inner one a model without experts"
+    )]
     fn experts(
         &self,
         inputs: &Inputs<'_>,

@@ -1,10 +1,7 @@
 //! The chips of a simulation.
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::Chip;
-use crate::calculator::scenario::Model;
-use crate::calculator::scenario::Precision;
-use crate::calculator::scenario::StatedMachine;
+use crate::calculator::scenario::{Chip, Model, Precision, StatedMachine};
 use crate::forward::Machine;
 use crate::forward::Spread;
 use unroof_base::input::body::Stated;

@@ -3,17 +3,11 @@
 use super::efficiency::Efficiency;
 use super::hardware::Hardware;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::Model;
-use crate::calculator::scenario::Precision;
-use crate::calculator::scenario::StatedLoad;
 use crate::calculator::scenario::load::BATCHES;
-use crate::forward::Engine;
-use crate::forward::KvCache;
-use crate::forward::Serving;
-use crate::forward::Speculation;
-use crate::forward::Spread;
-use crate::forward::compute_to_bandwidth;
-use crate::forward::optimal_batch;
+use crate::calculator::scenario::{Model, Precision, StatedLoad};
+use crate::forward::{
+    Engine, KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch,
+};
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
 const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;

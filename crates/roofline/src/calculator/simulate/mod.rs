@@ -142,7 +142,7 @@ impl Question {
     }
 
     /// USD per million tokens, for a throughput of all chips of a machine.
-    fn usd_per_mtok(&self, machine: &Machine, tokens_per_second: f64) -> Option<f64> {
+    fn usd_per_mtok(machine: &Machine, tokens_per_second: f64) -> Option<f64> {
         let usd = machine.unit.rental_usd_per_second / tokens_per_second * MILLION;
         is_rented(machine).then_some(usd)
     }
@@ -428,7 +428,7 @@ fn decode(question: &Question) -> Decode {
     let all = load.batch * per_user;
     let cost = |seconds: f64| {
         let accepted = load.batch * load.speculation.accepted;
-        question.usd_per_mtok(&question.hardware.machine, accepted / seconds)
+        Question::usd_per_mtok(&question.hardware.machine, accepted / seconds)
     };
     Decode {
         batch: load.batch,
@@ -441,7 +441,7 @@ fn decode(question: &Question) -> Decode {
         share_of_provider_traffic: all / load.provider_tokens_per_second,
         drafted_tokens: load.speculation.drafted,
         accepted_tokens_per_step: load.speculation.accepted,
-        cost_usd_per_mtok: question.usd_per_mtok(&question.hardware.machine, all),
+        cost_usd_per_mtok: Question::usd_per_mtok(&question.hardware.machine, all),
         cost_compute_limit_usd_per_mtok: cost(pass.step.compute().0),
         cost_kv_limit_usd_per_mtok: cost(pass.step.kv_memory.0),
     }
@@ -465,7 +465,7 @@ fn prefill(question: &Question) -> Prefill {
         tokens_per_second_per_chip: all / serving.machine.chips,
         tokens_per_second: all,
         time_to_first_token_seconds: serving.prefill(alone, question.prompt()).total,
-        cost_usd_per_mtok: question.usd_per_mtok(&serving.machine, all),
+        cost_usd_per_mtok: Question::usd_per_mtok(&serving.machine, all),
     }
 }
 

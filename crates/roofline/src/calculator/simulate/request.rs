@@ -6,14 +6,10 @@ use super::hardware::{Hardware, SPREADS, fill_hardware};
 use super::load::{Load, Served, fill_load};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use crate::calculator::inputs::{InputUsed, Inputs};
-use crate::calculator::scenario::Model;
-use crate::calculator::scenario::ModelKind;
-use crate::calculator::scenario::PREFILL_FLAGS;
-use crate::calculator::scenario::Precision;
-use crate::calculator::scenario::StatedLoad;
-use crate::calculator::scenario::StatedMachine;
-use crate::calculator::scenario::StatedModel;
-use crate::calculator::scenario::StatedPrecision;
+use crate::calculator::scenario::{
+    Model, ModelKind, PREFILL_FLAGS, Precision, StatedLoad, StatedMachine, StatedModel,
+    StatedPrecision,
+};
 use crate::forward::KvCache;
 use crate::forward::Spread;
 use crate::reference::names::AcceleratorId;

@@ -61,7 +61,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let pass = serving.decode(batch, context);
     let step = &pass.step;
     let accepted = question.load.speculation.accepted;
-    let cost = |seconds: f64| question.usd_per_mtok(&serving.machine, batch * accepted / seconds);
+    let cost = |seconds: f64| Question::usd_per_mtok(&serving.machine, batch * accepted / seconds);
     let prompt = PromptTokens::fresh(context.max(1.0));
     let prompts = question.prompts_of(prompt.fresh);
     let prefill = question.prefill_serving();
@@ -88,7 +88,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         cost_output_usd_per_mtok: cost(pass.total.0),
         cost_compute_limit_usd_per_mtok: cost(step.compute().0),
         cost_kv_limit_usd_per_mtok: cost(step.kv_memory.0),
-        cost_input_usd_per_mtok: question.usd_per_mtok(&prefill.machine, prompt_tokens_per_second),
+        cost_input_usd_per_mtok: Question::usd_per_mtok(&prefill.machine, prompt_tokens_per_second),
         memory_time_over_compute_time: question.memory_over_compute(batch, context),
         bound: Bound::of(step.memory().0, step.compute().0),
         fits: serving.memory(context).missing(batch).is_none(),

@@ -8,13 +8,10 @@ use self::answer::{ActivationScheme, EQUATIONS};
 use self::request::{Cluster, Quality, Question, read_question};
 
 use super::inputs::NoValue;
-use crate::forward::RECOMPUTING_FLOPS_PER_PARAMETER;
-use crate::forward::SCALING_LAWS;
-use crate::forward::ScalingLaw;
-use crate::forward::SharedBudget;
-use crate::forward::TokenCost;
-use crate::forward::chinchilla_tokens;
-use crate::forward::overtraining;
+use crate::forward::{
+    RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
+    chinchilla_tokens, overtraining,
+};
 use crate::reference::PublishedEquivalent;
 use crate::reference::published_equivalents;
 use unroof_base::input::RequestError;

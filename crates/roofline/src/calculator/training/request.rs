@@ -1,18 +1,13 @@
 //! The request of `/training`: its fields and their defaults.
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
-use crate::calculator::scenario::Chip;
-use crate::calculator::scenario::Model;
-use crate::calculator::scenario::ModelKind;
-use crate::calculator::scenario::StatedLoad;
-use crate::calculator::scenario::StatedMachine;
-use crate::calculator::scenario::StatedModel;
-use crate::calculator::scenario::StatedPrecision;
-use crate::forward::Activations;
-use crate::forward::Demand;
-use crate::forward::TokenCost;
+use crate::calculator::scenario::{
+    Chip, Model, ModelKind, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
+};
+use crate::forward::{Activations, Demand, TokenCost};
 use crate::reference::Accelerator;
 use crate::reference::RoutedLaw;
+use crate::reference::architecture::Experts;
 use crate::reference::names::AcceleratorId;
 use crate::reference::names::RoutingName;
 use crate::reference::routed_law;
@@ -198,7 +193,7 @@ fn fill_quality(stated: &TrainingQuality, inputs: &Inputs<'_>, model: &Model) ->
     let architecture = &model.architecture;
     let of_model = |value: f64| Some((value, InputOrigin::Derived));
     let sparsity = architecture.experts;
-    let sparsity = sparsity.map_or(1.0, |experts| experts.routed_over_active());
+    let sparsity = sparsity.map_or(1.0, Experts::routed_over_active);
     Some(Quality {
         law: routed_law(inputs.or_default(&stated.routing)?)?,
         active_parameters: inputs.or_else(

@@ -2,19 +2,10 @@
 //! memory.
 
 use crate::calculator::scenario::Chip;
-use crate::forward::Efficiencies;
-use crate::forward::Formats;
-use crate::forward::KvCache;
-use crate::forward::Machine;
-use crate::forward::MultiplyRates;
-use crate::forward::Overheads;
-use crate::forward::Overlap;
-use crate::forward::PassTime;
-use crate::forward::PromptTokens;
-use crate::forward::Serving;
-use crate::forward::Speculation;
-use crate::forward::Spread;
-use crate::forward::Traffic;
+use crate::forward::{
+    Efficiencies, KvCache, Machine, Overheads, Overlap, PassTime, PromptTokens, Serving,
+    Speculation, Spread, Traffic,
+};
 use crate::plan::grid::Layout;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};

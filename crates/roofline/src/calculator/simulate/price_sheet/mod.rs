@@ -15,17 +15,10 @@ use utoipa::ToSchema;
 use super::Question;
 use super::is_rented;
 use super::offer::Offer;
-use crate::forward::Efficiencies;
-use crate::forward::HoldCost;
-use crate::forward::Model;
-use crate::forward::OperatingPoint;
-use crate::forward::Overlap;
-use crate::forward::PromptTokens;
-use crate::forward::StepTime;
-use crate::forward::WeightReads;
-use crate::forward::cost_per_generated_token;
-use crate::forward::cost_per_prompt_token;
-use crate::forward::step_time;
+use crate::forward::{
+    Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
+    cost_per_generated_token, cost_per_prompt_token, step_time,
+};
 use crate::reference::StorageTier;
 use crate::reference::names::offered_tiers;
 use unroof_base::units::{Bytes, BytesPerToken, Decimal, Seconds};
