@@ -50,7 +50,7 @@ pub enum StatedModel {
     /// An architecture.
     Architecture(Architecture),
     /// A published configuration.
-    Configured(ConfiguredModel),
+    Configured(Box<ConfiguredModel>),
     /// Sizes alone.
     Sizes(Box<StatedSizes>),
 }
@@ -68,7 +68,7 @@ impl Kind for ModelKind {
         if entries.contains_key("name") {
             NamedModel::read(cursor).map(|model| StatedModel::Named(model.name))
         } else if entries.contains_key("config") {
-            ConfiguredModel::read(cursor).map(StatedModel::Configured)
+            ConfiguredModel::read(cursor).map(|model| StatedModel::Configured(Box::new(model)))
         } else if entries.contains_key("attention") {
             Architecture::read(cursor).map(StatedModel::Architecture)
         } else {
