@@ -5,20 +5,19 @@ use std::time::{Duration, Instant};
 use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Database, Postgres, SqlSafeStr, SqlStr, Sqlite};
 use tokio::runtime::Handle;
-use tokio::time::timeout_at;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 use crate::connect::database::Pool;
-use crate::connect::query::Query;
+use crate::connect::operation::Operation;
 use crate::connect::standby::Standby;
 use crate::connect::tx::{On, Tx};
-use crate::record::refusal::Refusal;
-use crate::{Store, StoreError, locked};
+use crate::{Refusal, Store, StoreError, locked};
 use unroof_telemetry::database_span;
 
 /// A pooled connection whose return to the pool has a timeout: the pool pings it first, and a server that has stopped
 /// answering would otherwise keep its slot.
 pub(crate) struct Loan {
+    store: Store,
     connection: Connection,
     operation: Operation,
     /// Generation of the connection: see `writing`.
@@ -29,65 +28,6 @@ pub(crate) struct Loan {
 enum Connection {
     Postgres(PoolConnection<Postgres>),
     Sqlite(PoolConnection<Sqlite>),
-}
-
-/// One operation: how long it may take, where it is traced, and what becomes of its connection.
-pub(crate) struct Operation {
-    store: Store,
-    deadline: tokio::time::Instant,
-    span: Span,
-    is_on_standby: bool,
-    /// Whether the connection is to be closed. It is while a transaction begins: if the client leaves then, it may have begun
-    /// or not.
-    is_spoiled: bool,
-}
-
-impl Operation {
-    /// Allows it this time from now on.
-    pub(crate) fn allow(&mut self, time: Duration) {
-        self.deadline = tokio::time::Instant::now() + time;
-    }
-
-    /// Whether PostgreSQL keeps statements under a name for later ones. Behind a pooler in transaction mode it cannot.
-    pub(crate) fn has_names(&self) -> bool {
-        self.store.pooled_settings.is_none()
-    }
-
-    /// Names a query in its trace; the text holds no values.
-    pub(crate) fn note(&self, query: &Query<'_>) {
-        self.span.record("db.query.text", query.sql.as_str());
-    }
-
-    /// Runs a statement within the time that is left. After an error SQLite may have rolled back the transaction, and a
-    /// PostgreSQL connection may be in the middle of a response: such a connection is closed.
-    pub(crate) async fn run<T>(
-        &mut self,
-        statement: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, StoreError> {
-        let statement = Box::pin(statement.instrument(self.span.clone()));
-        let outcome = match timeout_at(self.deadline, statement).await {
-            Ok(outcome) => outcome.map_err(StoreError::from),
-            Err(_) => Err(StoreError::Away),
-        };
-        if let Err(error) = &outcome {
-            self.is_spoiled |= error.spoils_connection();
-            if !self.is_on_standby {
-                self.store.note_failure(error);
-            }
-        }
-        outcome
-    }
-
-    /// Runs the beginning of a transaction.
-    async fn begin<T>(
-        &mut self,
-        beginning: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, StoreError> {
-        self.is_spoiled = true;
-        let begun = self.run(beginning).await?;
-        self.is_spoiled = false;
-        Ok(begun)
-    }
 }
 
 impl Loan {
@@ -138,7 +78,7 @@ impl Loan {
     /// has settings of its own, which need no round trip, and no statement has a name.
     async fn transaction(&mut self, begin: &'static str) -> Result<Tx<'_>, StoreError> {
         let operation = &mut self.operation;
-        let begin: SqlStr = match &operation.store.pooled_settings {
+        let begin: SqlStr = match &self.store.pooled_settings {
             Some(settings) => AssertSqlSafe(format!("{begin}; {settings}")).into_sql_str(),
             None => begin.into_sql_str(),
         };
@@ -156,17 +96,18 @@ impl Loan {
 
     /// Whether a statement can be prepared for a later transaction.
     pub(crate) fn prepares(&self) -> bool {
-        self.operation.has_names()
+        self.operation.has_names
     }
 }
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        let Operation {
-            store, is_spoiled, ..
-        } = &self.operation;
-        let is_sound = !is_spoiled && self.generation == store.writing.generation();
-        let limit = store.limits.statement;
+        if let Some(refusal) = self.operation.refusal {
+            self.store.refuse(refusal);
+        }
+        let is_sound =
+            !self.operation.is_spoiled && self.generation == self.store.writing.generation();
+        let limit = self.store.limits.statement;
         match &mut self.connection {
             Connection::Postgres(connection) => give_back(connection, is_sound, limit),
             Connection::Sqlite(connection) => give_back(connection, is_sound, limit),
@@ -230,13 +171,15 @@ impl Store {
 
     fn lend(&self, connection: Connection, generation: u64, span: Span) -> Loan {
         let operation = Operation {
-            store: self.clone(),
+            has_names: self.pooled_settings.is_none(),
             deadline: tokio::time::Instant::now() + self.limits.operation(),
             span,
             is_on_standby: false,
             is_spoiled: false,
+            refusal: None,
         };
         Loan {
+            store: self.clone(),
             connection,
             operation,
             generation,

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Database, Executor, Postgres, SqlSafeStr, Sqlite, Tran
 use super::query::Query;
 use super::rows::{FromEitherRow, Piece, Rows, arrays, text};
 use crate::StoreError;
-use crate::connect::loan::Operation;
+use crate::connect::operation::Operation;
 
 /// Statements on a connection to PostgreSQL or to SQLite. What is not committed is rolled back.
 pub(crate) enum Tx<'c> {
@@ -54,7 +54,7 @@ impl Tx<'_> {
         match self {
             Self::Postgres(on, operation) => {
                 let (sql, arguments) = query.parts::<Postgres>()?;
-                let query = sqlx::query_as_with(sql, arguments).persistent(operation.has_names());
+                let query = sqlx::query_as_with(sql, arguments).persistent(operation.has_names);
                 operation.run(query.fetch_all(&mut **on)).await
             }
             Self::Sqlite(on, operation) => {
@@ -88,7 +88,7 @@ impl Tx<'_> {
         match self {
             Self::Postgres(on, operation) => {
                 let (sql, arguments) = query.parts::<Postgres>()?;
-                let query = sqlx::query_with(sql, arguments).persistent(operation.has_names());
+                let query = sqlx::query_with(sql, arguments).persistent(operation.has_names);
                 let done = operation.run(query.execute(&mut **on)).await?;
                 Ok(done.rows_affected())
             }
@@ -114,7 +114,7 @@ impl Tx<'_> {
                 let piece = slice::from_ref(piece);
                 let arrays = arrays(piece, slice::from_ref(rows))?;
                 let query = sqlx::query_as_with(AssertSqlSafe(text(piece)), arrays);
-                let query = query.persistent(operation.has_names());
+                let query = query.persistent(operation.has_names);
                 found = operation.run(query.fetch_all(&mut **on)).await?;
             }
             Self::Sqlite(on, operation) => {
@@ -136,7 +136,7 @@ impl Tx<'_> {
         match self {
             Self::Postgres(on, operation) => {
                 let query = sqlx::query_with(AssertSqlSafe(text(pieces)), arrays(pieces, rows)?);
-                let query = query.persistent(operation.has_names());
+                let query = query.persistent(operation.has_names);
                 operation.run(query.execute(&mut **on)).await?;
             }
             Self::Sqlite(on, operation) => {
@@ -154,7 +154,7 @@ impl Tx<'_> {
     /// Prepares a statement for a later transaction, so that using it takes one round trip. SQLite has none.
     pub(crate) async fn prepare(&mut self, sql: String) -> Result<(), StoreError> {
         match self {
-            Self::Postgres(on, operation) if operation.has_names() => {
+            Self::Postgres(on, operation) if operation.has_names => {
                 let prepared = on.prepare(AssertSqlSafe(sql).into_sql_str());
                 operation.run(prepared).await.map(drop)
             }

@@ -82,14 +82,8 @@ impl Store {
             .map_or(Ok(()), |refusal| Err(StoreError::Refused(refusal)))
     }
 
-    /// Records from an operation's error whether the database takes writes.
-    pub(crate) fn note_failure(&self, error: &StoreError) {
-        if let Some(refusal) = error.refusal() {
-            self.refuse(refusal);
-        }
-    }
-
-    fn refuse(&self, refusal: Refusal) {
+    /// Notes that the database takes no writes, and probes it until it does.
+    pub(crate) fn refuse(&self, refusal: Refusal) {
         if self.writing.set(Some(refusal)).is_none() {
             tokio::spawn(self.clone().await_writes());
         }
