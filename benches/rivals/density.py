@@ -34,7 +34,7 @@ FAST_MODE_NOISE, FAST_MODE_LOG_RANGE = 0.5, 5.0
 HOLD_PRICE_SD = 1.0
 CAPACITY_SD, LOAD_SD = math.log(2.0) / NINETY_PERCENT, math.log(3.0) / NINETY_PERCENT
 POOLED = [1.0, 226.75 * 73_700.0 * 86_400.0 / 608e9, 13.0 / 4.0]
-# Probabilities of a normal distribution by a Taylor series from a table, as in crates/core/src/model/likelihood.rs.
+# Probabilities of a normal distribution by a Taylor series from a table, as in crates/infer/src/evidence/likelihood.rs.
 REACH, PER_SD = 6.0, 64.0
 NEAREST = np.arange(2 * REACH * PER_SD + 1) / PER_SD - REACH
 BELOW, DENSITY = special.ndtr(NEAREST), np.exp(-HALF_LOG_2PI - 0.5 * NEAREST**2)

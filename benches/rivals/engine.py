@@ -1,7 +1,7 @@
 """The forward model for many draws at once: the canonical model of a draw, its serving unit, and the times of a decode step
 and of a prefill pass in seconds.
 
-Follows `crates/core/src/model/{canonical,kv_reading,serving_cost}.rs` and `crates/core/src/roofline/`.
+Follows `crates/infer/src/evidence/{canonical,kv_reading,serving_cost}` and `crates/roofline/src/forward/`.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The prior of one class of models, dense or a mixture of experts with one kind of attention.
 
-Follows `crates/core/src/estimate/posterior/prior.rs` for a stated machine and sizes of which nothing is stated. A point is one
+Follows `crates/infer/src/posterior/prior.rs` for a stated machine and sizes of which nothing is stated. A point is one
 row: the free ones of log N_a, log N_t, log k_bw, log k_st, log beta and log L_mean. Dense models have no log N_t of their own,
 and log k_bw is one of its own only where a step reads something else than what is stored.
 """

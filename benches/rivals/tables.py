@@ -47,7 +47,7 @@ def calibration():
 class Machine:
     """One chip as it is stated, and what the forward model needs of it: rates in MAC/s, bytes and bytes per second."""
 
-    # crates/core/src/model/machine.rs: sizes of serving units in chips, and shares of peak behind the regimes of decoding.
+    # crates/infer/src/evidence/machine.rs: sizes of serving units in chips, and shares of peak behind the regimes of decoding.
     UNITS = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 72.0, 144.0, 288.0, 576.0])
     COMPUTE, BANDWIDTH = 0.680_6, 0.820_4
 
