@@ -9,10 +9,10 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::{Failure, label};
 use crate::estimates::report::{paragraph, table, write_reasons, write_table};
 use crate::shell::input::read_input;
 use crate::shell::terminal;
+use crate::{Failure, label};
 use unroof_base::input::RequestError;
 use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
 use unroof_base::units::{Bytes, readable};

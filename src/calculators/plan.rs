@@ -9,10 +9,10 @@ use super::calculator::{
     RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size,
     values, write_grounds, write_values,
 };
-use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
 use crate::shell::terminal::width;
+use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{

@@ -9,10 +9,10 @@ use super::calculator::{
     RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
     values, write_grounds, write_values, yes_no,
 };
-use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
 use crate::shell::terminal;
+use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::calculator::simulate::request::SimulateRequest;
 use unroof_roofline::calculator::simulate::{

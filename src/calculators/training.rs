@@ -9,9 +9,9 @@ use super::calculator::{
     RequestFlags, answered, list_accelerators, model_of, or_dash, percent, print, size, values,
     write_grounds, write_values, yes_no,
 };
-use crate::cli::{Failure, label};
 use crate::estimates::chart::{Chart, Line, show};
 use crate::estimates::report::{paragraph, table, write_table};
+use crate::{Failure, label};
 use unroof_base::units::readable;
 use unroof_roofline::calculator::training::request::TrainingRequest;
 use unroof_roofline::calculator::training::{

@@ -7,7 +7,7 @@ use clap::Args;
 use unroof_infer::estimate::Estimator;
 use unroof_roofline::reference::calibration::Calibration;
 
-use crate::cli::Failure;
+use crate::Failure;
 
 /// The calibration to estimate with.
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ impl CalibrationArguments {
 
 /// Reads a calibration from a file.
 pub(crate) fn read(file: &Path) -> Result<Calibration, Failure> {
-    let text = crate::cli::text_of(file)?;
+    let text = crate::text_of(file)?;
     Calibration::read(&text)
         .with_context(|| format!("`{}` is not a calibration", file.display()))
         .map_err(Failure::Usage)

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::Context;
 use textwrap::core::display_width;
 
-use crate::cli::{Failure, label};
 use crate::shell::terminal;
+use crate::{Failure, label};
 use unroof_base::units::readable;
 
 /// Marks of the curves in the terminal.

@@ -9,9 +9,9 @@ use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 
 use super::report::{interval, paragraph, write_rows};
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity};
 use unroof_base::units::compact;
 
 /// Rows of a page when all are read.
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &ModelsArguments, verbosity: Verbosity) -> Result<(
         Some(field) => sorted(arguments, &source, field)?,
     };
     if arguments.json {
-        return crate::cli::print_line(&text.text);
+        return crate::print_line(&text.text);
     }
     Ok(write_models(
         &mut terminal::stdout(),

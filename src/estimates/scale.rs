@@ -3,7 +3,7 @@
 use anyhow::ensure;
 use clap::Args;
 
-use crate::cli::{DatabaseArguments, Failure};
+use crate::{DatabaseArguments, Failure};
 use unroof_store::{DatabaseUrl, Databases};
 
 /// Settings of a database with several servers.

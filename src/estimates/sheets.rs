@@ -7,10 +7,10 @@ use serde::Deserialize;
 use unroof_base::input::cursor::nearest_names;
 use uuid::Uuid;
 
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Source, SourceArguments};
 use crate::shell::input::read_input;
+pub(crate) use crate::{Failure, Verbosity};
 use unroof_server::examples::EXAMPLE_SHEETS;
 
 /// The places in which sheets are looked for after the files.

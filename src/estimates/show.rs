@@ -10,10 +10,10 @@ use unroof_infer::posterior::Interval;
 use uuid::Uuid;
 
 use super::report::{paragraph, percent, percentages, write_rows, write_stored};
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity};
 
 /// Columns of a terminal from which the interval of a margin has room.
 const WIDE: usize = 110;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &ShowArguments, verbosity: Verbosity) -> Result<(),
         return Err(names::unknown(&source, wanted.name)?);
     };
     if arguments.json {
-        return crate::cli::print_line(&document.text);
+        return crate::print_line(&document.text);
     }
     let shown: Shown = document.read()?;
     Ok(write_shown(&mut terminal::stdout(), &shown)?)

@@ -12,8 +12,8 @@ use unroof_roofline::reference::calibration::Calibration;
 
 use super::calibration;
 use super::report::{paragraph, table, write_table};
-use crate::cli::{Failure, text_of};
 use crate::shell::terminal;
+use crate::{Failure, text_of};
 
 /// Arguments of `unroof validate`.
 #[derive(Debug, Args)]

@@ -8,9 +8,9 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::HumanBytes;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::service::stop;
 use crate::shell::terminal;
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_store::{BackupError, DatabaseUrl, back_up};
 
 /// Arguments of `unroof backup`.

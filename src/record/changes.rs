@@ -9,9 +9,9 @@ use serde::Deserialize;
 use unroof_base::units::readable;
 
 use super::source::{Document, Source, SourceArguments};
-pub(crate) use crate::cli::{Failure, Verbosity, label};
 use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity, label};
 
 /// Arguments of `unroof changes`.
 #[derive(Debug, Args)]
@@ -72,13 +72,13 @@ pub(crate) fn run(arguments: &ChangesArguments, verbosity: Verbosity) -> Result<
     if let Some(Since::Window(window)) = &arguments.since {
         let document = summary(&source, arguments, window)?;
         if arguments.json {
-            return crate::cli::print_line(&document.text);
+            return crate::print_line(&document.text);
         }
         return Ok(write_summary(&mut terminal::stdout(), &document.read()?)?);
     }
     let document = list(&source, arguments)?;
     if arguments.json {
-        return crate::cli::print_line(&document.text);
+        return crate::print_line(&document.text);
     }
     Ok(write_list(&mut terminal::stdout(), &document.read()?)?)
 }

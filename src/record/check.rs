@@ -8,10 +8,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use uuid::Uuid;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::number;
 use crate::shell::terminal;
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_store::clock::Clock;
 use unroof_store::integrity::{Checked, Checker, Fault, Part, Sample, Watch};
 use unroof_store::{RowCounts, Store, StoreLimits};

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::names;
 use super::source::{Document, Source, SourceArguments};
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::estimates::report::{paragraph, write_rows};
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity};
 
 /// Arguments of `unroof history`.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &HistoryArguments, verbosity: Verbosity) -> Result<
         None => of_only_offer(&source, arguments, &provider, &model)?,
     };
     if arguments.json {
-        return crate::cli::print_line(&document.text);
+        return crate::print_line(&document.text);
     }
     Ok(write_history(&mut terminal::stdout(), &document.read()?)?)
 }

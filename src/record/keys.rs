@@ -8,9 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::report::write_rows;
 use crate::shell::terminal;
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_base::input::cursor::{Cursor, Faults};
 use unroof_base::input::json::Json;
 use unroof_server::MOST_KEYS;
@@ -146,7 +146,7 @@ async fn create(
 async fn list(store: &Store, is_json: bool, now: Timestamp) -> Result<(), Failure> {
     let keys = store.keys().await.context("the keys cannot be read")?;
     if is_json {
-        return crate::cli::print_json(&keys);
+        return crate::print_json(&keys);
     }
     if keys.is_empty() {
         writeln!(

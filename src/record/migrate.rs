@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::shell::terminal;
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_store::{Store, StoreLimits};
 
 /// Arguments of `unroof migrate`.

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde::Deserialize;
 
 use super::source::Source;
-use crate::cli::Failure;
+use crate::Failure;
 
 /// Names that a hint lists.
 const MOST_NEAR: usize = 5;

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::names::{Found, FoundName};
 use super::source::SourceArguments;
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::estimates::report::write_rows;
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity};
 
 /// Arguments of `unroof search`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &SearchArguments, verbosity: Verbosity) -> Result<(
     let query = [("q", arguments.text.as_str()), ("limit", limit.as_str())];
     let document = source.get(&["search"], &query)?;
     if arguments.json {
-        return crate::cli::print_line(&document.text);
+        return crate::print_line(&document.text);
     }
     let found: Found = document.read()?;
     Ok(write_names(

@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use url::Url;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::service::running::{ServiceUrl, USER_AGENT, problem_of, route};
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_edge::limit::limits::Limits;
 use unroof_server::{App, ask};
 use unroof_store::clock::Clock;

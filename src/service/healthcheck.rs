@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use clap::Args;
 
-use crate::cli::Failure;
+use crate::Failure;
 use unroof_store::import::{client_error, without_secrets};
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
 

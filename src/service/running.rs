@@ -6,7 +6,7 @@ use ureq::Body;
 use ureq::http::Response;
 use url::Url;
 
-use crate::cli::Failure;
+use crate::Failure;
 use unroof_store::import::{without_credentials, without_secrets};
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::cli::{CommandLine, Failure};
+use crate::{CommandLine, Failure};
 
 /// Arguments of `unroof completions`.
 #[derive(Debug, Args)]

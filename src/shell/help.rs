@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 
 use super::terminal;
-use crate::cli::{CommandLine, Failure};
+use crate::{CommandLine, Failure};
 
 /// The commands by what they are for. Every command is in one group, which a test checks.
 const GROUPS: [(&str, &[&str]); 4] = [

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use crate::cli::Failure;
+use crate::Failure;
 
 /// The content of a file, or of standard input for `-`.
 ///

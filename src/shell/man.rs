@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
-use crate::cli::{CommandLine, Failure};
+use crate::{CommandLine, Failure};
 
 /// Arguments of `unroof man`.
 #[derive(Debug, Args)]

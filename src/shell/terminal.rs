@@ -40,7 +40,7 @@ pub(crate) fn quoted(text: &str) -> String {
     printable(&redacted(text)).into_owned()
 }
 
-/// The styles of [`crate::cli::label`].
+/// The styles of [`crate::label`].
 const STYLES: [&str; 2] = ["\u{1b}[1m", "\u{1b}[0m"];
 
 /// Writer that escapes control characters other than line ends and our own styles, as JSON does, so that JSON output stays

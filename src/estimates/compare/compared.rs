@@ -6,7 +6,7 @@ use serde_json::Value;
 use unroof_infer::estimate::{Format, StoredEstimate, read_file};
 use unroof_price_sheet::sheet::PriceSheet;
 
-use crate::cli::Failure;
+use crate::Failure;
 use crate::record::source::{Document, Source};
 
 /// One of what is compared.

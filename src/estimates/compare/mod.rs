@@ -15,11 +15,11 @@ use unroof_infer::estimate::{CancelToken, Format, read_file};
 use super::calibration::CalibrationArguments;
 use super::sheets::example;
 use super::show::{self, Wanted};
-pub(crate) use crate::cli::{Failure, Verbosity};
 use crate::record::names;
 use crate::record::source::{Document, Source, SourceArguments};
 use crate::shell::input::read_input;
 use crate::shell::terminal;
+pub(crate) use crate::{Failure, Verbosity};
 use compared::Compared;
 use table::Comparison;
 
@@ -53,11 +53,11 @@ pub(crate) fn run(arguments: &CompareArguments, verbosity: Verbosity) -> Result<
     let comparison = lookup.compare(&compared);
     if arguments.json {
         if let Some(comparison) = comparison? {
-            return crate::cli::print_line(&comparison.text);
+            return crate::print_line(&comparison.text);
         }
         let documents: Vec<&Value> = compared.iter().map(|compared| &compared.document).collect();
         let text = serde_json::to_string(&documents);
-        return crate::cli::print_line(&text.context("the estimates could not be serialised")?);
+        return crate::print_line(&text.context("the estimates could not be serialised")?);
     }
     // Estimates of another version have no draws to compare, and are compared without.
     let comparison = comparison.ok().flatten();

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use unroof_infer::estimate::quantities::JointQuantity;
 
-use crate::cli::Failure;
+use crate::Failure;
 use crate::record::source::{Document, Source};
 
 /// The probabilities of a comparison.

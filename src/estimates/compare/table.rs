@@ -9,8 +9,8 @@ use unroof_price_sheet::sheet::PriceSheet;
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::cli::label;
 use crate::estimates::report::{NO_BREAK, interval, paragraph, percent, write_rows};
+use crate::label;
 use crate::shell::terminal;
 use unroof_base::units::compact;
 

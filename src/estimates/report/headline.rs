@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::paragraph;
-use crate::cli::label;
+use crate::label;
 use crate::shell::terminal;
 use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::judgement::headline::{finding, subject};

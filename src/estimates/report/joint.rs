@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{NO_BREAK, by_reason, paragraph, table, write_table};
-use crate::cli::label;
+use crate::label;
 use crate::shell::terminal::width;
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::errors_in_words;

@@ -12,7 +12,7 @@ use comfy_table::ColumnConstraint::LowerBoundary;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, Width};
 use textwrap::core::display_width;
 
-use crate::cli::label;
+use crate::label;
 use crate::shell::terminal::width;
 use unroof_base::units::{Decimal, readable};
 use unroof_infer::estimate::{Answer, StoredEstimate};

@@ -12,11 +12,11 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
-pub(crate) use crate::cli::{DatabaseArguments, Failure, Verbosity};
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::paragraph;
 use crate::shell::input::read_input;
 use crate::shell::terminal;
+pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use progress::Progress;
 use remote::{Query, Service};
 use report::LinePrinter;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::cli::{Failure, report_failure};
+use crate::{Failure, report_failure};
 
 /// Interval at which a waiting bar moves.
 const TICK: Duration = Duration::from_millis(120);

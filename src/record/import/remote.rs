@@ -10,7 +10,7 @@ use ureq::Body;
 use ureq::http::Response;
 use url::Url;
 
-use crate::cli::Failure;
+use crate::Failure;
 use crate::service::running::{ServiceUrl, USER_AGENT, key_in_environment, problem_of, route};
 use unroof_store::import::{CatalogFormat, Line, Summary, client_error, without_secrets};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};

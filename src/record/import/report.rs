@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 
 use super::progress::Progress;
-use crate::cli::Failure;
+use crate::Failure;
 use crate::estimates::report::{number, paragraph, table, write_table};
 use crate::shell::terminal;
 use unroof_base::input::text::printable;

@@ -393,7 +393,8 @@ async fn a_stored_sheet_is_served_with_the_sources_of_all_who_sent_it() {
 async fn reference_data_are_served_whole_with_sources() {
     let api = TestDatabase::sqlite().api().await;
     let table_lines = |file: &str| {
-        let text = std::fs::read_to_string(repository().join("data").join(file)).unwrap();
+        let text =
+            std::fs::read_to_string(repository().join("crates/roofline/data").join(file)).unwrap();
         csv::ReaderBuilder::new()
             .comment(Some(b'#'))
             .from_reader(text.as_bytes())
