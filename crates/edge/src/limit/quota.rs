@@ -57,7 +57,7 @@ pub struct Quotas<C: Clock = DefaultClock> {
     until_sweep: AtomicUsize,
 }
 
-/// The rest of a client's budget, in points.
+/// Budget that a client has left, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest(u32);
 

@@ -24,7 +24,7 @@ pub struct Definition {
     pub unit: &'static str,
     /// Equation from the model's unknowns.
     pub equation: &'static str,
-    /// Its logarithm in one draw.
+    /// Logarithm of the quantity in one draw.
     pub log_value: fn(&Unknowns<'_>) -> f64,
 }
 

@@ -9,7 +9,7 @@ use crate::StoreError;
 use crate::connect::query::Query;
 use crate::record::refusal::Refusal;
 
-/// One operation: how long it may take, where it is traced, and what becomes of its connection.
+/// One operation: its time limit, its trace, and the end of its connection.
 pub(crate) struct Operation {
     /// Whether PostgreSQL keeps statements under a name for later ones. Behind a pooler in transaction mode it cannot.
     pub(crate) has_names: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Operation {
     /// Whether the connection is to be closed. It is while a transaction begins: if the client leaves then, it may have begun
     /// or not.
     pub(crate) is_spoiled: bool,
-    /// Why the primary takes no writes, where a statement has met that.
+    /// Reason that the primary takes no writes, where a statement has met one.
     pub(crate) refusal: Option<Refusal>,
 }
 

@@ -111,7 +111,7 @@ pub struct MemoryPerChip {
     pub weights_bytes_per_chip: Bytes,
     /// KV cache.
     pub kv_bytes_per_chip: Bytes,
-    /// Both.
+    /// Bytes of weights and of the KV cache together.
     pub total_bytes_per_chip: Bytes,
     /// HBM of a chip.
     pub capacity_bytes_per_chip: Bytes,

@@ -7,11 +7,11 @@ use unroof_base::input::body::{Stated, number};
 body! {
     /// Prices of tokens, in USD per million.
     pub struct StatedPrices {
-        /// Of prompt tokens that are computed.
+        /// Price of prompt tokens that are computed, USD per million.
         input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("input-price"),
-        /// Of prompt tokens that are found in the cache.
+        /// Price of prompt tokens that are found in the cache, USD per million.
         cached_input_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("cached-input-price"),
-        /// Of generated tokens.
+        /// Price of generated tokens, USD per million.
         output_usd_per_mtok: Stated<f64> = number(0.0..=1e6).unit("USD/Mtok").or(0.0).flag("output-price"),
     }
 }
@@ -19,11 +19,11 @@ body! {
 /// Prices in USD per million tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Prices {
-    /// Of prompt tokens that are computed.
+    /// Price of prompt tokens that are computed, USD per million.
     pub input: f64,
-    /// Of prompt tokens that are found in the cache.
+    /// Price of prompt tokens that are found in the cache, USD per million.
     pub cached_input: f64,
-    /// Of generated tokens.
+    /// Price of generated tokens, USD per million.
     pub output: f64,
 }
 

@@ -17,7 +17,7 @@ list! {
     /// listed here until they agree: a catalog that states fewer prices and none differently does.
     list_disagreements: "/disagreements" in "price sheets",
     "A page of disagreements" of DisagreementRow,
-    /// Which disagreements.
+    /// Filters of the disagreements.
     DisagreementsQuery {
         provider,
         model,

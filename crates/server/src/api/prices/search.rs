@@ -56,7 +56,7 @@ pub(crate) enum SearchedKind {
 }
 
 query! {
-    /// Which names.
+    /// Filters of the names.
     SearchQuery {
     /// Beginning of the name, or of what is behind its last `/`, in any case; the first names of all if left out.
     #[param(nullable = false, inline, value_type = Option<FilterText>, example = "gpt-5")]

@@ -92,7 +92,7 @@ pub(super) async fn show(
     }
 }
 
-/// The same comparison by canonical names; none where no name has another spelling.
+/// Address of this comparison by canonical names; `None` where no name has another spelling.
 async fn respelled(views: &Views, names: &[String]) -> Option<String> {
     let mut spelled = Vec::new();
     for name in names {
@@ -120,7 +120,7 @@ fn names(question: &Question) -> Vec<String> {
     names
 }
 
-/// Those of a few well-known models that are stored.
+/// Comparisons of a few well-known models that are stored.
 async fn known(views: &Views) -> Result<Vec<&'static str>, Problem> {
     let mut known = Vec::new();
     for name in KNOWN {

@@ -66,7 +66,7 @@ fn asked(sheet: &PriceSheet, at: Timestamp) -> Recording {
     recording
 }
 
-/// A sheet that somebody posts as seen now.
+/// A sheet that is posted as seen now.
 fn posted(sheet: &PriceSheet, at: Timestamp) -> Recording {
     let mut recording = asked(sheet, at);
     recording.is_observed = true;

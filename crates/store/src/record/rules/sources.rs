@@ -1,4 +1,4 @@
-//! Rules of several sources: looks at catalogs, disagreements, and what became of a sheet.
+//! Rules of several sources: looks at catalogs, disagreements, and effects of a sheet.
 
 use super::*;
 use crate::record::effect::Other;

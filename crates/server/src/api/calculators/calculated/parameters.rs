@@ -187,7 +187,7 @@ macro_rules! tables {
 }
 
 tables! {
-    /// Of the calculators that look forward: model, chips and widths.
+    /// Parameters of the calculators that look forward: model, chips and widths.
     SCENARIO {
         FORWARD Main "model" "model" "/model".one_of(Choices::Models);
         FORWARD Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
@@ -205,7 +205,7 @@ tables! {
         SERVING Own "kv_per_token" "KV cache of a token" "/model/kv_bytes_per_token_stored".number("B", 1e3, 1e6);
     }
 
-    /// Of `/simulate` and `/plan`.
+    /// Parameters of `/simulate` and `/plan`.
     LOADS {
         MACHINE Main "batch" "batch over all chips" "/load/batch".number("", 1.0, 2e4);
         BOTH Main "input" "tokens of a prompt" "/load/input_tokens".number("", 128.0, 1e5);
