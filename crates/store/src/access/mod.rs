@@ -1,6 +1,6 @@
 //! Access: scopes, keys, trusted proxies, and the caller of a request.
 //!
-//! Pure: keys are read from the database by [`crate`], and requests are checked by [`unroof_server`].
+//! Pure: keys are read from the database by the store, and requests are checked by the service.
 
 mod caller;
 mod client;
