@@ -34,7 +34,7 @@ mod tests {
     #[test]
     fn every_example_is_inside_the_binary() {
         let mut files: Vec<String> =
-            std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples"))
+            std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"))
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .filter(|name| {

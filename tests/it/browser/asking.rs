@@ -122,7 +122,7 @@ async fn every_form_of_the_plan_answers_by_the_keyboard_and_its_address_holds_th
     in_browser(async |window| {
         for (view, field, typed) in [
             ("layout", "stages", "8"),
-            ("training", "active_parameters", "2e10"),
+            ("training", "days", "90"),
             ("cost", "output", "12345"),
         ] {
             window.go(&format!("/ui/plan?view={view}")).await;

@@ -20,13 +20,13 @@ use unroof_store::{DbTime, Store};
 pub(super) type Rows<Row> = Result<Vec<Row>, Problem>;
 
 /// A piece of a list, which is read at once.
-pub(super) struct Piece<Key> {
+pub(super) struct Piece<'a, Key> {
     /// Key of the row before it; none before the first row.
     pub(super) after: Option<Key>,
     /// Most rows of the piece.
     pub(super) limit: u32,
-    /// The time at which the page was asked for.
-    pub(super) now: DbTime,
+    /// Time at which the page was asked for: a function, since most lists do not need the clock.
+    pub(super) now: &'a (dyn Fn() -> DbTime + Sync),
 }
 
 /// A list that a route shows page by page: mostly the query itself, which says what is listed, and in which order.
@@ -59,7 +59,7 @@ pub(super) trait List {
     ///
     /// # Errors
     /// The query is refused, or fails.
-    async fn rows(&self, store: &Store, piece: Piece<Self::Key>) -> Rows<Self::Row>;
+    async fn rows(&self, store: &Store, piece: Piece<'_, Self::Key>) -> Rows<Self::Row>;
 }
 
 /// The page of a list that a query asks for.
@@ -79,7 +79,8 @@ pub(super) async fn respond<L: List>(
         return Err(bad_cursor());
     }
     let page = PageRequest::new(answers, name, part, uri, headers);
-    let now = answers.now().into();
+    let now = || answers.now().into();
+    let now = &now;
     let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
     let body = || page.write::<_, L::Item, _, _, _>(after, |row| list.key(row), rows);
     if !L::IS_KEPT {

@@ -172,7 +172,7 @@ impl List for EstimatesQuery {
         row.place(self.sorted())
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<Place>) -> Rows<EstimateRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, Place>) -> Rows<EstimateRow> {
         let (selection, times) = (self.selection()?, self.times());
         let (order, after) = (self.sorted(), piece.after.as_ref());
         let rows = store.estimates(&selection, &times, order, after, piece.limit);
@@ -236,8 +236,8 @@ impl List for LatestQuery {
         (row.provider.clone(), row.model.clone(), row.region.clone())
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<Self::Key>) -> Rows<EstimateRow> {
-        let now = || AsOf::Now(piece.now);
+    async fn rows(&self, store: &Store, piece: Piece<'_, Self::Key>) -> Rows<EstimateRow> {
+        let now = || AsOf::Now((piece.now)());
         let latest = Latest {
             selection: &self.selection()?,
             as_of: Moment::time(self.as_of).map_or_else(now, AsOf::Time),

@@ -128,7 +128,7 @@ impl List for ModelsQuery {
         row.canonical_model.clone()
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<String>) -> Rows<ModelRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, String>) -> Rows<ModelRow> {
         let selection = ModelSelection {
             author: Names::list(self.author.clone()),
             canonical_model: Names::list(self.canonical_model.clone()),

@@ -29,7 +29,7 @@ impl List for AuditQuery {
         row.sequence
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<i64>) -> Rows<AuditRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, i64>) -> Rows<AuditRow> {
         Ok(store.audit(piece.after, piece.limit).await?)
     }
 }

@@ -402,7 +402,7 @@ impl List for Deliveries {
         row.since
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<i64>) -> Rows<DeliveryRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, i64>) -> Rows<DeliveryRow> {
         webhook(store, self.0).await?;
         let rows = store.webhook_deliveries(self.0, piece.after, piece.limit);
         Ok(rows.await?)

@@ -294,7 +294,7 @@ impl List for ImportsQuery {
         row.place(self.sorted())
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<ImportPlace>) -> Rows<ImportRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, ImportPlace>) -> Rows<ImportRow> {
         let outcome = self.outcome.as_ref();
         let selection = ImportSelection {
             source: Names::list(self.source.clone()),

@@ -38,7 +38,7 @@ impl List for DisagreementsQuery {
         row.id
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<Uuid>) -> Rows<DisagreementRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, Uuid>) -> Rows<DisagreementRow> {
         let selection = Selection {
             provider: Names::list(self.provider.clone()),
             model: Names::list(self.model.clone()),

@@ -91,7 +91,7 @@ impl List for SheetsQuery {
         row.place(self.sorted())
     }
 
-    async fn rows(&self, store: &Store, piece: Piece<Place>) -> Rows<PriceSheetRow> {
+    async fn rows(&self, store: &Store, piece: Piece<'_, Place>) -> Rows<PriceSheetRow> {
         let (selection, times) = (self.selection()?, self.times());
         let (order, after) = (self.sorted(), piece.after.as_ref());
         let rows = store.price_sheets(&selection, &times, order, after, piece.limit);
