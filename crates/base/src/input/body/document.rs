@@ -1,5 +1,22 @@
 //! Documents, declared like request bodies. A document can be written again, so its fields are plain values. A wrong
 //! field counts as absent once its fault is recorded: the rest is still checked.
+//!
+//! ```
+//! use unroof_base::input::body::document::{document, filled, name};
+//! use unroof_base::input::body::{Body, List, plain, value};
+//!
+//! document! {
+//!     /// A model on sale.
+//!     pub struct Offer {
+//!         /// Name of the model.
+//!         model: String = plain(value(name())),
+//!         /// Other names of the model.
+//!         aliases: Vec<String> = filled(List::entries(name())),
+//!     }
+//! }
+//! let offer = unroof_base::input::read(br#"{"model": "m-1"}"#, Offer::read).unwrap();
+//! assert_eq!(serde_json::to_string(&offer).unwrap(), r#"{"model":"m-1"}"#);
+//! ```
 
 #![expect(
     clippy::redundant_closure_for_method_calls,
