@@ -2,20 +2,18 @@
 //! field counts as absent once its fault is recorded: the rest is still checked.
 //!
 //! ```
-//! use unroof_base::input::body::document::{document, filled, name};
-//! use unroof_base::input::body::{Body, List, plain, value};
+//! use unroof_base::input::body::Body;
+//! use unroof_base::input::body::document::{document, maybe};
 //!
 //! document! {
-//!     /// A model on sale.
-//!     pub struct Offer {
-//!         /// Name of the model.
-//!         model: String = plain(value(name())),
-//!         /// Other names of the model.
-//!         aliases: Vec<String> = filled(List::entries(name())),
+//!     /// Limits of an offer. What is not known is not written.
+//!     pub struct Limits {
+//!         /// Longest context, in tokens.
+//!         context: Option<u32> = maybe(1..=100_000_000),
 //!     }
 //! }
-//! let offer = unroof_base::input::read(br#"{"model": "m-1"}"#, Offer::read).unwrap();
-//! assert_eq!(serde_json::to_string(&offer).unwrap(), r#"{"model":"m-1"}"#);
+//! let limits = unroof_base::input::read(br#"{"context":200000}"#, Limits::read).unwrap();
+//! assert_eq!(serde_json::to_string(&limits).unwrap(), r#"{"context":200000}"#);
 //! ```
 
 #![expect(
