@@ -1,4 +1,5 @@
 //! Price sheets of language models: the catalogs that publish them, their histories, and the exact cost of a usage.
+#![doc = include_str!("../README.md")]
 
 pub mod catalog;
 pub mod cost;

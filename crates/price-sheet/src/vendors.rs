@@ -1,4 +1,12 @@
 //! Vendors under the names by which catalogs, price files and families of models know them.
+//!
+//! ```
+//! use unroof_price_sheet::vendors::{is_known_vendor, vendor};
+//!
+//! assert_eq!(vendor("Google Vertex"), vendor("gemini"));
+//! assert_eq!(vendor("moonshotai-cn"), "moonshotai");
+//! assert!(!is_known_vendor("acme"));
+//! ```
 
 /// Names of one vendor: the first one is its name here, the others are names of sellers, of authors and of families of
 /// models by which it is also known. The marks of regions at the end of a seller's name, such as `-cn`, are left out.

@@ -1,4 +1,13 @@
 //! A cancellation token for long work, cancelled when the client disconnects.
+//!
+//! ```
+//! use unroof_base::input::cancel::CancelToken;
+//!
+//! let (token, guard) = CancelToken::while_waiting();
+//! assert!(token.check().is_ok());
+//! drop(guard);
+//! assert!(token.check().is_err());
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,6 +3,20 @@
 //! (`mistakes`, `names`); from a pointer to its line
 //! (`place`); schemas of names and texts (`schema`); cancellation (`cancel`); and escapes for unsafe characters
 //! (`text`).
+//!
+//! ```
+//! use unroof_base::input::{RequestError, read};
+//!
+//! let request = br#"{"price": 1.5, "colour": "red"}"#;
+//! let refused = read(request, |root| {
+//!     let fields = root.fields()?;
+//!     let price = fields.required("price", "state a price")?.decimal();
+//!     fields.refuse_unknown();
+//!     price
+//! });
+//! let Err(RequestError::Wrong(faults)) = refused else { panic!("it was read") };
+//! assert_eq!([&faults[0].pointer, &faults[1].pointer], ["/price", "/colour"]);
+//! ```
 
 pub mod body;
 pub mod cancel;

@@ -1,4 +1,12 @@
 //! From a JSON pointer to its place in the text: where a person has to look.
+//!
+//! ```
+//! use unroof_base::input::place::{line, place};
+//!
+//! let text = "{\n  \"rates\": [\n    {\"input\": \"3\"}\n  ]\n}";
+//! assert_eq!(&text[place(text, "/rates/0/input").unwrap()], "\"3\"");
+//! assert_eq!(line(text, "/rates/0/input"), 3);
+//! ```
 
 use std::ops::Range;
 

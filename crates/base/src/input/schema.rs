@@ -1,4 +1,11 @@
 //! Schemas of texts and numbers for the API document: the rules that `cursor` checks.
+//!
+//! ```
+//! use unroof_base::input::schema::one_of_texts;
+//!
+//! let schema = one_of_texts(["low", "high"]).build();
+//! assert_eq!(serde_json::to_value(schema).unwrap()["enum"], serde_json::json!(["low", "high"]));
+//! ```
 
 use std::borrow::Cow;
 

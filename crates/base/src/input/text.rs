@@ -1,4 +1,10 @@
 //! Unsafe characters of a text: control characters, and those that change the direction of text.
+//!
+//! ```
+//! use unroof_base::input::text::printable;
+//!
+//! assert_eq!(printable("red \u{1b}[31m"), "red \\u001b[31m");
+//! ```
 
 use std::borrow::Cow;
 use std::fmt::Write;

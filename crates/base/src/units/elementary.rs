@@ -4,6 +4,15 @@
 //! The polynomials are those of FDLIBM (`e_exp.c`, `e_log.c`, Sun Microsystems 1993), less than one unit in the last place
 //! off, here without a branch. Every operation is one of IEEE 754; a multiply and an add are never fused, since not every
 //! machine can.
+//!
+//! ```
+//! use unroof_base::units::elementary::{exp, exp_each, ln};
+//!
+//! assert_eq!(exp(0.0), 1.0);
+//! assert!((ln(exp(3.5)) - 3.5).abs() < 1e-15);
+//! // Several at once have the bits of each alone.
+//! assert_eq!(exp_each(&[0.1, 0.2, 0.3, 0.4]), [exp(0.1), exp(0.2), exp(0.3), exp(0.4)]);
+//! ```
 
 use wide::bytemuck::cast;
 use wide::{f64x4, u64x4};

@@ -2,6 +2,17 @@
 //!
 //! Inside a formula, a plain `f64` is fine if its name ends in its unit (`memory_s`); between modules, use these types, so
 //! that dividing bytes by FLOP/s does not compile.
+//!
+//! ```
+//! use unroof_base::units::{Bytes, BytesPerSecond, Decimal};
+//!
+//! // Reading 80 GB of memory once.
+//! assert_eq!((Bytes(80e9) / BytesPerSecond(3.2e12)).to_string(), "0.025 s");
+//! // Money is exact: 0.1 + 0.2 is 0.3.
+//! let price: Decimal = "0.1".parse()?;
+//! assert_eq!(price.plus(&"0.2".parse()?).to_string(), "0.3");
+//! # Ok::<(), unroof_base::units::DecimalError>(())
+//! ```
 
 pub mod elementary;
 pub mod number;

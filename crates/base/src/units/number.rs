@@ -1,4 +1,16 @@
 //! A number, or several that are computed at once.
+//!
+//! ```
+//! use unroof_base::units::number::Number;
+//! use wide::f64x4;
+//!
+//! fn cost_per_token<N: Number>(rent: N, step: N, batch: f64) -> N {
+//!     rent * step / batch
+//! }
+//! let steps = f64x4::from([0.02, 0.04, 0.06, 0.08]);
+//! let costs = cost_per_token(f64x4::from([2.0; 4]), steps, 8.0);
+//! assert_eq!(costs.lane(2), cost_per_token(2.0, 0.06, 8.0));
+//! ```
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};

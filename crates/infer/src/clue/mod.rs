@@ -3,6 +3,24 @@
 //! A reading is a closed form that a person can compute by hand. Each is complete in itself, with its equation, its
 //! inputs and what it assumes; equation numbers and ids are those of `docs/MODEL.md`. A new feature is one new file
 //! here with its `mod` line, and its row in `model/clue_table.rs`.
+//!
+//! ```
+//! use unroof_infer::clue::readings;
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! # let cell = |tier: &str, input: &str, output: &str| {
+//! #     let mut cell = RateCell::new(tier, ContextTier::default(), None);
+//! #     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//! #     cell
+//! # };
+//! let sheet = PriceSheet::new("acme", "m-1", vec![cell("standard", "3", "15"), cell("batch", "1.5", "7.5")]);
+//! let readings = readings(&sheet.pricing_content(), &Assumptions::default());
+//! let number = |id: &str| readings.iter().find(|reading| reading.id.name() == id)?.number();
+//! // Decoding waits five times as long for memory as it computes; a batch tier at half the price runs twice as full.
+//! assert_eq!(number("output_ratio_memory_boundness"), Some(5.0));
+//! assert_eq!(number("batch_discount_utilisation"), Some(0.5));
+//! ```
 
 mod batch_discount;
 mod cache_read;

@@ -1,4 +1,21 @@
 //! Prior and posterior of every quantity as densities on a logarithmic grid, with draws of all quantities together.
+//!
+//! ```
+//! # use unroof_infer::evidence::assumptions::Assumptions;
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! # use unroof_roofline::reference::calibration::Calibration;
+//! use unroof_infer::estimate::density::Densities;
+//! use unroof_infer::joint::samples;
+//!
+//! # let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! # (cell.input, cell.output) = ("3".parse().ok(), "15".parse().ok());
+//! # let (sheet, assumptions) = (PriceSheet::new("acme", "m-1", vec![cell]), Assumptions::default());
+//! let samples = samples(&[sheet], &assumptions, Calibration::shipped(), &Default::default())?;
+//! let densities = Densities::of(&samples);
+//! assert_eq!(densities.quantities[0].quantity, "active_parameters");
+//! assert_eq!(densities.draws.values[0].len(), densities.quantities.len());
+//! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,13 @@
 //! Margin per price line: 1 − cost ÷ price.
+//!
+//! ```
+//! use unroof_infer::estimate::margins::ImpliedMargin;
+//! use unroof_infer::posterior::Interval;
+//!
+//! // A token that is sold at 10 USD per million and costs 1 to serve, probably between 0.5 and 2.
+//! let margin = ImpliedMargin::new(10.0, 1.0, Interval { low: 0.5, high: 2.0 }).unwrap();
+//! assert_eq!((margin.interval_90.low, margin.median, margin.interval_90.high), (0.8, 0.9, 0.95));
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

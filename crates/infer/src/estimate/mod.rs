@@ -1,6 +1,21 @@
 //! The answer to a price sheet: the joint estimate, every reading, the conflicts between readings, and all values used.
 //!
 //! Pure: the same sheet, assumptions and engine version give the same bytes, and the same id, on every machine.
+//!
+//! ```
+//! use unroof_infer::estimate::{Format, infer, read_request};
+//! use unroof_infer::posterior::Interval;
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "1", "output": "12"}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let answer = infer(&request);
+//! let active = &answer.joint.quantities.active_parameters;
+//! // The sheet narrows what is known of the size before it is read.
+//! let width = |interval: Interval| interval.high / interval.low;
+//! assert!(width(active.interval_90) < width(active.prior.interval_90));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod answer;
 mod body;

@@ -1,4 +1,17 @@
 //! The open-weight models and attention layouts nearest to the estimate.
+//!
+//! ```
+//! use unroof_infer::estimate::{Format, infer, read_request};
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "1", "output": "12"}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let joint = infer(&request).joint;
+//! // The open-weight models with the most similar figures, the nearest first.
+//! assert!(joint.nearest_open_models.is_sorted_by_key(|model| model.distance));
+//! assert!(unroof_roofline::reference::open_model(&joint.nearest_open_models[0].name).is_some());
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,5 +1,14 @@
 //! The quantities of the joint estimate: one table, from which the answer, the rows of lists and the reporting views
 //! follow.
+//!
+//! ```
+//! use unroof_infer::estimate::quantities::JointQuantity;
+//!
+//! let quantity = JointQuantity::KvBytesStored;
+//! assert_eq!(quantity.name(), "kv_bytes_per_token_stored");
+//! assert_eq!(quantity.definition().unit, "bytes/token");
+//! assert_eq!(JointQuantity::ALL.len(), JointQuantity::COUNT);
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

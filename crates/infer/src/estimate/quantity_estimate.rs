@@ -1,4 +1,16 @@
 //! The estimate of one quantity: its intervals next to those of the prior, and the clues that moved it.
+//!
+//! ```
+//! use unroof_infer::estimate::{Format, LEAST_BITS, infer, read_request};
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "1", "output": "12"}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let active = infer(&request).joint.quantities.active_parameters;
+//! // The clues that moved it: the product of their factors is the whole move.
+//! assert!(active.information_gained_bits >= LEAST_BITS && !active.moved_by.is_empty());
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::fmt;
 

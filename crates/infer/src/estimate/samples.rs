@@ -1,4 +1,22 @@
 //! The draws of a joint estimate with every quantity computed, for densities and comparisons.
+//!
+//! ```
+//! # use unroof_infer::evidence::assumptions::Assumptions;
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! # use unroof_roofline::reference::calibration::Calibration;
+//! use unroof_infer::estimate::quantities::JointQuantity;
+//! use unroof_infer::joint::samples;
+//!
+//! let of_prices = |input: &str, output: &str| {
+//! #     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! #     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//! #     let sheets = [PriceSheet::new("acme", "m-1", vec![cell])];
+//!     let drawn = samples(&sheets, &Assumptions::default(), Calibration::shipped(), &Default::default());
+//!     drawn.unwrap().posterior.sorted(JointQuantity::ActiveParameters)
+//! };
+//! // A model of thirty times the price is probably larger.
+//! assert!(of_prices("15", "75").probability_of_more_than(&of_prices("0.5", "2.5")) > 0.8);
+//! ```
 
 use super::quantities::JointQuantity;
 use crate::posterior::{Draws, Summary, summarize};

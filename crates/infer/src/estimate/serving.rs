@@ -1,5 +1,21 @@
 //! The serving of the drawn models: the cost of a token over the length of its context, and the place of decoding on the
 //! roofline of each machine.
+//!
+//! ```
+//! # use unroof_infer::evidence::assumptions::Assumptions;
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! # use unroof_roofline::reference::calibration::Calibration;
+//! use unroof_infer::joint::samples_and_serving;
+//!
+//! # let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! # (cell.input, cell.output) = ("3".parse().ok(), "15".parse().ok());
+//! # let (sheet, assumptions) = (PriceSheet::new("acme", "m-1", vec![cell]), Assumptions::default());
+//! let (_, serving) = samples_and_serving(&[sheet], &assumptions, Calibration::shipped(), &Default::default())?;
+//! // A generated token costs more behind a longer context.
+//! let [first, .., last] = serving.output.as_slice() else { panic!("there is no length of context") };
+//! assert!(last.context_tokens > first.context_tokens && last.median > first.median);
+//! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
+//! ```
 
 use crate::evidence::machine::Machine;
 use crate::evidence::unknowns::{Running, Unknowns};

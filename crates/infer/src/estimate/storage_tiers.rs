@@ -1,4 +1,17 @@
 //! The storage tier of each cache offer.
+//!
+//! ```
+//! use unroof_infer::estimate::{Format, infer, read_request};
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "3", "output": "15", "cache_read": "0.3",
+//!         "cache_write": [{"ttl_seconds": 300, "price": "3.75"}]}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let offer = &infer(&request).joint.storage_tiers[0];
+//! assert_eq!(offer.ttl_seconds, Some(300.0));
+//! assert!((offer.probabilities.values().sum::<f64>() - 1.0).abs() < 1e-6);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,16 @@
 //! The cache offers of a sheet by name, each with its lifetime and the vendor's document about it.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::cache_offers::cache_offers;
+//! use unroof_price_sheet::sheet::{CacheWrite, ContextTier, PriceSheet, RateCell};
+//!
+//! let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! (cell.input, cell.cache_read) = ("4".parse().ok(), "0.4".parse().ok());
+//! cell.cache_write = vec![CacheWrite { ttl_seconds: Some(300), price: "5".parse().unwrap() }];
+//! let offers = cache_offers(&PriceSheet::new("acme", "m-1", vec![cell]), &Assumptions::default());
+//! assert_eq!((offers[0].ttl_s, offers[0].read_over_input), (Some(300.0), Some(0.1)));
+//! ```
 
 use std::collections::BTreeMap;
 

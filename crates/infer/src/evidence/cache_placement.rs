@@ -1,4 +1,18 @@
 //! Caches in the likelihood: the price of holding a token, and the medium that its vendor documents.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::cache_placement::WithoutDocument;
+//! use unroof_infer::posterior::{Prior, sample_prior};
+//! use unroof_price_sheet::sheet::PriceSheet;
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+//! // A sheet without a cache offer says nothing about a draw: its weight stays 1.
+//! let sheet = PriceSheet::new("acme", "m-1", Vec::new());
+//! let without = WithoutDocument::new(&[sheet], &Assumptions::default());
+//! assert!(sample_prior(&prior, 16).iter().all(|unknowns| without.weight(&unknowns) == 1.0));
+//! ```
 
 use super::assumptions::Assumptions;
 use super::cache_offers::{CacheOffer, HeldFor, cache_offers, held_for_longer};

@@ -1,6 +1,18 @@
 //! Physics of a cache on a storage tier: how long it fills, whether loading beats computing again, and what it costs.
 //!
 //! No constant is fitted to what vendors write about their caches. Each is named with its source.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::cache_tiers::cache_tiers;
+//! use unroof_roofline::reference::StorageKind;
+//!
+//! // Holding a byte for an hour costs most in the memory of the accelerator, and less on each slower tier.
+//! let tiers = cache_tiers(&Assumptions::default());
+//! let log_hold = |kind| tiers.iter().find(|tier| tier.kind == kind).map(|tier| tier.log_hold());
+//! assert!(log_hold(StorageKind::Hbm) > log_hold(StorageKind::Dram));
+//! assert!(log_hold(StorageKind::Dram) > log_hold(StorageKind::Flash));
+//! ```
 
 use std::f64::consts::LN_2;
 

@@ -1,4 +1,11 @@
 //! Error of the canonical model: costs of a draw that has a model's sizes alone, over those of its full architecture.
+//!
+//! ```
+//! use unroof_infer::evidence::canonical_error::Spreads;
+//!
+//! let spreads = Spreads::of([0.3, -0.1, 0.0].into_iter());
+//! assert_eq!((spreads.bias, spreads.median, spreads.most), (0.0, 0.1, 0.3));
+//! ```
 
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};

@@ -1,4 +1,12 @@
 //! The table of clues and their readings, from which their ids and the modules of `clue/` follow.
+//!
+//! ```
+//! use unroof_infer::evidence::clue_table::{ClueKind, ReadingId};
+//!
+//! assert_eq!(ClueKind::CacheTtl.name(), "cache time to live");
+//! assert_eq!(ReadingId::CacheTtlDrainTime.name(), "cache_ttl_drain_time");
+//! assert!(ReadingId::ALL.contains(&ReadingId::CacheTtlDrainTime));
+//! ```
 
 use std::fmt;
 

@@ -1,4 +1,12 @@
 //! The fastest decoding that a machine allows one user: batch 1, at peak bandwidth.
+//!
+//! ```
+//! use unroof_infer::evidence::fastest_step::fastest_step;
+//!
+//! // No accelerator on sale decodes 400 billion active parameters as fast as 4 billion.
+//! let speed = |active_parameters| fastest_step(active_parameters).unwrap().tokens_per_second;
+//! assert!(speed(4e9) > speed(400e9));
+//! ```
 
 use super::unknowns::Unknowns;
 use unroof_base::units::Seconds;

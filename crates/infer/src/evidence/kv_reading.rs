@@ -1,4 +1,15 @@
 //! Bytes of cache that a step reads, by context: windows and selected entries stop growing, the rest does not.
+//!
+//! ```
+//! use unroof_infer::evidence::kv_reading::KvReading;
+//! use unroof_roofline::reference::AttentionKind;
+//!
+//! let grouped = KvReading::of_bytes(AttentionKind::Grouped, 70e3, 70e3);
+//! assert_eq!(grouped.bytes_at(2_000.0), 2_000.0 * 70e3);
+//! // With windows a step reads fewer bytes per token the longer the context is.
+//! let windowed = KvReading::of_bytes(AttentionKind::Windowed, 70e3, 35e3);
+//! assert!(windowed.bytes_at(200_000.0) < 200_000.0 * 70e3);
+//! ```
 
 use unroof_base::units::number::Number;
 pub use unroof_roofline::forward::READ_CONTEXT_TOKENS;

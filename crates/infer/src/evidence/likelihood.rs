@@ -1,4 +1,21 @@
 //! Likelihood terms: the density of what the sheet shows, given the unknowns.
+//!
+//! ```
+//! use unroof_infer::clue::observed;
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::posterior::{Prior, sample_prior};
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! # let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! # (cell.input, cell.output) = ("3".parse().ok(), "15".parse().ok());
+//! let (assumptions, calibration) = (Assumptions::default(), Calibration::shipped());
+//! let terms = observed(&[PriceSheet::new("acme", "m-1", vec![cell])], &assumptions, calibration);
+//! let prior = Prior::new(calibration, &assumptions);
+//! // Every draw stays possible: any sheet may be misprinted.
+//! let draws = sample_prior(&prior, 16);
+//! assert!(draws.iter().all(|unknowns| terms.iter().all(|term| term.likelihood(&unknowns) > 0.0)));
+//! ```
 
 use std::sync::LazyLock;
 

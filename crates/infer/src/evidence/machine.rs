@@ -1,4 +1,14 @@
 //! The machines that a sheet may come from: an accelerator, a width of weights and one of cache elements.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::machine::{machines, machines_sold};
+//!
+//! let every = machines(&Assumptions::default());
+//! assert!((every.iter().map(|machine| machine.share).sum::<f64>() - 1.0).abs() < 1e-9);
+//! // A sheet of 2023 is not from an accelerator that was sold later.
+//! assert!(machines_sold(&Assumptions::default(), Some("2023-06-01")).len() < every.len());
+//! ```
 
 use std::collections::BTreeMap;
 

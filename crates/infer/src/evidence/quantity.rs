@@ -1,4 +1,12 @@
 //! The quantities that readings use besides the sheet: stated and derived values.
+//!
+//! ```
+//! use unroof_infer::evidence::quantity::Quantity;
+//!
+//! let quantity = Quantity::KvBytesStored;
+//! assert_eq!((quantity.name(), quantity.symbol()), ("kv_bytes_per_token_stored", "k_st"));
+//! assert_eq!(Quantity::ActiveParameters.textbook(), Some(1e11));
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

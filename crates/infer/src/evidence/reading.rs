@@ -1,4 +1,16 @@
 //! A reading: one closed-form answer drawn from one clue, with everything it rests on.
+//!
+//! ```
+//! use unroof_infer::clue::readings;
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::reading::Reason;
+//! use unroof_price_sheet::sheet::PriceSheet;
+//!
+//! // Without a value, a reading says what is missing.
+//! let empty = readings(&PriceSheet::new("acme", "m-1", Vec::new()), &Assumptions::default());
+//! let batch = empty.iter().find(|reading| reading.id.name() == "batch_discount_utilisation").unwrap();
+//! assert_eq!(batch.not_defined.as_ref().unwrap().reason, Reason::SheetLacks);
+//! ```
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,12 @@
 //! Release date of a model: the stated one, else the earliest of its sheets.
+//!
+//! ```
+//! use unroof_infer::evidence::release::years;
+//!
+//! // The calibration counts years from the start of 2025.
+//! assert_eq!(years(jiff::civil::date(2025, 1, 1)), 0.0);
+//! assert!((years(jiff::civil::date(2026, 7, 2)) - 1.5).abs() < 0.01);
+//! ```
 
 use jiff::civil::{Date, date};
 

@@ -1,4 +1,17 @@
 //! Cost, fit and speed of a draw of the joint estimate, by the engine.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::unknowns::Unknowns;
+//! use unroof_infer::posterior::{Prior, sample_prior};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+//! let draws = sample_prior(&prior, 16);
+//! // Whatever the model and the machine are, a token that is found in the cache costs less than one that is computed.
+//! let is_cheaper = |drawn: Unknowns<'_>| drawn.log_cached_input_cost() < drawn.log_input_cost();
+//! assert!(draws.iter().all(is_cheaper));
+//! ```
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,15 @@
 //! The unknowns of the joint estimate: the model, how it is run, and the machine it runs on.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::posterior::{Prior, sample_prior};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+//! let draws = sample_prior(&prior, 16);
+//! let dense = draws.iter().find(|unknowns| unknowns.is_dense).unwrap();
+//! assert_eq!(dense.log_active_parameters, dense.log_total_parameters);
+//! ```
 
 use super::kv_reading::KvReading;
 use super::machine::Machine;

@@ -1,4 +1,20 @@
 //! The joint estimate: every quantity next to its prior, with the clues that moved it.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::joint::{Regime, estimate};
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! # let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! # (cell.input, cell.output) = ("1".parse().ok(), "12".parse().ok());
+//! let sheet = PriceSheet::new("acme", "m-1", vec![cell]);
+//! let (assumptions, calibration) = (Assumptions::default(), Calibration::shipped());
+//! let joint = estimate(&[sheet], &[], &assumptions, calibration, &Default::default())?;
+//! // Output at twelve times the input price: decoding waits for memory.
+//! assert_eq!(joint.quantities.memory_time_over_compute_time.regime, Regime::MemoryBound);
+//! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
+//! ```
 
 mod answer;
 mod doubts;

@@ -1,4 +1,16 @@
 //! Published catalogs: recognition of the format, splitting into entries, conversion of entries into sheets.
+//!
+//! ```
+//! use unroof_price_sheet::catalog::read_catalog;
+//!
+//! let litellm = br#"{"gpt-5.4": {"litellm_provider": "openai", "mode": "chat",
+//!     "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1.5e-05}}"#;
+//! let mut entries = read_catalog(litellm)?;
+//! let sheet = entries.remove(0).sheets.unwrap().remove(0);
+//! assert_eq!((sheet.provider.as_str(), sheet.model.as_str()), ("openai", "gpt-5.4"));
+//! assert_eq!(sheet.base_rate().unwrap().output, Some("15".parse().unwrap()));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 pub mod canonical;
 mod entry;

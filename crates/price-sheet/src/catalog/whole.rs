@@ -20,7 +20,7 @@ pub struct ReadEntry {
 /// ```
 /// let litellm = br#"{"gpt-5.4": {"litellm_provider": "openai", "mode": "chat",
 ///     "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1.5e-05}}"#;
-/// let entries = crate::catalog::read_catalog(litellm).unwrap();
+/// let entries = unroof_price_sheet::catalog::read_catalog(litellm).unwrap();
 /// let sheets = entries[0].sheets.as_ref().unwrap();
 /// assert_eq!(entries[0].key, "gpt-5.4");
 /// assert_eq!(sheets[0].rates[0].input.as_ref().unwrap().to_string(), "2.5");

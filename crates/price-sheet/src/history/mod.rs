@@ -22,6 +22,29 @@
 //! A source that states an offer for the first time may be preferred at once, by its cells or by a stated start. That another
 //! sheet is in force then is not a change of the price: where the other sources alone would have kept the price, the period
 //! begins with [`StartBasis::SourceAdded`], and the news are [`Event::SourceAdded`].
+//!
+//! ```
+//! use unroof_price_sheet::history::{price_at, timeline};
+//! # use unroof_price_sheet::history::{Sighting, Standing};
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell, compare::Cells};
+//! # fn day(day: i64) -> jiff::Timestamp { jiff::Timestamp::from_second(day * 86_400).unwrap() }
+//! # fn listed(source: &str, input: &str, first: i64, last: i64) -> Sighting {
+//! #     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! #     cell.input = input.parse().ok();
+//! #     let sheet = PriceSheet::new("acme", "m-1", vec![cell]);
+//! #     Sighting {
+//! #         sheet_id: sheet.id().0, tariff_id: sheet.tariff_id(), source: source.to_owned(), standing: Standing::Catalog,
+//! #         valid_from: None, valid_to: None, first_at: day(first), last_at: day(last), next_at: None, is_sellers_own: false,
+//! #         is_misfit: false, states_limits: false, cells: Cells::of(&sheet).into(), input_price: None, output_price: None,
+//! #     }
+//! # }
+//!
+//! // Source, input price, and the days on which it was first and last seen: the first catalog is stale on day 30.
+//! let facts = [listed("litellm", "3", 0, 10), listed("models_dev", "2", 30, 30)];
+//! let periods = timeline(&facts, &[]);
+//! assert_eq!(price_at(&periods, day(29)).unwrap().source, "litellm");
+//! assert_eq!(price_at(&periods, day(31)).unwrap().source, "models_dev");
+//! ```
 
 mod choice;
 mod claims;

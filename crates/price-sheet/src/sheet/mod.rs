@@ -5,6 +5,18 @@
 //! and [`canonical`] or a format of [`catalog`](crate::catalog) turns the tree into sheets, recording every fault.
 //!
 //! [`json`]: unroof_base::input::json
+//!
+//! ```
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! cell.input = Some("3.00".parse()?);
+//! let sheet = PriceSheet::new("acme", "m-1", vec![cell.clone()]);
+//! // Prices are exact, and a sheet is known by its content: 3.00 and 3 are one price.
+//! cell.input = Some("3".parse()?);
+//! assert_eq!(sheet.id(), PriceSheet::new("acme", "m-1", vec![cell]).id());
+//! # Ok::<(), unroof_base::units::DecimalError>(())
+//! ```
 
 pub mod canonical;
 mod capacity;

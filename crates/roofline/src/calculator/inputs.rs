@@ -1,4 +1,16 @@
 //! Inputs of a calculator's answer: every value used, its origin and the equations that use it.
+//!
+//! ```
+//! use unroof_roofline::calculator::inputs::InputOrigin;
+//! use unroof_roofline::calculator::simulate::simulate;
+//!
+//! let answer = simulate(br#"{"machine": {"accelerator": "h100-sxm", "chips": 16}}"#)?;
+//! let origin = |name: &str| answer.inputs.iter().find(|input| input.name == name).map(|input| input.from);
+//! assert_eq!(origin("machine.chips"), Some(InputOrigin::Stated));
+//! assert_eq!(origin("machine.rental_usd_per_hour"), Some(InputOrigin::Reference));
+//! assert_eq!(origin("load.context_tokens"), Some(InputOrigin::Default));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::cell::RefCell;
 

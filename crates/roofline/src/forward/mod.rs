@@ -2,6 +2,19 @@
 //! byte.
 //!
 //! Equation numbers (E1, E2, ...) and source tags (\[T\], \[SB\], ...) are those of `docs/MODEL.md`.
+//!
+//! ```
+//! use unroof_base::units::Bytes;
+//! use unroof_roofline::forward::{Formats, Machine, compute_to_bandwidth, latency_floor, optimal_batch};
+//! use unroof_roofline::reference::accelerator;
+//!
+//! let formats = Formats { weight_bytes: 1.0, attention_bytes: 1.0 };
+//! let unit = Machine::of(accelerator("h100-sxm").unwrap(), formats, 8.0).unit;
+//! // A step of a dense model reads all of its 70 GB, and that takes as long as the multiplies of 295 sequences.
+//! assert_eq!(latency_floor(Bytes(70e9), &unit).to_string(), "0.0026119 s");
+//! let ratio = compute_to_bandwidth(formats.weight_bytes, unit.multiply_rate, unit.bandwidth);
+//! assert_eq!(optimal_batch(ratio, 1.0).round(), 295.0);
+//! ```
 
 mod cost;
 mod engine;

@@ -2,6 +2,17 @@
 //!
 //! Pure: a function from the text of a request to an answer that serialises. `forward` calls the forward model; the
 //! queue model is in `queue`.
+//!
+//! ```
+//! use unroof_roofline::plan::plan;
+//!
+//! let answer = plan(br#"{"model": "DeepSeek-V3", "machine": "h800", "load": {"requests_per_second": 10},
+//!     "limits": {"time_per_output_token_seconds": 0.05}}"#)?;
+//! let best = &answer.plans[0];
+//! assert!(best.time_per_output_token.at_percentile_seconds.0 <= 0.05 && best.requests_per_second >= 10.0);
+//! assert!(answer.plans.iter().all(|plan| plan.cost.usd_per_mtok >= best.cost.usd_per_mtok));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod answer;
 mod assemble;

@@ -1,4 +1,16 @@
 //! The architecture of a model: its parameters, its experts, its attention layers.
+//!
+//! ```
+//! use unroof_roofline::forward::KvCache;
+//! use unroof_roofline::reference::architecture::Architecture;
+//!
+//! let architecture = unroof_base::input::read(br#"{"total_parameters": 70e9, "layers": 80, "hidden_dimension": 8192,
+//!     "attention": [{"kind": "grouped_query", "layers": 80, "query_heads": 64, "kv_heads": 8, "key_dimension": 128,
+//!         "value_dimension": 128}]}"#, Architecture::read)?;
+//! // Two bytes for each key and value of 8 heads in 80 layers.
+//! assert_eq!(KvCache::new(&architecture).stored_per_token(2.0).0, 2.0 * 80.0 * 8.0 * (128.0 + 128.0));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,15 @@
 //! The calibration: the population of open-weight models and the pricing of their hosts.
+//!
+//! ```
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let shipped = Calibration::shipped();
+//! assert!(shipped.provenance.models > 100);
+//! // Every answer names the calibration behind it; one of other numbers has another id.
+//! let mut other = shipped.clone();
+//! other.population.dates.mean_years += 0.1;
+//! assert_ne!(other.id(), shipped.id());
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

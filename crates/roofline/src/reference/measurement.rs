@@ -1,4 +1,13 @@
 //! Published measurements of serving.
+//!
+//! ```
+//! use unroof_roofline::reference::measurement::measurements;
+//! use unroof_roofline::reference::open_model;
+//!
+//! let first = &measurements()[0];
+//! assert_eq!(first.publication, "DeepSeek inference system overview");
+//! assert!(open_model(&first.model).is_some());
+//! ```
 
 use serde::Deserialize;
 

@@ -1,4 +1,14 @@
 //! Typed access to the files under `data/`, every number with its source.
+//!
+//! ```
+//! use unroof_base::units::Bytes;
+//! use unroof_roofline::reference::{accelerator, open_model};
+//!
+//! let h100 = accelerator("h100-sxm").unwrap();
+//! assert_eq!(h100.hbm_bytes, Bytes(80e9));
+//! assert!(h100.source.contains("NVIDIA H100"));
+//! assert_eq!(open_model("deepseek-v3").unwrap().architecture.total_parameters, 671e9);
+//! ```
 
 /// Declares the functions that give the rows of embedded tables.
 macro_rules! embedded_tables {

@@ -1,4 +1,14 @@
 //! Names of rows of the reference data, as requests write them: how they are read, and the list in the API document.
+//!
+//! ```
+//! use unroof_base::input::body::Kind;
+//! use unroof_base::input::{RequestError, read};
+//! use unroof_roofline::reference::names::AcceleratorId;
+//!
+//! assert_eq!(read(br#""h100-sxm""#, |text| AcceleratorId.read(text)).unwrap(), "h100-sxm");
+//! let Err(RequestError::Wrong(faults)) = read(br#""h100""#, |text| AcceleratorId.read(text)) else { panic!() };
+//! assert!(faults[0].hint.contains("h100-sxm"));
+//! ```
 
 use std::borrow::Cow;
 

@@ -1,5 +1,20 @@
 //! Documents, declared like request bodies. A document can be written again, so its fields are plain values. A wrong
 //! field counts as absent once its fault is recorded: the rest is still checked.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_base::input::body::document::{document, maybe};
+//!
+//! document! {
+//!     /// Limits of an offer. What is not known is not written.
+//!     pub struct Limits {
+//!         /// Longest context, in tokens.
+//!         context: Option<u32> = maybe(1..=100_000_000),
+//!     }
+//! }
+//! let limits = unroof_base::input::read(br#"{"context":200000}"#, Limits::read).unwrap();
+//! assert_eq!(serde_json::to_string(&limits).unwrap(), r#"{"context":200000}"#);
+//! ```
 
 #![expect(
     clippy::redundant_closure_for_method_calls,

@@ -3,6 +3,21 @@
 //!
 //! A field is `name: Type = rule`. A rule begins with what may be written ([`count`], [`number`], [`value`] of another
 //! [`Kind`], [`section`]) and continues with its unit, its default, its flag.
+//!
+//! ```
+//! use unroof_base::input::body::{Body, body, count, flags, plain};
+//! use unroof_base::input::read;
+//!
+//! body! {
+//!     /// Work of a machine.
+//!     pub struct Load {
+//!         /// Sequences that are answered at once.
+//!         batch: u32 = plain(count(1..=4096).or(8).flag("batch")),
+//!     }
+//! }
+//! assert_eq!(read(b"{}", Load::read).unwrap().batch, 8);
+//! assert_eq!(flags::<Load>()[0].pointer, "/batch");
+//! ```
 
 pub mod document;
 mod kind;

@@ -1,5 +1,17 @@
 //! Second step of reading a request: a walk over the JSON tree that records **every** fault with its JSON pointer, a
 //! description and a hint.
+//!
+//! ```
+//! use unroof_base::input::cursor::{Cursor, Faults};
+//! use unroof_base::input::json;
+//!
+//! let tree = json::parse(br#"{"layers": 0}"#)?;
+//! let faults = Faults::default();
+//! let layers = Cursor::root(&tree, &faults).at("layers").and_then(|layers| layers.whole_number(1..=999));
+//! let fault = faults.into_result(layers).unwrap_err().remove(0);
+//! assert_eq!(fault.pointer, "/layers");
+//! # Ok::<(), json::JsonError>(())
+//! ```
 
 use jiff::civil::Date;
 use std::cell::RefCell;

@@ -2,6 +2,16 @@
 //!
 //! Numbers keep the digits they were written with, and what would be ambiguous or dangerous further on is refused here
 //! with its line and column: duplicate keys, nesting deeper than 32, NUL, numbers that no floating-point number is near.
+//!
+//! ```
+//! use unroof_base::input::json::{Json, parse};
+//!
+//! let tree = parse(br#"{"input_cost_per_token": 2.50e-06}"#)?;
+//! assert_eq!(tree.at("input_cost_per_token"), Some(&Json::Number("2.50e-06".into())));
+//! let repeated = parse(b"{\"a\": 1,\n \"a\": 2}").unwrap_err();
+//! assert_eq!(repeated.line, 2);
+//! # Ok::<(), unroof_base::input::json::JsonError>(())
+//! ```
 
 mod parse;
 mod repeated;

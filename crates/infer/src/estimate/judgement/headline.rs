@@ -1,4 +1,11 @@
 //! An estimate in one sentence: figures of what is identified, the names of the rest, and the margin of the output price.
+//!
+//! ```
+//! use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
+//!
+//! assert_eq!(listed(&["input", "output", "cache read"]), "input, output and cache read");
+//! assert!(errors_in_words(1.5, 3.0).starts_with("off by a factor of 1.5"));
+//! ```
 
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate};

@@ -1,4 +1,14 @@
 //! Published values of open-weight models: what their estimates should be.
+//!
+//! ```
+//! use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+//! use unroof_infer::estimate::quantities::JointQuantity;
+//!
+//! let model = open_model_of("openai/gpt-oss-120b").unwrap();
+//! assert_eq!(published_value(model, JointQuantity::ActiveParameters), Some(model.architecture.active_parameters));
+//! // The batch is a choice of the host, and not published with the weights.
+//! assert_eq!(published_value(model, JointQuantity::BatchOverOptimal), None);
+//! ```
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

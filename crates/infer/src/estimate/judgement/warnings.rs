@@ -1,4 +1,16 @@
 //! Reasons to doubt an estimate, one sentence each.
+//!
+//! ```
+//! use unroof_infer::estimate::judgement::warnings::warnings;
+//! use unroof_infer::estimate::{Format, StoredEstimate, infer, read_request};
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "CNY",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "4", "output": "16"}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let estimate = StoredEstimate::of(&infer(&request)).unwrap();
+//! assert!(warnings(&estimate, None)[0].contains("state the assumption `usd_per_currency_unit`"));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use crate::estimate::record::stored_estimate::{StoredEstimate, StoredMargin};
 use unroof_base::units::readable;

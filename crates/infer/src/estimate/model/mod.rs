@@ -1,5 +1,19 @@
 //! One estimate per model: the sheets of all its hosts and periods, answered together, and the margin of
 //! each offer.
+//!
+//! ```
+//! use unroof_infer::estimate::model::ModelPool;
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! let sheet = |seller: &str, input: &str, output: &str| {
+//!     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//!     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//!     PriceSheet::new(seller, "m-1", vec![cell])
+//! };
+//! // Three sellers, of which one copies the author.
+//! let sheets = [sheet("acme", "1", "4"), sheet("copy", "1", "4"), sheet("host", "0.7", "3.5")];
+//! assert_eq!(ModelPool::new("acme/m-1", &sheets).decisions(), 2);
+//! ```
 
 mod decisions;
 mod difference;

@@ -1,4 +1,18 @@
 //! A stored estimate read back: the parts that pages, charts and the terminal show, of a model or of the answer to sheets.
+//!
+//! ```
+//! use unroof_infer::estimate::quantities::JointQuantity;
+//! use unroof_infer::estimate::{Format, StoredEstimate, infer, read_request};
+//!
+//! let request = read_request(br#"{"schema": "pricesheet/v1", "provider": "acme", "model": "m-1", "currency": "USD",
+//!     "unit": "per_1m_tokens", "rates": [{"input": "1", "output": "12"}],
+//!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
+//! let answer = infer(&request);
+//! let stored: StoredEstimate = serde_json::from_str(&serde_json::to_string(&answer).unwrap()).unwrap();
+//! let active = stored.quantity(JointQuantity::ActiveParameters).unwrap();
+//! assert_eq!(active.median, answer.joint.quantities.active_parameters.median);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::collections::BTreeMap;
 

@@ -4,6 +4,24 @@
 //! A hypothesis h is a markup and an accelerator, common to the vendor's models. Each model is drawn once by itself; its draws
 //! d, of weight w, give the evidence E(h) = Σ w·p(prices | d, markup)/p(prices | d) over the draws of that accelerator. A
 //! hypothesis has the weight prior(h)·Π E(h), and given it the models are independent.
+//!
+//! ```
+//! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//! use unroof_infer::estimate::vendor::{VendorModel, estimate};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let model = |name: &str, input: &str, output: &str| {
+//! #     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//! #     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//! #     let sheets = vec![PriceSheet::new("acme", name, vec![cell])];
+//!     VendorModel { canonical_model: format!("acme/{name}"), sheets }
+//! };
+//! let models = [model("large", "5", "25"), model("small", "1", "5")];
+//! let vendor = estimate("acme", &models, Calibration::shipped(), &Default::default())?.unwrap();
+//! assert_eq!(vendor.ratios[0].larger, "acme/large");
+//! assert!(vendor.ratios[0].more_active_parameters > 0.5);
+//! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
+//! ```
 
 mod answer;
 mod drawn;

@@ -1,4 +1,16 @@
 //! The caller's assumptions, and every other quantity as it follows from them, reference data or the textbook.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::quantity::Quantity;
+//!
+//! let text = br#"{"active_parameters": {"low": 5e10, "high": 2e11}}"#;
+//! let assumptions = unroof_base::input::read(text, Assumptions::read)?;
+//! // A range is a 90 % interval around its geometric middle.
+//! let stated = assumptions.stated(Quantity::ActiveParameters).unwrap();
+//! assert!((stated.middle / 1e11 - 1.0).abs() < 1e-12);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod reading;
 

@@ -1,5 +1,18 @@
 //! The canonical model of four sizes and a kind of attention: what the engine needs beyond `N_a`, `N_t`, `k_bw` and `k_st`,
 //! by regression on the open-weight models.
+//!
+//! ```
+//! use unroof_infer::evidence::canonical::{CanonicalModel, KnownModel, Sizes};
+//! use unroof_roofline::reference::AttentionKind;
+//!
+//! let cache = f64::ln(61.0 * (512.0 + 64.0));
+//! let (log_active, log_total) = (f64::ln(37e9), f64::ln(671e9));
+//! let sizes = Sizes { log_active, log_total, log_kv_read: cache, log_kv_stored: cache, is_dense: false,
+//!     attention: AttentionKind::Latent };
+//! // These are the sizes of DeepSeek-V3, which has 61 layers; by regression on all models there are about as many.
+//! assert_eq!(KnownModel::find(&sizes).unwrap().with(&sizes).shape.layers, 61.0);
+//! assert!((40.0..90.0).contains(&CanonicalModel::of(&sizes).shape.layers));
+//! ```
 
 mod attention;
 mod regression;

@@ -3,6 +3,15 @@
 //! A name depends on its own spelling alone: neither the catalog, nor the seller, nor what was read before changes it. It
 //! is cut into words; the first ones name the family, which has an author; what does not change the weights (seller,
 //! region, price group, FP8 storage) is left out, and all else stays in the name, so that a variant has a name of its own.
+//!
+//! ```
+//! use unroof_price_sheet::catalog::canonical::canonical_model;
+//!
+//! let spellings = ["claude-4.5-sonnet", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"];
+//! for name in spellings {
+//!     assert_eq!(canonical_model(name).as_deref(), Some("anthropic/claude-sonnet-4-5"));
+//! }
+//! ```
 
 mod families;
 mod moved;

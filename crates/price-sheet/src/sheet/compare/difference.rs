@@ -1,4 +1,16 @@
 //! Differences between two sheets of an offer, as data and in words.
+//!
+//! ```
+//! use unroof_price_sheet::sheet::compare::difference::in_words;
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! let sheet = |input: &str, output: &str| {
+//!     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//!     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//!     PriceSheet::new("acme", "m-1", vec![cell])
+//! };
+//! assert_eq!(in_words(&sheet("2", "12"), &sheet("2.0", "10.00")), "output 12 → 10 $/Mtok, input unchanged");
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

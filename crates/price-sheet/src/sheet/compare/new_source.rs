@@ -1,4 +1,17 @@
 //! Sources that state an offer for the first time, in words.
+//!
+//! ```
+//! use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! let sheet = |input: &str| {
+//!     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//!     cell.input = input.parse().ok();
+//!     PriceSheet::new("acme", "m-1", vec![cell])
+//! };
+//! let words = new_source_in_words(&sheet("2.5"), &sheet("3"));
+//! assert!(words.contains("input 3 $/Mtok where a posted sheet states 2.5"));
+//! ```
 
 use std::fmt::Write;
 

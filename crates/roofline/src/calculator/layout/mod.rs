@@ -1,5 +1,15 @@
 //! `/layout`: distribution of a model over racks of chips. Experts within and across racks and the bytes they exchange, pipeline
 //! stages, memory per chip.
+//!
+//! ```
+//! use unroof_roofline::calculator::layout::layout;
+//!
+//! // 256 experts over 64 of the 72 chips of a rack: no traffic leaves it.
+//! let answer = layout(br#"{"model": "DeepSeek-V3", "machine": "gb200-nvl72"}"#)?;
+//! assert_eq!(answer.experts.experts_per_chip, 4.0);
+//! assert_eq!(answer.experts.share_leaving_domain, 0.0);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod answer;
 pub mod request;

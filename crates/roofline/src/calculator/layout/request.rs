@@ -1,4 +1,15 @@
 //! The request of `/layout`: its fields and their defaults.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_base::input::read;
+//! use unroof_roofline::calculator::layout::request::LayoutRequest;
+//!
+//! let request = read(br#"{"layout": {"pipeline_stages": 8}}"#, LayoutRequest::read)?;
+//! assert_eq!(request.layout.pipeline_stages.value, Ok(Some(8)));
+//! assert!(!request.layout.micro_batches.is_stated());
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs};
 use crate::calculator::scenario::{

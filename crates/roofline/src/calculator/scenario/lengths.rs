@@ -1,4 +1,13 @@
 //! Lengths of prompts and answers: one length, a log-normal spread around a mean, or a list of lengths with shares.
+//!
+//! ```
+//! use unroof_roofline::calculator::scenario::lengths::Lengths;
+//!
+//! // Most generated tokens are in long answers, so that more tokens are before them than in answers of one length.
+//! let (even, spread) = (Lengths::constant(1000.0), Lengths::constant(1000.0).spread(1.0));
+//! assert_eq!(even.mean_generated_before(), 500.0);
+//! assert!(spread.mean_generated_before() > 900.0);
+//! ```
 
 use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{RefOr, Schema};

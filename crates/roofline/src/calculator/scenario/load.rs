@@ -1,4 +1,16 @@
 //! The load of a scenario: the tokens of a request, requests per second, sequences at once, drafts of decoding.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_roofline::calculator::inputs::Inputs;
+//! use unroof_roofline::calculator::scenario::StatedLoad;
+//!
+//! let prompt = unroof_base::input::read(br#"{"input_tokens": 4000, "cache_hit_rate": 0.75}"#, |root| {
+//!     StatedLoad::read(root)?.prompt(&Inputs::new(root, &[]))
+//! })?;
+//! assert_eq!(prompt.cached, 3000.0);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,16 @@
 //! The chips of a scenario: an accelerator of the reference data, and the figures of it that a request replaces.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_roofline::calculator::inputs::Inputs;
+//! use unroof_roofline::calculator::scenario::StatedMachine;
+//!
+//! let chip = unroof_base::input::read(br#"{"accelerator": "h100-sxm", "rental_usd_per_hour": 1.5}"#, |root| {
+//!     StatedMachine::read(root)?.fill(&Inputs::new(root, &[]), None, None)
+//! })?;
+//! assert_eq!((chip.capacity.0, chip.usd_per_hour), (80e9, Some(1.5)));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::ops::RangeInclusive;
 

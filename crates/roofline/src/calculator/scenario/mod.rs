@@ -2,6 +2,17 @@
 //!
 //! Each is declared once, with what may be written, its default and its flag. A calculator takes what it needs; what a
 //! request states beyond that is named in the answer as `unused`.
+//!
+//! ```
+//! use unroof_base::input::body::Kind;
+//! use unroof_base::input::read;
+//! use unroof_roofline::calculator::scenario::{ModelKind, StatedModel};
+//!
+//! for spelling in [r#""DeepSeek-V3""#, r#"{"name": "deepseek-v3"}"#] {
+//!     let model = read(spelling.as_bytes(), |value| ModelKind.read(value)).unwrap();
+//!     assert!(matches!(model, StatedModel::Named("DeepSeek-V3")));
+//! }
+//! ```
 
 mod config;
 pub mod lengths;

@@ -1,4 +1,15 @@
 //! The model of a scenario: by its name, its architecture, its published configuration, or its sizes alone.
+//!
+//! ```
+//! use unroof_roofline::calculator::simulate::simulate;
+//!
+//! let answer = simulate(br#"{"machine": "h100-sxm", "model": {"config": {"hidden_size": 8192, "num_hidden_layers": 80,
+//!     "num_attention_heads": 64, "num_key_value_heads": 8, "intermediate_size": 28672, "vocab_size": 128256,
+//!     "torch_dtype": "bfloat16", "hidden_act": "silu"}}}"#)?;
+//! let billions = answer.architecture.total_parameters / 1e9;
+//! assert!((billions - 70.6).abs() < 0.1);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, OneOfBuilder};
 use utoipa::openapi::{Ref, RefOr, Schema};

@@ -1,4 +1,17 @@
 //! Precisions of weights, KV cache and attention.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_roofline::calculator::inputs::Inputs;
+//! use unroof_roofline::calculator::scenario::StatedPrecision;
+//!
+//! let precision = unroof_base::input::read(br#"{"weight_bytes_per_parameter": 0.5}"#, |root| {
+//!     StatedPrecision::read(root)?.fill(&Inputs::new(root, &[]), None)
+//! })?;
+//! // A cache has at least one byte per element, unless another width is stated.
+//! assert_eq!((precision.weights, precision.cache), (0.5, 1.0));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use std::ops::RangeInclusive;
 

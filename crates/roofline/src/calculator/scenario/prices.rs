@@ -1,4 +1,16 @@
 //! Prices that tokens are sold at.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_roofline::calculator::inputs::Inputs;
+//! use unroof_roofline::calculator::scenario::StatedPrices;
+//!
+//! let prices = unroof_base::input::read(br#"{"output_usd_per_mtok": 2.19}"#, |root| {
+//!     StatedPrices::read(root)?.fill(&Inputs::new(root, &[]))
+//! })?;
+//! assert_eq!((prices.input, prices.output), (0.0, 2.19));
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 use crate::calculator::inputs::Inputs;
 use unroof_base::input::body::body;

@@ -1,4 +1,15 @@
 //! `/simulate`: time, memory and cost of a model on a machine, at a point and over a grid, and the price sheet it implies.
+//!
+//! ```
+//! use unroof_roofline::calculator::simulate::simulate;
+//!
+//! let answer = simulate(br#"{"model": "DeepSeek-V3", "machine": {"accelerator": "h800", "chips": 144},
+//!     "precision": {"kv_bytes_per_element": 2}, "load": {"context_tokens": 4989}}"#)?;
+//! // 61 layers keep a latent of 512 and 64 elements.
+//! assert_eq!(answer.roofline.kv_bytes_per_token_stored.0, 2.0 * 61.0 * (512.0 + 64.0));
+//! assert!(answer.decode.cost_usd_per_mtok < Some(1.0) && answer.memory.does_not_fit.is_none());
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod answer;
 mod efficiency;

@@ -1,4 +1,13 @@
 //! The request of `/simulate`, and the same with every default filled in. Its sections are in the files of their names.
+//!
+//! ```
+//! use unroof_base::input::body::flags;
+//! use unroof_roofline::calculator::simulate::request::SimulateRequest;
+//!
+//! let flags = flags::<SimulateRequest>();
+//! let batch = flags.iter().find(|flag| flag.name == "batch").unwrap();
+//! assert_eq!(batch.pointer, "/load/batch");
+//! ```
 
 use super::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies, fill_efficiency};
 use super::grid::{Grid, SimulatedGrid, fill_grid};

@@ -1,5 +1,16 @@
 //! `/training`: tokens and compute of pretraining, reinforcement learning and inference that cost the same, overtraining,
 //! the memory of activations, the worth of sparsity.
+//!
+//! ```
+//! use unroof_roofline::calculator::training::{TrainingPhase, training};
+//!
+//! // A family that generates 500 million tokens per second, of which this model has a tenth for 60 days.
+//! let answer = training(br#"{"load": {"tokens_per_second": 5e8}, "service": {"model_share": 0.1, "lifetime_days": 60}}"#)?;
+//! let mut phases = answer.phases.iter();
+//! let inference = phases.find(|phase| phase.phase == TrainingPhase::Inference).unwrap();
+//! assert!((inference.tokens / (5e8 * 0.1 * 60.0 * 86_400.0) - 1.0).abs() < 1e-12);
+//! # Ok::<(), unroof_base::input::RequestError>(())
+//! ```
 
 mod answer;
 pub mod request;

@@ -1,4 +1,14 @@
 //! The request of `/training`: its fields and their defaults.
+//!
+//! ```
+//! use unroof_base::input::body::Body;
+//! use unroof_base::input::{RequestError, read};
+//! use unroof_roofline::calculator::training::request::TrainingRequest;
+//!
+//! let refused = read(br#"{"service": {"lifetime_days": 0}, "costs": {"utilisation": 40}}"#, TrainingRequest::read);
+//! let Err(RequestError::Wrong(faults)) = refused else { panic!("it was read") };
+//! assert_eq!([&faults[0].pointer, &faults[1].pointer], ["/service/lifetime_days", "/costs/utilisation"]);
+//! ```
 
 use crate::calculator::inputs::{InputOrigin, InputUsed, Inputs, MOST};
 use crate::calculator::scenario::{

@@ -1,4 +1,13 @@
 //! The request of `/plan`, and the same with every default filled in.
+//!
+//! ```
+//! use unroof_base::input::body::flags;
+//! use unroof_roofline::plan::question::request::PlanRequest;
+//!
+//! let flags = flags::<PlanRequest>();
+//! let limit = flags.iter().find(|flag| flag.name == "ttft").unwrap();
+//! assert_eq!(limit.pointer, "/limits/time_to_first_token_seconds");
+//! ```
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,18 @@
 //! Pricing decisions: recognises sheets of a model that are duplicates or resellers' markups.
+//!
+//! ```
+//! use unroof_price_sheet::sheet::compare::decision::{Likeness, likeness};
+//! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
+//!
+//! let sheet = |seller: &str, input: &str, output: &str| {
+//!     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+//!     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
+//!     PriceSheet::new(seller, "m-1", vec![cell])
+//! };
+//! let author = sheet("acme", "3.00", "15.00");
+//! assert_eq!(likeness(&author, &sheet("host", "3.00", "15.00")), Some(Likeness::OneDecision));
+//! assert_eq!(likeness(&author, &sheet("reseller", "4.50", "22.50")), Some(Likeness::OneRatio));
+//! ```
 
 mod index;
 
