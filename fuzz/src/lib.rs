@@ -7,7 +7,7 @@ pub mod refusal;
 pub mod request;
 pub mod sheet;
 
-/// Check of an input: `None` where the text is no input of the target. Panics where an invariant is broken.
+/// Check of an input: `None` where the target does not take the text. Panics where an invariant is broken.
 pub type Check = fn(&[u8]) -> Option<()>;
 
 /// Check of each target, by the target's name.

@@ -79,7 +79,7 @@ impl<Request: Body + Clone> RequestFlags<Request> {
                 FILE_PLACEHOLDER => {
                     let text = read_input(Path::new(value))?;
                     let read = serde_json::from_slice(&text);
-                    read.with_context(|| format!("`{value}` is no JSON"))?
+                    read.with_context(|| format!("`{value}` is not valid JSON"))?
                 }
                 _ => stated_value(value),
             };

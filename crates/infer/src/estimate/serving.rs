@@ -12,7 +12,7 @@
 //! # let (sheet, assumptions) = (PriceSheet::new("acme", "m-1", vec![cell]), Assumptions::default());
 //! let (_, serving) = samples_and_serving(&[sheet], &assumptions, Calibration::shipped(), &Default::default())?;
 //! // A generated token costs more behind a longer context.
-//! let [first, .., last] = serving.output.as_slice() else { panic!("there is no length of context") };
+//! let [first, .., last] = serving.output.as_slice() else { panic!("a length of context is missing") };
 //! assert!(last.context_tokens > first.context_tokens && last.median > first.median);
 //! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
 //! ```
