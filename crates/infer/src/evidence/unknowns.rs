@@ -102,13 +102,6 @@ impl Unknowns<'_> {
             - machine.log_kv_element_bytes
     }
 
-    /// log of L0, tokens: the context at which reading the cache takes as long as the multiplies at peak, w·`N_a`/(ρ·`k_bw`)
-    /// where `k_bw` is the same at all contexts (E7 without attention's arithmetic) \[T\].
-    #[must_use]
-    pub fn log_ideal_crossover(&self) -> f64 {
-        self.log_crossover_of(self.log_balanced_elements())
-    }
-
     fn log_crossover_of(&self, log_elements: f64) -> f64 {
         ln(self.kv_reading().context_of(exp(log_elements)))
     }
