@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use unroof_infer::estimate::{ENGINE_VERSION, Format, infer, read_request};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_store::{
-    DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, Recording, SightedBy,
+    DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, ObservedBy, Recording,
     Store, StoreLimits,
 };
 use uuid::Uuid;
@@ -193,7 +193,7 @@ async fn fill(file: &Path) {
 fn recording(sheet: &Value, seen: Timestamp, estimate: &EstimateRecord) -> Recording {
     let request = read_request(sheet.to_string().as_bytes(), &Format::Canonical).unwrap();
     let mut recording = Recording::new(request.sheets[0].clone(), seen, estimate.id);
-    recording.sighted_by = Some(SightedBy::post(true));
+    recording.observed_by = Some(ObservedBy::post(true));
     recording.estimate = Some(estimate.clone());
     recording
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tikv_jemallocator::Jemalloc;
 use unroof_infer::estimate::{Format, infer, read_request};
-use unroof_store::{EstimateRecord, Recording, SightedBy, Store, StoreLimits};
+use unroof_store::{EstimateRecord, ObservedBy, Recording, Store, StoreLimits};
 use uuid::Uuid;
 
 /// Allocator of the program.
@@ -61,7 +61,7 @@ fn recordings(count: usize) -> Vec<Recording> {
         let mut estimate = estimate.clone();
         estimate.id = Uuid::new_v4();
         let mut recording = Recording::new(request.sheets[0].clone(), now, estimate.id);
-        recording.sighted_by = Some(SightedBy::post(true));
+        recording.observed_by = Some(ObservedBy::post(true));
         recording.estimate = Some(estimate);
         recording
     };

@@ -68,7 +68,7 @@ CREATE TABLE price_sheets (
     output_price     double precision,
     cache_read_price double precision,
     -- Identity of the prices alone: without dates, limits and names.
-    tariff_id        uuid NOT NULL,
+    price_id        uuid NOT NULL,
     -- The priced cells, each with its exact price, so that sheets are compared without their documents.
     cells            text COLLATE "C" NOT NULL,
     -- Whether the sheet states limits.
@@ -103,7 +103,7 @@ CREATE INDEX price_sheets_in_market ON price_sheets (currency, canonical_model, 
 -- same facts give the same periods.
 
 -- Every time at which a whole catalog was read, or all that it lists of one provider.
-CREATE TABLE looks (
+CREATE TABLE snapshots (
     source text COLLATE "C" NOT NULL,
     -- The provider that it was restricted to; empty where it was not.
     scope  text COLLATE "C" NOT NULL,
@@ -112,7 +112,7 @@ CREATE TABLE looks (
 );
 
 -- Entries that a whole catalog listed and that could not be read: what they stated before is neither stated again nor gone.
-CREATE TABLE unread_entries (
+CREATE TABLE unparsed_entries (
     source text COLLATE "C" NOT NULL,
     at     timestamptz NOT NULL,
     -- The key of the entry in the catalog.
@@ -121,7 +121,7 @@ CREATE TABLE unread_entries (
 );
 
 -- A sheet that a source stated from a first to a last time, and did not drop between them.
-CREATE TABLE sightings (
+CREATE TABLE observations (
     offer_id uuid NOT NULL,
     -- A catalog, an entry of one, or `posted`.
     source   text COLLATE "C" NOT NULL,
@@ -131,16 +131,16 @@ CREATE TABLE sightings (
     -- The key of the entry that stated the sheet; null for posted sheets.
     entry    text COLLATE "C",
     first_at timestamptz NOT NULL,
-    -- Null while the newest look of the source lists it.
+    -- Null while the newest snapshot of the source lists it.
     last_at  timestamptz,
     -- How it arrived: 1 a whole catalog, 2 an entry of a catalog, 3 a sheet.
-    standing bigint NOT NULL,
+    source_rank bigint NOT NULL,
     PRIMARY KEY (offer_id, source, sheet_id, first_at)
 );
-CREATE INDEX sightings_by_sheet ON sightings (sheet_id);
-CREATE INDEX sightings_by_source ON sightings (source, offer_id);
-CREATE INDEX sightings_open ON sightings (source, offer_id) WHERE last_at IS NULL;
-CREATE INDEX sightings_by_entry ON sightings (source, entry) WHERE last_at IS NOT NULL;
+CREATE INDEX observations_by_sheet ON observations (sheet_id);
+CREATE INDEX observations_by_source ON observations (source, offer_id);
+CREATE INDEX observations_open ON observations (source, offer_id) WHERE last_at IS NULL;
+CREATE INDEX observations_by_entry ON observations (source, entry) WHERE last_at IS NOT NULL;
 
 -- Sheets that were withdrawn, until they are seen again.
 CREATE TABLE withdrawals (
@@ -167,7 +167,7 @@ CREATE TABLE price_periods (
     model             text COLLATE "C" NOT NULL,
     region            text COLLATE "C" NOT NULL,
     sheet_id          uuid NOT NULL REFERENCES price_sheets (id),
-    tariff_id         uuid NOT NULL,
+    price_id         uuid NOT NULL,
     -- The catalog that lists it.
     catalog           text COLLATE "C" NOT NULL,
     -- The year 1 where the start is not known.

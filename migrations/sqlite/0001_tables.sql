@@ -56,7 +56,7 @@ CREATE TABLE price_sheets (
     output_price     real,
     cache_read_price real,
     -- Identity of the prices alone: without dates, limits and names.
-    tariff_id        blob NOT NULL,
+    price_id        blob NOT NULL,
     -- The priced cells, each with its exact price, so that sheets are compared without their documents.
     cells            text NOT NULL,
     -- Whether the sheet states limits.
@@ -90,7 +90,7 @@ CREATE INDEX price_sheets_in_market ON price_sheets (currency, canonical_model, 
 -- same facts give the same periods.
 
 -- Every time at which a whole catalog was read, or all that it lists of one provider.
-CREATE TABLE looks (
+CREATE TABLE snapshots (
     source text NOT NULL,
     -- The provider that it was restricted to; empty where it was not.
     scope  text NOT NULL,
@@ -99,7 +99,7 @@ CREATE TABLE looks (
 ) STRICT;
 
 -- Entries that a whole catalog listed and that could not be read: what they stated before is neither stated again nor gone.
-CREATE TABLE unread_entries (
+CREATE TABLE unparsed_entries (
     source text NOT NULL,
     at     text NOT NULL,
     -- The key of the entry in the catalog.
@@ -108,7 +108,7 @@ CREATE TABLE unread_entries (
 ) STRICT;
 
 -- A sheet that a source stated from a first to a last time, and did not drop between them.
-CREATE TABLE sightings (
+CREATE TABLE observations (
     offer_id blob NOT NULL,
     -- A catalog, an entry of one, or `posted`.
     source   text NOT NULL,
@@ -118,16 +118,16 @@ CREATE TABLE sightings (
     -- The key of the entry that stated the sheet; null for posted sheets.
     entry    text,
     first_at text NOT NULL,
-    -- Null while the newest look of the source lists it.
+    -- Null while the newest snapshot of the source lists it.
     last_at  text,
     -- How it arrived: 1 a whole catalog, 2 an entry of a catalog, 3 a sheet.
-    standing integer NOT NULL,
+    source_rank integer NOT NULL,
     PRIMARY KEY (offer_id, source, sheet_id, first_at)
 ) STRICT;
-CREATE INDEX sightings_by_sheet ON sightings (sheet_id);
-CREATE INDEX sightings_by_source ON sightings (source, offer_id);
-CREATE INDEX sightings_open ON sightings (source, offer_id) WHERE last_at IS NULL;
-CREATE INDEX sightings_by_entry ON sightings (source, entry) WHERE last_at IS NOT NULL;
+CREATE INDEX observations_by_sheet ON observations (sheet_id);
+CREATE INDEX observations_by_source ON observations (source, offer_id);
+CREATE INDEX observations_open ON observations (source, offer_id) WHERE last_at IS NULL;
+CREATE INDEX observations_by_entry ON observations (source, entry) WHERE last_at IS NOT NULL;
 
 -- Sheets that were withdrawn, until they are seen again.
 CREATE TABLE withdrawals (
@@ -154,7 +154,7 @@ CREATE TABLE price_periods (
     model             text NOT NULL,
     region            text NOT NULL,
     sheet_id          blob NOT NULL REFERENCES price_sheets (id),
-    tariff_id         blob NOT NULL,
+    price_id         blob NOT NULL,
     -- The catalog that lists it.
     catalog           text NOT NULL,
     -- The year 1 where the start is not known.

@@ -105,7 +105,7 @@ class Ledger:
         if begun != len(listed):
             self.find(f"audit: {begun} imports, but {len(listed)} are listed")
         kept = {what: found[what] for what in found if what[0] != "catalog.imported" and what[0][:4] != "key."}
-        # The same sheet is another sighting, with a row, an hour after the last one.
+        # The same sheet is another observation, with a row, an hour after the last one.
         for what in self.repeated:
             kept[what] = min(kept.get(what, 0), self.audited[what])
         expected = list(self.audited.elements())

@@ -54,14 +54,14 @@ SELECT sheet.provider, sheet.model, sheet.canonical_model, sheet.region, sheet.c
        CASE WHEN period.starts_at > '0001-01-01T00:00:00Z' THEN period.start_basis END AS start_basis,
        nullif(period.not_before, '0001-01-01T00:00:00Z') AS not_before, period.ends_at, period.ending,
        nullif(coalesce(
-           (SELECT max(looks.at)
-            FROM sightings AS seen
+           (SELECT max(snapshots.at)
+            FROM observations AS seen
             JOIN price_sheets AS stated ON stated.id = seen.sheet_id
-            JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
+            JOIN snapshots ON snapshots.source = seen.source AND (snapshots.scope = '' OR snapshots.scope = sheet.provider)
             WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
-              AND stated.tariff_id = period.tariff_id
-              AND looks.at >= seen.first_at AND looks.at > period.last_seen_at
-              AND (period.ends_at IS NULL OR period.ends_at > looks.at)),
+              AND stated.price_id = period.price_id
+              AND snapshots.at >= seen.first_at AND snapshots.at > period.last_seen_at
+              AND (period.ends_at IS NULL OR period.ends_at > snapshots.at)),
            period.last_seen_at), '0001-01-01T00:00:00Z') AS last_seen_at,
        period.withdrawn_at IS NULL AND period.starts_at <= now()
        AND (period.ends_at IS NULL OR period.ends_at > now()) AS in_force,
@@ -213,7 +213,7 @@ BEGIN
             ('other_input_per_mtok', 'The same in the other catalog'),
             ('other_output_per_mtok', 'The same in the other catalog'),
             ('starts_at', 'Inclusive start; null where unknown'),
-            ('start_basis', 'stated where a source states the start, observed where it is the first sighting, source_added where another source states the offer for the first time'),
+            ('start_basis', 'stated where a source states the start, observed where it is the first observation, source_added where another source states the offer for the first time'),
             ('not_before', 'When the price before was last seen'),
             ('ends_at', 'Exclusive end; null while unknown'),
             ('ending', 'Why it ended: replaced, expired, delisted or withdrawn'),

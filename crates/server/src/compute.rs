@@ -19,7 +19,7 @@ use unroof_edge::limit::workers::Workers;
 use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::import::Priority::Long;
-use unroof_store::{NewEstimate, Saved, SightedBy};
+use unroof_store::{NewEstimate, ObservedBy, Saved};
 use unroof_telemetry::compute_span;
 
 /// Densities in memory, of about 100 kB each.
@@ -147,7 +147,7 @@ impl Answered {
         &self,
         views: &Views,
         seen_at: Option<Timestamp>,
-        sighted_by: Option<SightedBy>,
+        observed_by: Option<ObservedBy>,
     ) -> Result<(Saved, Timestamp), Problem> {
         let document =
             std::str::from_utf8(self.document.bytes()).map_err(Problem::not_serialised)?;
@@ -161,7 +161,7 @@ impl Answered {
             sheets: &self.request.sheets,
             observed_at: seen_at.map_or(now, |seen_at| store.not_ahead(seen_at)),
             recorded_at: now,
-            sighted_by,
+            observed_by,
             waits_for_others: views.compute.workers.has_long_queue(),
         };
         Ok((store.save(new).await?, seen_at.unwrap_or(asked_at)))

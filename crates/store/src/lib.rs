@@ -54,7 +54,7 @@ pub use crate::list::series::PriceStepRow;
 pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
-pub use crate::record::offers::{ListedSheet, LookAt, POSTED, SheetFacts, SightedBy};
+pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts, SnapshotAt};
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,

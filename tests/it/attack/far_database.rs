@@ -178,21 +178,21 @@ async fn an_offer_with_a_thousand_prices_is_read_as_fast_as_one_with_ten() {
     let add = |from: usize, to: usize| {
         format!(
             "INSERT INTO price_sheets (id, sequence, provider, model, region, currency, observed_at, document, offer_id,
-                                       model_key, checksum, tariff_id, cells, states_limits, is_misfit, observed)
+                                       model_key, checksum, price_id, cells, states_limits, is_misfit, observed)
              SELECT md5(number::text)::uuid, -number, provider, model, region, currency, observed_at, document, offer_id,
                     model_key, checksum, md5(number::text)::uuid, cells, states_limits, is_misfit, observed
              FROM price_sheets CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
              INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at,
-                                        ends_at, observed_at, has_begun, has_ended, tariff_id, start_basis,
+                                        ends_at, observed_at, has_begun, has_ended, price_id, start_basis,
                                         last_seen_at, is_flagged)
              SELECT -number, 0, offer_id, provider, model, region, md5(number::text)::uuid, 'official',
                     starts_at - (number + 1) * interval '1 day', starts_at - number * interval '1 day', observed_at, true,
                     true, md5(number::text)::uuid, start_basis, last_seen_at, is_flagged
              FROM price_periods CROSS JOIN generate_series({from}, {to}) AS number WHERE sequence > 0;
-             INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+             INSERT INTO observations (offer_id, source, sheet_id, catalog, first_at, last_at, source_rank)
              SELECT offer_id, source, md5(number::text)::uuid, catalog, first_at - (number + 1) * interval '1 day',
-                    first_at - (number + 1) * interval '1 day', standing
-             FROM sightings CROSS JOIN generate_series({from}, {to}) AS number
+                    first_at - (number + 1) * interval '1 day', source_rank
+             FROM observations CROSS JOIN generate_series({from}, {to}) AS number
              WHERE sheet_id IN (SELECT id FROM price_sheets WHERE sequence > 0)"
         )
     };

@@ -11,7 +11,7 @@ pub(crate) mod webhooks;
 use jiff::Timestamp;
 use unroof_infer::estimate::{Format, infer, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
-use unroof_store::{EstimateRecord, Recording, SightedBy, Store};
+use unroof_store::{EstimateRecord, ObservedBy, Recording, Store};
 
 use crate::support::{NOW, sheet_of};
 
@@ -27,7 +27,7 @@ impl Prepared {
         let document = serde_json::to_string(&answer).unwrap();
         let observed_at: Timestamp = NOW.parse().unwrap();
         let mut recording = Recording::new(request.sheets[0].clone(), observed_at, answer.id);
-        recording.sighted_by = Some(SightedBy::post(true));
+        recording.observed_by = Some(ObservedBy::post(true));
         recording.estimate = Some(EstimateRecord::new(&answer, document));
         Self(recording)
     }
@@ -42,7 +42,7 @@ impl Prepared {
         let prepared = self.0.clone();
         Recording {
             canonical_model: prepared.canonical_model,
-            sighted_by: prepared.sighted_by,
+            observed_by: prepared.observed_by,
             estimate: prepared.estimate,
             ..Recording::new(sheet, prepared.observed_at, prepared.estimate_id)
         }

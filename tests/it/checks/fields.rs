@@ -8,7 +8,7 @@ use super::stored_sheet;
 use crate::support::{Api, TestDatabase, faults, sheet, with};
 
 /// Whether a place lies in what is kept without being read.
-fn is_kept_unread(pointer: &str) -> bool {
+fn is_kept_unparsed(pointer: &str) -> bool {
     ["/unmapped/", "/request/", "/when/", "/config/"]
         .iter()
         .any(|part| pointer.contains(part))
@@ -27,7 +27,7 @@ fn objects(body: &Value) -> Vec<String> {
         .filter(|(_, value)| value.is_object());
     objects
         .map(|(pointer, _)| pointer)
-        .filter(|pointer| !is_kept_unread(pointer))
+        .filter(|pointer| !is_kept_unparsed(pointer))
         .collect()
 }
 
@@ -98,7 +98,7 @@ async fn every_value_of_another_kind_is_refused_at_its_place_and_all_of_them_at_
         let mut wrong_places = Vec::new();
         let read = values(&body)
             .into_iter()
-            .filter(|(pointer, _)| !is_kept_unread(pointer));
+            .filter(|(pointer, _)| !is_kept_unparsed(pointer));
         for (pointer, value) in read {
             // A text may stand for an object that has a name, and a number for a range.
             let other = match value {

@@ -23,7 +23,7 @@ async fn what_is_no_json_text_is_400_on_every_route_that_takes_a_body() {
             br#"{"model": {}, "\u006dodel": {}}"#,
         ),
         (
-            "a key twice where it is kept unread",
+            "a key twice where it is kept unparsed",
             br#"{"unmapped": {"a": [{"b": 1, "b": 1}]}}"#,
         ),
         ("garbage after the end", b"{} x"),
@@ -182,7 +182,7 @@ async fn texts_as_long_as_they_may_be_are_stored_listed_found_and_paged_byte_for
 #[tokio::test]
 async fn one_character_more_than_a_text_may_have_is_refused_at_its_place() {
     let api = TestDatabase::sqlite().api().await;
-    // What is kept unread may be longer.
+    // What is kept unparsed may be longer.
     let names = NAMES
         .iter()
         .filter(|pointer| pointer.matches('/').count() < 4 || pointer.contains("fast/"));

@@ -96,7 +96,7 @@ async fn a_source_that_lists_an_offer_for_the_first_time_changes_no_price() {
         );
         let words = added[0]["summary"].as_str().unwrap();
         assert!(
-            words.starts_with("first look by litellm: adds cache read 0.1 $/Mtok, "),
+            words.starts_with("first observation by litellm: adds cache read 0.1 $/Mtok, "),
             "{words}"
         );
         assert_eq!(reported("price.changed").await, Vec::<Value>::new());

@@ -11,7 +11,7 @@ use crate::support::{TestDatabase, on_each_database};
 const SIGHTINGS: &str = "
     SELECT provider || ' ' || model || ' ' || input_price || ' ' || source || ' ' || first_at || ' '
            || coalesce(CAST(last_at AS text), '')
-    FROM sightings AS seen
+    FROM observations AS seen
     JOIN (SELECT id, provider, model, input_price FROM price_sheets) AS sheet ON sheet.id = seen.sheet_id
     ORDER BY 1";
 

@@ -6,7 +6,7 @@ mod interrupted;
 mod news;
 mod replicas;
 mod snapshots;
-mod unread;
+mod unparsed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -554,7 +554,7 @@ async fn an_answer_says_what_its_request_did_to_the_record() {
         assert_eq!(effect("", &priced("m", 1)).await, seen("past"));
         assert_eq!(effect("?observe=true", &later).await, seen("scheduled"));
         import(&api, "", &litellm(&Prices::from([("m", 3)]))).await;
-        assert_eq!(effect("", &priced("m", 5)).await, seen("lesser"));
+        assert_eq!(effect("", &priced("m", 5)).await, seen("outranked"));
         let wrong = api.post("/infer?observe=true", question.to_string()).await;
         wrong.problem(422);
         let unstored = format!("{}", priced("m", 5));

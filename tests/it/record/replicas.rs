@@ -1,5 +1,5 @@
 //! Two replicas of one PostgreSQL, of which some are killed, while catalogs are imported by both and sheets are posted: the
-//! feed alone gives the prices in force, and what is listed is what the newest look found.
+//! feed alone gives the prices in force, and what is listed is what the newest snapshot found.
 
 use std::collections::BTreeMap;
 use std::sync::RwLock;
@@ -122,8 +122,8 @@ async fn the_feed_of_two_replicas_gives_the_prices_in_force_though_each_is_kille
  {
     on_postgres(async |database: &TestDatabase| {
         tokio::task::block_in_place(|| prove(database));
-        // What is listed is one version of the catalog, as the newest look found it.
-        let open = "SELECT sheet.input_price || ' ' || sheet.provider FROM sightings AS seen
+        // What is listed is one version of the catalog, as the newest snapshot found it.
+        let open = "SELECT sheet.input_price || ' ' || sheet.provider FROM observations AS seen
              JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
              WHERE seen.source = 'models.dev' AND seen.last_at IS NULL ORDER BY 1";
         let open = database.texts(open).await;

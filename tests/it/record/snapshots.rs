@@ -30,11 +30,11 @@ const SNAPSHOTS: [(&str, &str); 9] = [
 /// Time of a snapshot that is made from the last one of models.dev.
 const EDITED: &str = "2026-10-20T00:00:00Z";
 
-/// Sightings of all sources.
+/// Observations of all sources.
 const OPEN: &str = "
     SELECT source || ' ' || provider || ' ' || model || ' ' || hex(sheet_id) || ' ' || first_at || ' '
            || coalesce(last_at, '')
-    FROM sightings AS seen JOIN (SELECT id, provider, model FROM price_sheets) AS sheet ON sheet.id = seen.sheet_id
+    FROM observations AS seen JOIN (SELECT id, provider, model FROM price_sheets) AS sheet ON sheet.id = seen.sheet_id
     ORDER BY 1";
 
 /// A catalog as it was published at a time.
@@ -120,11 +120,11 @@ async fn state(database: &TestDatabase, api: &Api) -> Vec<Vec<String>> {
     let latest = latest
         .iter()
         .map(|row| format!("{} {} {}", offer_of(row), row["id"], row["duplicate_of"]));
-    let looks = "SELECT source || ' ' || scope || ' ' || at FROM looks ORDER BY 1";
+    let snapshots = "SELECT source || ' ' || scope || ' ' || at FROM snapshots ORDER BY 1";
     vec![
         database.texts(PERIODS).await,
         database.texts(OPEN).await,
-        database.texts(looks).await,
+        database.texts(snapshots).await,
         latest.collect::<BTreeSet<_>>().into_iter().collect(),
     ]
 }

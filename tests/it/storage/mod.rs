@@ -11,7 +11,7 @@ mod save;
 use serde_json::Value;
 use unroof_infer::estimate::{Answer, Format, Request, infer, read_request};
 use unroof_store::{
-    AsOf, EstimateRow, Latest, NewEstimate, Order, Saved, Selection, SightedBy, SortKey, Store,
+    AsOf, EstimateRow, Latest, NewEstimate, ObservedBy, Order, Saved, Selection, SortKey, Store,
     Times,
 };
 use uuid::Uuid;
@@ -48,11 +48,11 @@ impl Question {
             sheets: &self.request.sheets,
             observed_at: observed_at.parse().unwrap(),
             recorded_at: observed_at.parse().unwrap(),
-            sighted_by: self
+            observed_by: self
                 .answer
                 .assumptions
                 .is_empty()
-                .then(|| SightedBy::post(true)),
+                .then(|| ObservedBy::post(true)),
             waits_for_others: false,
         }
     }

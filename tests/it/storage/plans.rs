@@ -439,7 +439,7 @@ const FILL: &str = "
     DELETE FROM price_sheets;
     DELETE FROM offer_names;
     INSERT INTO price_sheets (id, sequence, offer_id, provider, model, model_key, canonical_model, region, currency,
-                              observed_at, document, checksum, tariff_id, cells, states_limits, is_misfit, observed)
+                              observed_at, document, checksum, price_id, cells, states_limits, is_misfit, observed)
     SELECT md5('sheet ' || n)::uuid, n, md5('offer ' || n / 5)::uuid, 'provider-' || n / 5 % 50, 'model-' || n / 5 % 1000,
            '', 'author/model-' || n / 5 % 1000, 'global', 'USD', '2020-01-01Z'::timestamptz + n * interval '1 minute', '{}',
            '', md5('sheet ' || n)::uuid, '', false, false, true
@@ -459,16 +459,16 @@ const FILL: &str = "
     INSERT INTO stored_times (list, block, earliest, latest)
     SELECT 'list ' || sequence % 3, sequence, observed_at, observed_at FROM price_sheets;
     INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog, starts_at, ends_at,
-                               observed_at, has_begun, has_ended, tariff_id, start_basis, last_seen_at, is_flagged)
+                               observed_at, has_begun, has_ended, price_id, start_basis, last_seen_at, is_flagged)
     SELECT sequence, 0, offer_id, provider, model, region, id, '', observed_at,
            CASE WHEN sequence % 5 < 4 THEN observed_at + interval '1 minute' END, observed_at, true, sequence % 5 < 4,
-           tariff_id, 'observed', observed_at, false
+           price_id, 'observed', observed_at, false
     FROM price_sheets;
-    INSERT INTO sightings (offer_id, source, sheet_id, catalog, first_at, last_at, standing)
+    INSERT INTO observations (offer_id, source, sheet_id, catalog, first_at, last_at, source_rank)
     SELECT offer_id, 'source-' || sequence % 100, id, '', observed_at,
            CASE WHEN sequence % 5 < 4 THEN observed_at + interval '1 minute' END, 1
     FROM price_sheets;
-    INSERT INTO looks (source, scope, at)
+    INSERT INTO snapshots (source, scope, at)
     SELECT 'source-' || sequence % 100, CASE WHEN sequence % 7 = 0 THEN provider ELSE '' END, observed_at FROM price_sheets;
     INSERT INTO withdrawals (offer_id, sheet_id, at, because)
     SELECT offer_id, id, observed_at, '' FROM price_sheets;

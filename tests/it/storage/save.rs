@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
 use unroof_store::access::Actor;
-use unroof_store::{Effect, Order, Saved, Selection, SightedBy, Times};
+use unroof_store::{Effect, ObservedBy, Order, Saved, Selection, Times};
 use uuid::Uuid;
 
 use super::{Question, all_estimates};
@@ -91,8 +91,8 @@ async fn of_twenty_saves_at_nearly_the_same_moment_exactly_one_is_new_and_audite
                     estimate.observed_at += i64::from(number).milliseconds();
                     estimate.recorded_at = estimate.observed_at;
                     estimate.waits_for_others = number % 4 < 2;
-                    let post = SightedBy::post(true);
-                    estimate.sighted_by = Some(post.sent_by(Actor::COMMAND_LINE));
+                    let post = ObservedBy::post(true);
+                    estimate.observed_by = Some(post.sent_by(Actor::COMMAND_LINE));
                     store.save(estimate).await.unwrap()
                 })
             })

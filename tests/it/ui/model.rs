@@ -96,7 +96,7 @@ async fn the_page_shows_what_the_api_answers() {
     on_each_database(async |database| {
         let api = with_model(database).await;
         let text = shown(&api, "/ui/models/acme/m-1").await;
-        assert!(text.contains("2 prices of 1 offer have changed since the first look"));
+        assert!(text.contains("2 prices of 1 offer have changed since the first observation"));
         let estimate = api.get("/models/acme/m-1").await.json();
         for (name, own) in estimate["quantities"].as_object().unwrap() {
             let median = unroof_base::units::compact(own["median"].as_f64().unwrap());

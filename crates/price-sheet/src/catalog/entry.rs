@@ -1,4 +1,4 @@
-//! A catalog entry being read: its unread fields, and notes for the reader.
+//! A catalog entry being read: its unparsed fields, and notes for the reader.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const LARGEST_EXPONENT: u32 = 99;
 /// Greatest nesting depth of a kept value: `unmapped` and the sheet around it take two levels.
 const DEEPEST_KEPT: u32 = DEEPEST_NESTING - 2;
 
-/// The unread fields of an entry, with the notes and kept values so far.
+/// The unparsed fields of an entry, with the notes and kept values so far.
 pub(super) struct Entry<'a> {
     fields: BTreeMap<&'a str, Cursor<'a>>,
     kept: JsonObject,
@@ -122,8 +122,8 @@ impl<'a> Entry<'a> {
         self.has_faults
     }
 
-    /// Names of the unread fields that contain this text.
-    pub(super) fn unread(&self, part: &str) -> Vec<&'a str> {
+    /// Names of the unparsed fields that contain this text.
+    pub(super) fn unparsed(&self, part: &str) -> Vec<&'a str> {
         self.fields
             .keys()
             .copied()

@@ -47,7 +47,7 @@ pub use seller::{author_of_sheet, is_sold_by_author};
 pub use whole::{ReadEntry, read_catalog};
 
 /// The model whose weights a sheet sells: the stated one, else the meaning of its name at the start of its price, or at the
-/// time of its sighting.
+/// time of its observation.
 #[must_use]
 pub fn model_of(sheet: &PriceSheet, seen_at: Timestamp) -> Option<String> {
     let stated = sheet.canonical_model.clone();

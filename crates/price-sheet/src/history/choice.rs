@@ -31,7 +31,7 @@ impl Current {
         let claim = &claims[index];
         let of_source = self
             .active
-            .entry(claim.sighting.source.clone())
+            .entry(claim.observation.source.clone())
             .or_default();
         match mark {
             Mark::Begin(_) => of_source.insert((claim.rank(), index)),
@@ -73,7 +73,7 @@ impl Current {
     ) -> Option<Best> {
         let stated: Vec<usize> = self.stated().collect();
         let statement = |index: usize| Statement {
-            sighting: claims[index].sighting,
+            observation: claims[index].observation,
             since: claims[index].since,
         };
         let statements: Vec<Statement<'_>> = stated.iter().map(|index| statement(*index)).collect();
@@ -87,11 +87,11 @@ impl Current {
         if is_flagged {
             left = stated;
         }
-        let standing = left
+        let source_rank = left
             .iter()
-            .map(|index| claims[*index].sighting.standing)
+            .map(|index| claims[*index].observation.source_rank)
             .min()?;
-        left.retain(|index| claims[*index].sighting.standing == standing);
+        left.retain(|index| claims[*index].observation.source_rank == source_rank);
         let mut best = Best {
             accepted: Vec::new(),
             is_flagged,
@@ -147,9 +147,9 @@ fn latest(claims: &[Claim<'_>], among: &[usize]) -> Option<usize> {
 fn contested<'a>(claims: &[Claim<'a>], among: &[usize]) -> Vec<&'a CellName> {
     let mut contested = BTreeSet::new();
     for (place, index) in among.iter().enumerate() {
-        let own = &claims[*index].sighting.cells;
+        let own = &claims[*index].observation.cells;
         for other in &among[..place] {
-            let others = &claims[*other].sighting.cells;
+            let others = &claims[*other].observation.cells;
             contested.extend(own.contradicted_by(others));
             contested.extend(others.contradicted_by(own));
         }
@@ -184,7 +184,7 @@ impl<'a> Contender<'a> {
             is_stated,
             changed_at: is_change.then_some(since.news_at),
             listed_at: since.listed_at,
-            source: &claim.sighting.source,
+            source: &claim.observation.source,
         }
     }
 }
@@ -203,22 +203,22 @@ impl Best {
     /// with the prices that are in force, if possible by their source: while it is fresh, or is alone in stating limits.
     pub(super) fn shown(&self, claims: &[Claim<'_>], open: Option<&Period>) -> usize {
         let best = self.accepted[0];
-        let base = &claims[best].sighting.cells;
-        let full = self
-            .accepted
-            .iter()
-            .copied()
-            .filter(|index| *index == best || claims[*index].sighting.cells.has_base_of(base));
+        let base = &claims[best].observation.cells;
+        let full =
+            self.accepted.iter().copied().filter(|index| {
+                *index == best || claims[*index].observation.cells.has_base_of(base)
+            });
         let shown = full.max_by_key(|index| {
             let claim = &claims[*index];
-            let sighting = claim.sighting;
-            let is_in_force = open.is_some_and(|open| open.tariff_id == sighting.tariff_id);
-            let is_source = is_in_force && open.is_some_and(|open| open.source == sighting.source);
-            let is_alone = sighting.states_limits && !claims[best].sighting.states_limits;
+            let observation = claim.observation;
+            let is_in_force = open.is_some_and(|open| open.price_id == observation.price_id);
+            let is_source =
+                is_in_force && open.is_some_and(|open| open.source == observation.source);
+            let is_alone = observation.states_limits && !claims[best].observation.states_limits;
             let stays = is_source && (is_alone || self.fresh.contains(index));
-            let first = Reverse((claim.since, &sighting.source));
+            let first = Reverse((claim.since, &observation.source));
             (
-                sighting.cells.len(),
+                observation.cells.len(),
                 is_in_force,
                 stays,
                 *index == best,
@@ -239,8 +239,8 @@ impl Best {
             let claim = &claims[*index];
             let known = before.iter().find(|chosen| chosen.is(claim));
             known.cloned().unwrap_or_else(|| Chosen {
-                source: claim.sighting.source.clone(),
-                tariff_id: claim.sighting.tariff_id,
+                source: claim.observation.source.clone(),
+                price_id: claim.observation.price_id,
                 at,
             })
         });
@@ -252,12 +252,12 @@ impl Best {
 #[derive(Clone)]
 pub(super) struct Chosen {
     source: String,
-    tariff_id: Uuid,
+    price_id: Uuid,
     at: Timestamp,
 }
 
 impl Chosen {
     fn is(&self, claim: &Claim<'_>) -> bool {
-        (&self.source, self.tariff_id) == (&claim.sighting.source, claim.sighting.tariff_id)
+        (&self.source, self.price_id) == (&claim.observation.source, claim.observation.price_id)
     }
 }

@@ -1,18 +1,18 @@
-//! Statements of the sources of an offer, and their times: sightings between absences and withdrawals.
+//! Statements of the sources of an offer, and their times: observations between absences and withdrawals.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::observation::{Observation, SourceRank, Withdrawal};
 use super::period::{FRESH_FOR, UNKNOWN_START};
-use super::sighting::{Sighting, Standing, Withdrawal};
 use crate::sheet::compare::CellName;
 
-/// A sighting with the times at which it may be the price.
+/// An observation with the times at which it may be the price.
 pub(super) struct Claim<'a> {
-    pub(super) sighting: &'a Sighting,
-    /// Start of its validity, or its first sighting.
+    pub(super) observation: &'a Observation,
+    /// Start of its validity, or its first observation.
     pub(super) start: Timestamp,
     /// Start of the claim, or of a fresher statement of its source with a stated start before it.
     holds_from: Timestamp,
@@ -39,22 +39,22 @@ impl Claim<'_> {
     /// replaces all of its earlier lists; other statements have their place by their start, but give way to a fresher one with
     /// a stated start.
     pub(super) fn rank(&self) -> Rank {
-        let sighting = self.sighting;
-        let (first, second) = match sighting.standing {
-            Standing::Catalog => (self.until(), self.news_at()),
-            Standing::Entry | Standing::Sheet => (self.holds_from, sighting.last_at),
+        let observation = self.observation;
+        let (first, second) = match observation.source_rank {
+            SourceRank::Catalog => (self.until(), self.news_at()),
+            SourceRank::Entry | SourceRank::Sheet => (self.holds_from, observation.last_at),
         };
-        let last = (sighting.last_at, sighting.sheet_id);
-        (first, second, sighting.tariff_id, last.0, last.1)
+        let last = (observation.last_at, observation.sheet_id);
+        (first, second, observation.price_id, last.0, last.1)
     }
 
     /// Time at which it was last listed in a row.
     fn until(&self) -> Timestamp {
         let last = self.seen.last();
-        last.map_or(self.sighting.last_at, |(_, until)| *until)
+        last.map_or(self.observation.last_at, |(_, until)| *until)
     }
 
-    /// Time of its last sighting up to a time; between two sightings of a row it counts as seen. What it states of the times
+    /// Time of its last observation up to a time; between two observations of a row it counts as seen. What it states of the times
     /// before the first one is as fresh as that, where it states a start.
     pub(super) fn seen_by(&self, at: Timestamp) -> Timestamp {
         let begun = self.seen.partition_point(|(from, _)| *from <= at);
@@ -82,13 +82,13 @@ impl Claim<'_> {
     }
 
     pub(super) fn is_stated(&self) -> bool {
-        self.sighting.valid_from.is_some()
+        self.observation.valid_from.is_some()
     }
 
     /// Whether both state the same as far as both state something.
     pub(super) fn agrees(&self, other: &Self) -> bool {
-        let (own, others) = (self.sighting, other.sighting);
-        own.tariff_id == others.tariff_id || own.cells.agree(&others.cells)
+        let (own, others) = (self.observation, other.observation);
+        own.price_id == others.price_id || own.cells.agree(&others.cells)
     }
 
     /// Whether it was its source's statement just before a time, or may have been.
@@ -100,14 +100,14 @@ impl Claim<'_> {
     /// Time since which its source states some cells as it does, by their starts and by when they were listed. Cells that
     /// appear or vanish do not count.
     pub(super) fn unchanged_since(&self, all: &[Self], cells: &[&CellName]) -> Since {
-        let cells_now = &self.sighting.cells;
+        let cells_now = &self.observation.cells;
         let mut found = Since {
             news_at: self.news_at(),
             listed_at: self.since,
         };
         let mut before = self.before.map(|index| &all[index]);
         while let Some(claim) =
-            before.filter(|claim| claim.sighting.cells.is_same_in(cells, cells_now))
+            before.filter(|claim| claim.observation.cells.is_same_in(cells, cells_now))
         {
             found = Since {
                 news_at: claim.news_at(),
@@ -139,43 +139,53 @@ pub(super) struct Since {
     pub(super) listed_at: Timestamp,
 }
 
-/// Start of a sighting: without a stated start, the time at which it was first seen; unknown if it had ended by then.
-fn start(sighting: &Sighting) -> Timestamp {
-    let is_over = sighting
+/// Start of an observation: without a stated start, the time at which it was first seen; unknown if it had ended by then.
+fn start(observation: &Observation) -> Timestamp {
+    let is_over = observation
         .valid_to
-        .is_some_and(|end| end <= sighting.first_at);
+        .is_some_and(|end| end <= observation.first_at);
     let seen = if is_over {
         UNKNOWN_START
     } else {
-        sighting.first_at
+        observation.first_at
     };
-    sighting.valid_from.unwrap_or(seen)
+    observation.valid_from.unwrap_or(seen)
 }
 
 /// Start of a statement among those of its source, or the earlier one that a fresher statement states.
-fn holds_from(own: &[&Sighting], sighting: &Sighting) -> Timestamp {
-    let is_fresher =
-        |other: &&&Sighting| sighting.valid_from.is_none() && other.first_at > sighting.last_at;
+fn holds_from(own: &[&Observation], observation: &Observation) -> Timestamp {
+    let is_fresher = |other: &&&Observation| {
+        observation.valid_from.is_none() && other.first_at > observation.last_at
+    };
     let fresher = own.iter().filter(is_fresher);
     let stated = fresher.filter_map(|other| other.valid_from);
-    stated.fold(start(sighting), Timestamp::min)
+    stated.fold(start(observation), Timestamp::min)
 }
 
-pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) -> Vec<Claim<'a>> {
-    let mut by_source: BTreeMap<&str, Vec<&Sighting>> = BTreeMap::new();
-    for sighting in sightings {
+pub(super) fn claims<'a>(
+    observations: &'a [Observation],
+    withdrawals: &[Withdrawal],
+) -> Vec<Claim<'a>> {
+    let mut by_source: BTreeMap<&str, Vec<&Observation>> = BTreeMap::new();
+    for observation in observations {
         by_source
-            .entry(&sighting.source)
+            .entry(&observation.source)
             .or_default()
-            .push(sighting);
+            .push(observation);
     }
-    let mut claims = Vec::with_capacity(sightings.len());
+    let mut claims = Vec::with_capacity(observations.len());
     for mut own in by_source.into_values() {
-        own.sort_by_key(|sighting| (sighting.first_at, sighting.last_at, sighting.sheet_id));
+        own.sort_by_key(|observation| {
+            (
+                observation.first_at,
+                observation.last_at,
+                observation.sheet_id,
+            )
+        });
         let absences = absences(&own);
         let first_at = own[0].first_at;
-        for (index, sighting) in own.iter().enumerate() {
-            let start = start(sighting);
+        for (index, observation) in own.iter().enumerate() {
+            let start = start(observation);
             let listing = listing(&own, index);
             let since = listing[0].first_at;
             let cut = |spans: Vec<Span>, gap: Span| {
@@ -184,19 +194,19 @@ pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) 
                     .flat_map(|span| without(span, gap))
                     .collect()
             };
-            let mut spans = vec![(start, sighting.valid_to)];
+            let mut spans = vec![(start, observation.valid_to)];
             spans = absences.iter().copied().fold(spans, cut);
             let withdrawn = withdrawals
                 .iter()
-                .filter(|withdrawal| withdrawal.sheet_id == sighting.sheet_id);
+                .filter(|withdrawal| withdrawal.sheet_id == observation.sheet_id);
             spans = withdrawn
                 .map(|withdrawal| (withdrawal.at, withdrawal.seen_again_at))
                 .fold(spans, cut);
             spans.retain(|(from, until)| until.is_none_or(|until| *from < until));
             claims.push(Claim {
-                sighting,
+                observation,
                 start,
-                holds_from: holds_from(&own, sighting),
+                holds_from: holds_from(&own, observation),
                 since,
                 seen: rows(&listing),
                 offer_since: first_at,
@@ -210,18 +220,18 @@ pub(super) fn claims<'a>(sightings: &'a [Sighting], withdrawals: &[Withdrawal]) 
     claims
 }
 
-/// Whether two sightings of a catalog, the first of which came first, are about the same prices without a look that did not
+/// Whether two observations of a catalog, the first of which came first, are about the same prices without a snapshot that did not
 /// find them.
-fn is_one_listing(first: &Sighting, then: &Sighting) -> bool {
-    first.standing == Standing::Catalog
-        && (first.tariff_id, first.valid_from, first.valid_to)
-            == (then.tariff_id, then.valid_from, then.valid_to)
+fn is_one_listing(first: &Observation, then: &Observation) -> bool {
+    first.source_rank == SourceRank::Catalog
+        && (first.price_id, first.valid_from, first.valid_to)
+            == (then.price_id, then.valid_from, then.valid_to)
         && (first.last_at >= then.first_at
             || first.next_at.is_none_or(|next| next >= then.first_at))
 }
 
-/// The sightings of a source, in order, at which it listed the prices of one of them without a break.
-fn listing<'a>(own: &[&'a Sighting], index: usize) -> Vec<&'a Sighting> {
+/// The observations of a source, in order, at which it listed the prices of one of them without a break.
+fn listing<'a>(own: &[&'a Observation], index: usize) -> Vec<&'a Observation> {
     let mut listing = vec![own[index]];
     for other in own[..index].iter().rev() {
         if is_one_listing(other, listing[0]) {
@@ -239,31 +249,31 @@ fn listing<'a>(own: &[&'a Sighting], index: usize) -> Vec<&'a Sighting> {
 }
 
 /// First and last times of the rows of a listing.
-fn rows(listing: &[&Sighting]) -> Vec<(Timestamp, Timestamp)> {
+fn rows(listing: &[&Observation]) -> Vec<(Timestamp, Timestamp)> {
     let mut rows: Vec<(Timestamp, Timestamp)> = Vec::new();
-    for sighting in listing {
+    for observation in listing {
         match rows.last_mut() {
-            Some((_, until)) if sighting.first_at.duration_since(*until) < FRESH_FOR => {
-                *until = sighting.last_at.max(*until);
+            Some((_, until)) if observation.first_at.duration_since(*until) < FRESH_FOR => {
+                *until = observation.last_at.max(*until);
             }
-            _ => rows.push((sighting.first_at, sighting.last_at)),
+            _ => rows.push((observation.first_at, observation.last_at)),
         }
     }
     rows
 }
 
-/// Times at which a whole catalog did not list the offer, from its sightings in order.
-fn absences(sightings: &[&Sighting]) -> Vec<Span> {
+/// Times at which a whole catalog did not list the offer, from its observations in order.
+fn absences(observations: &[&Observation]) -> Vec<Span> {
     let mut absences = Vec::new();
-    let mut last: Option<&Sighting> = None;
-    for sighting in sightings {
+    let mut last: Option<&Observation> = None;
+    for observation in observations {
         if let Some(gone_at) = last.and_then(|last| last.next_at)
-            && gone_at < sighting.first_at
+            && gone_at < observation.first_at
         {
-            absences.push((gone_at, Some(sighting.first_at)));
+            absences.push((gone_at, Some(observation.first_at)));
         }
-        if last.is_none_or(|last| last.last_at < sighting.last_at) {
-            last = Some(sighting);
+        if last.is_none_or(|last| last.last_at < observation.last_at) {
+            last = Some(observation);
         }
     }
     let gone_at = last.and_then(|last| last.next_at);

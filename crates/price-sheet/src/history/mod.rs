@@ -1,13 +1,13 @@
-//! Price history of an offer, derived from what its sources stated: sightings and withdrawals in, periods and news out.
+//! Price history of an offer, derived from what its sources stated: observations and withdrawals in, periods and news out.
 //!
 //! The history is a function of a set of facts. The order in which facts arrive has no part in it, and no clock has.
 //!
 //! At every time each source has at most one statement, and the best of them is the price:
 //!
 //! 1. A price that is under quarantine gives way to any other.
-//! 2. A better standing is preferred.
-//! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Between two sightings that are closer
-//!    a statement counts as seen, and what it states of the time before its first sighting is as fresh as that. One that was
+//! 2. A better source rank is preferred.
+//! 3. A statement that was last seen [`FRESH_FOR`] later than another is preferred. Between two observations that are closer
+//!    a statement counts as seen, and what it states of the time before its first observation is as fresh as that. One that was
 //!    preferred so stays it where the other is seen again unchanged.
 //! 4. A stated start is preferred to one that was merely seen, then the later start. Only cells count that the statements
 //!    price differently: one that states more or less than before has not changed its price. A source's first statement of an
@@ -25,15 +25,15 @@
 //!
 //! ```
 //! use unroof_price_sheet::history::{price_at, timeline};
-//! # use unroof_price_sheet::history::{Sighting, Standing};
+//! # use unroof_price_sheet::history::{Observation, SourceRank};
 //! # use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell, compare::Cells};
 //! # fn day(day: i64) -> jiff::Timestamp { jiff::Timestamp::from_second(day * 86_400).unwrap() }
-//! # fn listed(source: &str, input: &str, first: i64, last: i64) -> Sighting {
+//! # fn listed(source: &str, input: &str, first: i64, last: i64) -> Observation {
 //! #     let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
 //! #     cell.input = input.parse().ok();
 //! #     let sheet = PriceSheet::new("acme", "m-1", vec![cell]);
-//! #     Sighting {
-//! #         sheet_id: sheet.id().0, tariff_id: sheet.tariff_id(), source: source.to_owned(), standing: Standing::Catalog,
+//! #     Observation {
+//! #         sheet_id: sheet.id().0, price_id: sheet.price_id(), source: source.to_owned(), source rank: SourceRank::Catalog,
 //! #         valid_from: None, valid_to: None, first_at: day(first), last_at: day(last), next_at: None, is_sellers_own: false,
 //! #         is_misfit: false, states_limits: false, cells: Cells::of(&sheet).into(), input_price: None, output_price: None,
 //! #     }
@@ -48,17 +48,17 @@
 
 mod choice;
 mod claims;
-mod looks;
 mod news;
+mod observation;
 mod period;
 mod quarantine;
-mod sighting;
+mod snapshots;
 mod timeline;
 
-pub use looks::{Look, Stretch};
 pub use news::{Event, News, name_new_sources, news};
+pub use observation::{Observation, SourceRank, Withdrawal};
 pub use period::{Ending, FRESH_FOR, Period, StartBasis, UNKNOWN_START, price_at};
-pub use sighting::{Sighting, Standing, Withdrawal};
+pub use snapshots::{Snapshot, Stretch};
 pub use timeline::{Stated, stated_at, timeline};
 
 #[cfg(test)]

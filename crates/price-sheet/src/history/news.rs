@@ -56,10 +56,10 @@ pub fn news(before: &[Period], after: &[Period], now: Timestamp) -> Vec<News> {
     let mut news = past;
     news.extend(of_the_present(before, after, now, old, new));
     let known: BTreeSet<_> = upcoming(before, now)
-        .map(|period| (period.tariff_id, period.starts_at))
+        .map(|period| (period.price_id, period.starts_at))
         .collect();
-    let scheduled = upcoming(after, now)
-        .filter(|period| !known.contains(&(period.tariff_id, period.starts_at)));
+    let scheduled =
+        upcoming(after, now).filter(|period| !known.contains(&(period.price_id, period.starts_at)));
     let last = new.map(|period| period.sheet_id);
     news.extend(scheduled.map(|period| piece(Event::Scheduled, period, last, false)));
     news
@@ -73,7 +73,7 @@ pub fn name_new_sources(
     without_new_sources: &[Period],
     now: Timestamp,
 ) {
-    let tariff = |periods: &[Period]| price_at(periods, now).map(|period| period.tariff_id);
+    let tariff = |periods: &[Period]| price_at(periods, now).map(|period| period.price_id);
     let stays = tariff(before).is_some() && tariff(before) == tariff(without_new_sources);
     let changes = news.iter_mut().filter(|one| one.event == Event::Changed);
     for change in changes.filter(|_| stays) {
@@ -125,9 +125,9 @@ fn of_the_present(
             };
             vec![piece(event, old, None, false)]
         }
-        (Some(old), Some(new)) if old.tariff_id != new.tariff_id => {
+        (Some(old), Some(new)) if old.price_id != new.price_id => {
             let withdrawn = last_ended(after, now).is_some_and(|(last, ending)| {
-                (last.tariff_id, ending) == (old.tariff_id, Ending::Withdrawn)
+                (last.price_id, ending) == (old.price_id, Ending::Withdrawn)
             });
             let withdrawn = withdrawn.then(|| piece(Event::Withdrawn, old, None, false));
             let event = if is_withdrawn(before, new, now) {
@@ -158,7 +158,7 @@ fn last_ended(periods: &[Period], now: Timestamp) -> Option<(&Period, Ending)> {
 /// Whether a price was withdrawn when it was last in force.
 fn is_withdrawn(before: &[Period], new: &Period, now: Timestamp) -> bool {
     let mut own = before.iter().rev();
-    let last = own.find(|one| one.tariff_id == new.tariff_id && one.starts_at <= now);
+    let last = own.find(|one| one.price_id == new.price_id && one.starts_at <= now);
     last.and_then(|last| last.end)
         .is_some_and(|(at, ending)| at <= now && ending == Ending::Withdrawn)
 }
@@ -176,13 +176,13 @@ fn of_the_past(
         let over = periods
             .iter()
             .filter(|period| period.ends_at().is_some_and(|end| end <= now));
-        over.map(|period| (period.tariff_id, period.starts_at, period.ends_at()))
+        over.map(|period| (period.price_id, period.starts_at, period.ends_at()))
             .collect()
     };
     let (known, mut found) = (over(before), over(after));
     let is_back = new.is_some_and(|new| known.iter().any(|(_, start, _)| *start == new.starts_at));
     if let Some(old) = old {
-        found.retain(|(tariff, start, _)| (*tariff, *start) != (old.tariff_id, old.starts_at));
+        found.retain(|(tariff, start, _)| (*tariff, *start) != (old.price_id, old.starts_at));
     }
     let differ = if is_back {
         found.difference(&known).next().is_some()
@@ -194,13 +194,12 @@ fn of_the_past(
     }
     let is_over = |period: &&Period| period.ends_at().is_some_and(|end| end <= now);
     let differing = |period: &&Period| {
-        found.contains(&(period.tariff_id, period.starts_at, period.ends_at()))
-            && !known.contains(&(period.tariff_id, period.starts_at, period.ends_at()))
+        found.contains(&(period.price_id, period.starts_at, period.ends_at()))
+            && !known.contains(&(period.price_id, period.starts_at, period.ends_at()))
     };
     let is_new = |period: &&Period| {
         let mut known = before.iter();
-        !known
-            .any(|known| (known.tariff_id, known.starts_at) == (period.tariff_id, period.starts_at))
+        !known.any(|known| (known.price_id, known.starts_at) == (period.price_id, period.starts_at))
     };
     let over = || after.iter().filter(is_over);
     let mut reported: Vec<&Period> = over().filter(differing).filter(is_new).collect();

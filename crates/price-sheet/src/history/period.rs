@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 /// Placeholder of an unknown start: the start of the year 1. Stated times are from 1970 on.
 pub const UNKNOWN_START: Timestamp = Timestamp::constant(-62_135_596_800, 0);
-/// Age difference of two last sightings from which on the later one counts. Below it both are equally fresh: catalogs that
+/// Age difference of two last observations from which on the later one counts. Below it both are equally fresh: catalogs that
 /// are read once a week do not displace each other's prices.
 pub const FRESH_FOR: SignedDuration = SignedDuration::from_hours(14 * 24);
 
@@ -39,7 +39,7 @@ pub struct Period {
     /// The sheet that stands for the price: of those that agree with it, one with the most cells.
     pub sheet_id: Uuid,
     /// Identity of its prices and limits, without dates and names.
-    pub tariff_id: Uuid,
+    pub price_id: Uuid,
     /// The source of the sheet.
     pub source: String,
     /// Inclusive start; [`UNKNOWN_START`] where it is not known.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::sighting::Sighting;
+use super::observation::Observation;
 
 /// Factor from what other sources state beyond which a price is under quarantine: larger than real price changes, and
 /// smaller than the mistakes of units that catalogs make (per thousand, per token).
@@ -13,14 +13,14 @@ const SAME_PRICE: f64 = 0.05;
 /// Statement of a source at a time.
 #[derive(Clone, Copy)]
 pub(super) struct Statement<'a> {
-    pub(super) sighting: &'a Sighting,
+    pub(super) observation: &'a Observation,
     /// Time since which the source states these prices.
     pub(super) since: Timestamp,
 }
 
 impl Statement<'_> {
     fn is_earlier_than(&self, other: &Self) -> bool {
-        (self.since, &self.sighting.source) < (other.since, &other.sighting.source)
+        (self.since, &self.observation.source) < (other.since, &other.observation.source)
     }
 }
 
@@ -28,19 +28,19 @@ impl Statement<'_> {
 /// prices lifts it, and so does the seller's own list.
 #[must_use]
 pub(super) fn is_flagged(of: Statement<'_>, among: &[Statement<'_>]) -> bool {
-    let own = of.sighting;
+    let own = of.observation;
     let others = || {
         let others = among.iter();
-        others.filter(|other| other.sighting.source != own.source)
+        others.filter(|other| other.observation.source != own.source)
     };
-    if own.is_sellers_own || others().any(|other| confirms(own, other.sighting)) {
+    if own.is_sellers_own || others().any(|other| confirms(own, other.observation)) {
         return false;
     }
     let mut earlier = others().filter(|other| other.is_earlier_than(&of));
-    own.is_misfit || earlier.any(|other| is_far(own, other.sighting))
+    own.is_misfit || earlier.any(|other| is_far(own, other.observation))
 }
 
-fn prices(left: &Sighting, right: &Sighting) -> impl Iterator<Item = (f64, f64)> {
+fn prices(left: &Observation, right: &Observation) -> impl Iterator<Item = (f64, f64)> {
     let pairs = [
         (left.input_price, right.input_price),
         (left.output_price, right.output_price),
@@ -51,11 +51,11 @@ fn prices(left: &Sighting, right: &Sighting) -> impl Iterator<Item = (f64, f64)>
     pairs.filter(|(left, right)| *left > 0.0 && *right > 0.0)
 }
 
-fn confirms(left: &Sighting, right: &Sighting) -> bool {
+fn confirms(left: &Observation, right: &Observation) -> bool {
     let mut prices = prices(left, right).peekable();
     prices.peek().is_some() && prices.all(|(left, right)| (left / right - 1.0).abs() <= SAME_PRICE)
 }
 
-fn is_far(left: &Sighting, right: &Sighting) -> bool {
+fn is_far(left: &Observation, right: &Observation) -> bool {
     prices(left, right).any(|(left, right)| (left / right).max(right / left) > LARGEST_FACTOR)
 }

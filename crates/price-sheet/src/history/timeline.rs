@@ -1,4 +1,4 @@
-//! Derives the periods of an offer from the sightings of its sources.
+//! Derives the periods of an offer from the observations of its sources.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use jiff::Timestamp;
 
 use super::choice::{Best, Current, Mark};
 use super::claims::{Claim, Rank, Span, claims};
+use super::observation::{Observation, Withdrawal};
 use super::period::{Ending, FRESH_FOR, Period, StartBasis};
 use super::quarantine::{Statement, is_flagged};
-use super::sighting::{Sighting, Withdrawal};
 
 /// The periods of an offer, in order and without overlap.
 #[must_use]
-pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Period> {
-    let claims = claims(sightings, withdrawals);
+pub fn timeline(observations: &[Observation], withdrawals: &[Withdrawal]) -> Vec<Period> {
+    let claims = claims(observations, withdrawals);
     let mut marks: BTreeMap<Timestamp, Vec<Mark>> = BTreeMap::new();
     for (index, claim) in claims.iter().enumerate() {
         for (from, until) in &claim.spans {
@@ -56,8 +56,8 @@ pub fn timeline(sightings: &[Sighting], withdrawals: &[Withdrawal]) -> Vec<Perio
 /// Statement of a source at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Stated<'a> {
-    /// The sighting.
-    pub sighting: &'a Sighting,
+    /// The observation.
+    pub observation: &'a Observation,
     /// Whether it is under quarantine.
     pub is_flagged: bool,
 }
@@ -65,30 +65,32 @@ pub struct Stated<'a> {
 /// Statement of each source at a time.
 #[must_use]
 pub fn stated_at<'a>(
-    sightings: &'a [Sighting],
+    observations: &'a [Observation],
     withdrawals: &[Withdrawal],
     at: Timestamp,
 ) -> Vec<Stated<'a>> {
     let mut stated: BTreeMap<&str, (Rank, Statement<'a>)> = BTreeMap::new();
-    for claim in claims(sightings, withdrawals) {
+    for claim in claims(observations, withdrawals) {
         let covers = |span: &Span| span.0 <= at && span.1.is_none_or(|until| at < until);
         if !claim.spans.iter().any(covers) {
             continue;
         }
         let rank = claim.rank();
-        let sighting = claim.sighting;
+        let observation = claim.observation;
         let statement = Statement {
-            sighting,
+            observation,
             since: claim.since,
         };
-        let last = stated.entry(&sighting.source).or_insert((rank, statement));
+        let last = stated
+            .entry(&observation.source)
+            .or_insert((rank, statement));
         if last.0 < rank {
             *last = (rank, statement);
         }
     }
     let stated: Vec<Statement<'a>> = stated.into_values().map(|(_, last)| last).collect();
     let with_flag = |one: &Statement<'a>| Stated {
-        sighting: one.sighting,
+        observation: one.observation,
         is_flagged: is_flagged(*one, &stated),
     };
     stated.iter().map(with_flag).collect()
@@ -127,35 +129,35 @@ impl Periods {
             return self.end(at, ending);
         };
         let open = self.done.last().filter(|last| last.end.is_none());
-        let sighting = claims[best.shown(claims, open)].sighting;
+        let observation = claims[best.shown(claims, open)].observation;
         let seen_at = current
             .stated()
             .map(|index| &claims[index])
-            .filter(|claim| claim.sighting.tariff_id == sighting.tariff_id)
-            .map(|claim| until.map_or(claim.sighting.last_at, |until| claim.seen_by(until)))
+            .filter(|claim| claim.observation.price_id == observation.price_id)
+            .map(|claim| until.map_or(claim.observation.last_at, |until| claim.seen_by(until)))
             .max()
-            .unwrap_or(sighting.last_at);
+            .unwrap_or(observation.last_at);
         let kept = found.kept.map(|kept| kept.shown(claims, open));
-        let kept = kept.map(|index| claims[index].sighting.tariff_id);
-        let is_new_source = kept.is_some() && kept == open.map(|open| open.tariff_id);
+        let kept = kept.map(|index| claims[index].observation.price_id);
+        let is_new_source = kept.is_some() && kept == open.map(|open| open.price_id);
         let open = self.done.last_mut().filter(|last| last.end.is_none());
         if let Some(last) = open
-            && last.tariff_id == sighting.tariff_id
+            && last.price_id == observation.price_id
             && last.is_flagged == best.is_flagged
         {
             last.last_seen_at = last.last_seen_at.max(seen_at);
-            last.sheet_id = sighting.sheet_id;
-            last.source.clone_from(&sighting.source);
+            last.sheet_id = observation.sheet_id;
+            last.source.clone_from(&observation.source);
         } else {
-            let is_start = sighting.valid_from == Some(at);
+            let is_start = observation.valid_from == Some(at);
             let is_stated = is_start || self.valid_to == Some(at);
             let before = self.done.last().filter(|last| last.end.is_none());
             let not_before = before.map(|last| last.last_seen_at);
             self.end(at, Ending::Replaced);
             self.done.push(Period {
-                sheet_id: sighting.sheet_id,
-                tariff_id: sighting.tariff_id,
-                source: sighting.source.clone(),
+                sheet_id: observation.sheet_id,
+                price_id: observation.price_id,
+                source: observation.source.clone(),
                 starts_at: at,
                 start_basis: if is_stated {
                     StartBasis::Stated
@@ -170,7 +172,7 @@ impl Periods {
                 is_flagged: best.is_flagged,
             });
         }
-        self.valid_to = sighting.valid_to;
+        self.valid_to = observation.valid_to;
     }
 
     fn end(&mut self, at: Timestamp, ending: Ending) {

@@ -28,7 +28,7 @@ use unroof_edge::listen::listener::{Server, Stream, try_answer};
 use unroof_edge::listen::peer::{FromPeer, Peer};
 use unroof_infer::estimate::Format;
 use unroof_jobs::Refresh;
-use unroof_store::SightedBy;
+use unroof_store::ObservedBy;
 
 /// The stop signals. Process 1 of a container has no default handlers, so the handlers are installed at start.
 #[derive(Debug)]
@@ -323,9 +323,9 @@ impl App {
                 .answer(body, Format::Canonical)
                 .await
                 .map_err(|problem| problem.detail)?;
-            let sighted_by = (!answered.has_assumptions()).then(|| SightedBy::post(true));
+            let observed_by = (!answered.has_assumptions()).then(|| ObservedBy::post(true));
             let (saved, _) = answered
-                .save(&views, None, sighted_by)
+                .save(&views, None, observed_by)
                 .await
                 .map_err(|problem| problem.detail)?;
             new += usize::from(saved.is_new);

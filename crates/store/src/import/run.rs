@@ -15,7 +15,7 @@ use crate::import::entry::copies::{Checks, DuplicateSheet};
 use crate::import::entry::duplicates::SheetKind;
 use crate::import::entry::entries::{CatalogError, Contents, read};
 use crate::import::entry::estimated::{Estimated, known, why_not};
-use crate::import::entry::found::{Found, begin_look, lock_catalog};
+use crate::import::entry::found::{Found, begin_snapshot, lock_catalog};
 use crate::import::entry::leaders::{Sorted, Sorter};
 use crate::import::entry::listed::Listed;
 use crate::import::entry::names::CanonicalModels;
@@ -23,7 +23,7 @@ use crate::import::progress::lines::LineSender;
 use crate::import::progress::refusals::Refusal;
 use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 use crate::import::progress::reporter::ProgressReporter;
-use crate::{EstimateRecord, Listing, ListingRow, Recording, SightedBy, Store};
+use crate::{EstimateRecord, Listing, ListingRow, ObservedBy, Recording, Store};
 use unroof_infer::estimate::{CancelToken, Estimator, Request};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_price_sheet::sheet::SheetId;
@@ -124,10 +124,10 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
-        // Held to the end: what a catalog listed before must be known as of its newest look.
+        // Held to the end: what a catalog listed before must be known as of its newest snapshot.
         let catalog_lock = lock_catalog(&store, contents.format, &options, &turn).await?;
-        let look = begin_look(&store, contents.format, &options, &contents.refused).await?;
-        let found = Found::of(look.as_ref(), &contents.sheets, &store).await?;
+        let snapshot = begin_snapshot(&store, contents.format, &options, &contents.refused).await?;
+        let found = Found::of(snapshot.as_ref(), &contents.sheets, &store).await?;
         let fresh = set_known_aside(
             &store,
             contents.sheets,
@@ -270,7 +270,7 @@ async fn set_known_aside(
 }
 
 /// A sheet with its estimate, to be recorded. What stands for itself counts as posted; what a whole catalog lists is
-/// counted by its look.
+/// counted by its snapshot.
 fn recording_of(
     listed: &Listed,
     estimate_id: Uuid,
@@ -280,7 +280,7 @@ fn recording_of(
 ) -> Recording {
     let recording = Recording {
         recorded_at: options.recorded_at,
-        sighted_by: is_posted.then(|| SightedBy::post(options.seen_now)),
+        observed_by: is_posted.then(|| ObservedBy::post(options.seen_now)),
         ..Recording::new(listed.sheet.clone(), options.observed_at, estimate_id)
     };
     Recording {
@@ -572,7 +572,7 @@ fn estimate_all(
         {
             continue;
         }
-        // A stored estimate is of the pricing content: measured speeds change with every look, and are not stored.
+        // A stored estimate is of the pricing content: measured speeds change with every snapshot, and are not stored.
         let request = Request {
             sheets: vec![listed.sheet.pricing_content()],
             assumptions: Assumptions::default(),

@@ -107,7 +107,7 @@ pub(crate) fn observed(recording: &Recording) -> Option<AuditEntry<'_>> {
     let sheet = &recording.sheet;
     Some(AuditEntry {
         at: recording.recorded_at,
-        actor: recording.sighted_by.as_ref()?.actor.as_deref()?,
+        actor: recording.observed_by.as_ref()?.actor.as_deref()?,
         action: AuditAction::SheetObserved,
         subject_id: recording.sheet_id,
         subject: format!("{}/{}", sheet.provider, sheet.model),

@@ -133,15 +133,15 @@ const HISTORY: &str = "
     SELECT period.sequence, period.part, sheet.region, period.sheet_id, catalog, starts_at, ends_at, period.observed_at,
            withdrawn_at, withdrawn_because, listing.estimate_id, listing.duplicate_of, row_values,
            sheet.document, sheet.checksum, start_basis, not_before, ending, is_flagged,
-           coalesce((SELECT max(looks.at)
-                     FROM sightings AS seen JOIN looks ON looks.source = seen.source
-                      AND (looks.scope = '' OR looks.scope = sheet.provider)
-                      AND looks.at >= seen.first_at
+           coalesce((SELECT max(snapshots.at)
+                     FROM observations AS seen JOIN snapshots ON snapshots.source = seen.source
+                      AND (snapshots.scope = '' OR snapshots.scope = sheet.provider)
+                      AND snapshots.at >= seen.first_at
                      JOIN price_sheets AS stated ON stated.id = seen.sheet_id
-                      AND stated.tariff_id = period.tariff_id
+                      AND stated.price_id = period.price_id
                      WHERE period.has_ended = FALSE AND seen.offer_id = period.offer_id AND seen.last_at IS NULL
-                       AND looks.at > period.last_seen_at
-                       AND (period.ends_at IS NULL OR period.ends_at > looks.at)), last_seen_at) AS last_seen_at
+                       AND snapshots.at > period.last_seen_at
+                       AND (period.ends_at IS NULL OR period.ends_at > snapshots.at)), last_seen_at) AS last_seen_at
     FROM price_sheets AS sheet
     JOIN price_periods AS period ON period.sheet_id = sheet.id
     LEFT JOIN latest_listings AS listing ON listing.sheet_id = sheet.id

@@ -251,7 +251,7 @@ const COPIES: Piece = Piece {
         FROM given CROSS JOIN price_sheets CROSS JOIN latest_listings AS listing
         WHERE price_sheets.model_key = given.column1 AND listing.sheet_id = price_sheets.id
           AND EXISTS (
-              SELECT 1 FROM sightings AS seen WHERE seen.sheet_id = price_sheets.id AND seen.standing = 1)",
+              SELECT 1 FROM observations AS seen WHERE seen.sheet_id = price_sheets.id AND seen.source_rank = 1)",
     columns: &[Kind::Text],
 };
 
@@ -262,8 +262,8 @@ const ESTIMATED: Piece = Piece {
 
 const LISTED_OFFERS: &str = "
     SELECT DISTINCT sheet.offer_id, sheet.provider, sheet.model_key
-    FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
-    WHERE seen.standing = 1";
+    FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+    WHERE seen.source_rank = 1";
 
 #[derive(Debug, FromRow)]
 struct IdRow {

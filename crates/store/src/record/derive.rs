@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::offers::{Offer, Retirement};
 use unroof_price_sheet::history::{
-    Ending, Event, News, Period, Sighting, StartBasis, Stated, Withdrawal, name_new_sources, news,
-    price_at, stated_at, timeline,
+    Ending, Event, News, Observation, Period, StartBasis, Stated, Withdrawal, name_new_sources,
+    news, price_at, stated_at, timeline,
 };
 
 /// A stored period and its place in the table.
@@ -36,7 +36,7 @@ impl StoredPeriod {
 pub(crate) struct Other {
     pub(crate) source: String,
     pub(crate) sheet_id: Uuid,
-    pub(crate) tariff_id: Uuid,
+    pub(crate) price_id: Uuid,
     /// Whether it is under quarantine.
     pub(crate) is_flagged: bool,
 }
@@ -95,23 +95,23 @@ impl Derived {
         let known: Vec<&StoredPeriod> = stored.iter().filter(|one| !one.is_empty()).collect();
         let mut announced = due(&known, now);
         let old: Vec<Period> = known.iter().map(|one| one.period.clone()).collect();
-        let (sightings, withdrawals) = (after.sightings(), after.withdrawals());
-        let periods = timeline(&sightings, &withdrawals);
+        let (observations, withdrawals) = (after.observations(), after.withdrawals());
+        let periods = timeline(&observations, &withdrawals);
         let mut found = news(&old, &periods, now);
         if found.iter().any(|one| one.event == Event::Changed) {
-            let known = without_new_sources(before, &sightings);
+            let known = without_new_sources(before, &observations);
             name_new_sources(&mut found, &old, &timeline(&known, &withdrawals), now);
         }
         announced.extend(found);
-        let rows = rows(after, &sightings, &withdrawals, periods.clone(), now);
+        let rows = rows(after, &observations, &withdrawals, periods.clone(), now);
         // A price that is listed still is seen all the time: that alone is not written.
         let is_listed = |row: &StoredPeriod| {
-            let mut own = after.seen.iter().zip(&sightings);
+            let mut own = after.seen.iter().zip(&observations);
             !row.has_ended
-                && own.any(|(seen, sighting)| {
+                && own.any(|(seen, observation)| {
                     seen.last_at.is_none()
-                        && sighting.tariff_id == row.period.tariff_id
-                        && sighting.last_at >= row.period.last_seen_at
+                        && observation.price_id == row.period.price_id
+                        && observation.last_at >= row.period.last_seen_at
                 })
         };
         let mut derived = Self {
@@ -119,8 +119,8 @@ impl Derived {
             ..Self::default()
         };
         derived.compare_rows(stored, rows, is_listed);
-        let was = state(&before.sightings(), &before.withdrawals(), &old, now);
-        let is = state(&sightings, &withdrawals, &periods, now);
+        let was = state(&before.observations(), &before.withdrawals(), &old, now);
+        let is = state(&observations, &withdrawals, &periods, now);
         derived.stated = (was != is).then_some(is);
         if let Some(price) = price_at(&periods, now) {
             let known = price_at(&old, now).map(|_| announced_by(before, now));
@@ -131,7 +131,7 @@ impl Derived {
         derived
     }
 
-    /// Finds the rows that differ from the stored ones, be it by the last sighting of a price that is not listed.
+    /// Finds the rows that differ from the stored ones, be it by the last observation of a price that is not listed.
     fn compare_rows(
         &mut self,
         stored: &[StoredPeriod],
@@ -142,7 +142,7 @@ impl Derived {
         for mut row in rows {
             let is_same = |one: &&StoredPeriod| {
                 one.period.starts_at == row.period.starts_at
-                    && one.period.tariff_id == row.period.tariff_id
+                    && one.period.price_id == row.period.price_id
                     && one.is_empty() == row.is_empty()
             };
             match left.iter().position(is_same) {
@@ -165,10 +165,10 @@ impl Derived {
     }
 }
 
-/// The sightings of the sources that had stated the offer before.
-fn without_new_sources(before: &Offer, sightings: &[Sighting]) -> Vec<Sighting> {
-    let is_known = |one: &&Sighting| before.seen.iter().any(|seen| seen.source == one.source);
-    sightings.iter().filter(is_known).cloned().collect()
+/// The observations of the sources that had stated the offer before.
+fn without_new_sources(before: &Offer, observations: &[Observation]) -> Vec<Observation> {
+    let is_known = |one: &&Observation| before.seen.iter().any(|seen| seen.source == one.source);
+    observations.iter().filter(is_known).cloned().collect()
 }
 
 /// News of prices that began or ended since their offer was last written.
@@ -212,12 +212,12 @@ fn due(known: &[&StoredPeriod], now: Timestamp) -> Vec<News> {
 type Announced<'a> = BTreeMap<&'a str, Option<Retirement>>;
 
 fn announced_by(offer: &Offer, at: Timestamp) -> Announced<'_> {
-    let sightings = offer.sightings();
-    let stated = stated_at(&sightings, &offer.withdrawals(), at);
+    let observations = offer.observations();
+    let stated = stated_at(&observations, &offer.withdrawals(), at);
     let sheets = stated.iter().filter_map(|one| {
         let seen = offer.seen.iter();
         let mut seen = seen.filter(|seen| {
-            seen.source == one.sighting.source && seen.sheet.sheet_id == one.sighting.sheet_id
+            seen.source == one.observation.source && seen.sheet.sheet_id == one.observation.sheet_id
         });
         seen.next()
     });
@@ -257,7 +257,7 @@ fn retirements(
 }
 
 fn state(
-    sightings: &[Sighting],
+    observations: &[Observation],
     withdrawals: &[Withdrawal],
     periods: &[Period],
     now: Timestamp,
@@ -265,12 +265,12 @@ fn state(
     let Some(price) = price_at(periods, now) else {
         return StatedPrices::default();
     };
-    let others = stated_at(sightings, withdrawals, now).into_iter();
-    let others = others.filter(|other| other.sighting.tariff_id != price.tariff_id);
+    let others = stated_at(observations, withdrawals, now).into_iter();
+    let others = others.filter(|other| other.observation.price_id != price.price_id);
     let other = |one: Stated<'_>| Other {
-        source: one.sighting.source.clone(),
-        sheet_id: one.sighting.sheet_id,
-        tariff_id: one.sighting.tariff_id,
+        source: one.observation.source.clone(),
+        sheet_id: one.observation.sheet_id,
+        price_id: one.observation.price_id,
         is_flagged: one.is_flagged,
     };
     StatedPrices {
@@ -282,17 +282,17 @@ fn state(
 /// Rows of the periods, with an empty one for each price that was withdrawn before it began.
 fn rows(
     offer: &Offer,
-    sightings: &[Sighting],
+    observations: &[Observation],
     withdrawals: &[Withdrawal],
     periods: Vec<Period>,
     now: Timestamp,
 ) -> Vec<StoredPeriod> {
     let because = |sheet_id: Uuid, at: Timestamp| {
-        let cut = offer
-            .cuts
+        let withdrawal = offer
+            .withdrawals
             .iter()
-            .find(|cut| cut.sheet_id == sheet_id && cut.at == at);
-        cut.map(|cut| (at, cut.because.clone()))
+            .find(|withdrawal| withdrawal.sheet_id == sheet_id && withdrawal.at == at);
+        withdrawal.map(|withdrawal| (at, withdrawal.because.clone()))
     };
     let mut rows: Vec<StoredPeriod> = Vec::with_capacity(periods.len());
     for period in periods {
@@ -300,27 +300,42 @@ fn rows(
             Some((at, Ending::Withdrawn)) => because(period.sheet_id, at),
             _ => None,
         };
-        rows.push(row(offer, sightings, period, withdrawn, now));
+        rows.push(row(offer, observations, period, withdrawn, now));
     }
-    for cut in withdrawals.iter().filter(|cut| cut.seen_again_at.is_none()) {
-        let Some(sighting) = sightings.iter().find(|one| one.sheet_id == cut.sheet_id) else {
+    for withdrawal in withdrawals
+        .iter()
+        .filter(|withdrawal| withdrawal.seen_again_at.is_none())
+    {
+        let Some(observation) = observations
+            .iter()
+            .find(|one| one.sheet_id == withdrawal.sheet_id)
+        else {
             continue;
         };
-        let Some(starts_at) = sighting.valid_from.filter(|start| *start >= cut.at) else {
+        let Some(starts_at) = observation
+            .valid_from
+            .filter(|start| *start >= withdrawal.at)
+        else {
             continue;
         };
         let period = Period {
-            sheet_id: sighting.sheet_id,
-            tariff_id: sighting.tariff_id,
-            source: sighting.source.clone(),
+            sheet_id: observation.sheet_id,
+            price_id: observation.price_id,
+            source: observation.source.clone(),
             starts_at,
             start_basis: StartBasis::Stated,
             not_before: None,
-            last_seen_at: sighting.last_at,
+            last_seen_at: observation.last_at,
             end: Some((starts_at, Ending::Withdrawn)),
             is_flagged: false,
         };
-        let mut row = row(offer, sightings, period, because(cut.sheet_id, cut.at), now);
+        let mut row = row(
+            offer,
+            observations,
+            period,
+            because(withdrawal.sheet_id, withdrawal.at),
+            now,
+        );
         (row.has_begun, row.has_ended) = (true, true);
         rows.push(row);
     }
@@ -329,14 +344,14 @@ fn rows(
 
 fn row(
     offer: &Offer,
-    sightings: &[Sighting],
+    observations: &[Observation],
     period: Period,
     withdrawn: Option<(Timestamp, String)>,
     now: Timestamp,
 ) -> StoredPeriod {
-    let seen = sightings
+    let seen = observations
         .iter()
-        .filter(|one| one.tariff_id == period.tariff_id && one.last_at >= period.starts_at);
+        .filter(|one| one.price_id == period.price_id && one.last_at >= period.starts_at);
     let first_at = seen.map(|one| one.first_at).min();
     let sheet = offer
         .seen

@@ -16,7 +16,7 @@ pub enum Effect {
     /// The price begins later.
     Scheduled(Timestamp),
     /// Another source states another price, and counts more.
-    Lesser(Other),
+    Outranked(Other),
     /// The sheet is under quarantine while another source disagrees.
     Quarantined(Other),
     /// The sheet was withdrawn.
@@ -47,7 +47,7 @@ impl Effect {
             sheet_id: price.sheet_id,
             source: price.source.clone(),
         };
-        let is_same = |period: &&Period| period.tariff_id == sheet.tariff_id;
+        let is_same = |period: &&Period| period.price_id == sheet.price_id;
         match price.filter(is_same) {
             Some(price) if price.sheet_id == sheet.sheet_id => return Self::InForce,
             Some(price) => return Self::Confirms(other(price)),
@@ -58,18 +58,18 @@ impl Effect {
         if let Some(starts_at) = to_come {
             return Self::Scheduled(starts_at);
         }
-        let (sightings, withdrawals) = (offer.sightings(), offer.withdrawals());
+        let (observations, withdrawals) = (offer.observations(), offer.withdrawals());
         let is_withdrawn = |one: &Withdrawal| one.sheet_id == sheet.sheet_id && one.covers(now);
         if withdrawals.iter().any(is_withdrawn) {
             return Self::Withdrawn;
         }
-        let stated = stated_at(&sightings, &withdrawals, now);
+        let stated = stated_at(&observations, &withdrawals, now);
         let own = stated
             .iter()
-            .find(|one| one.sighting.sheet_id == sheet.sheet_id);
+            .find(|one| one.observation.sheet_id == sheet.sheet_id);
         match own.zip(price) {
             Some((own, price)) if own.is_flagged => Self::Quarantined(other(price)),
-            Some((_, price)) => Self::Lesser(other(price)),
+            Some((_, price)) => Self::Outranked(other(price)),
             None => Self::Past,
         }
     }

@@ -11,7 +11,8 @@ use uuid::Uuid;
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
 use super::offers::{
-    Cut, LookAmong, LookAt, Neighbours, Retirement, Seen, SheetFacts, same_sighting_since,
+    Neighbours, Retirement, Seen, SheetFacts, SnapshotAmong, SnapshotAt, WithdrawnSheet,
+    same_observation_since,
 };
 use super::plan::{Known, OpenDisagreement, SheetText};
 use super::work::Work;
@@ -20,7 +21,7 @@ use crate::connect::rows::{Piece, text};
 use crate::connect::tx::Tx;
 use crate::connect::value::Kind;
 use crate::{DbTime, StoreError};
-use unroof_price_sheet::history::{Ending, Period, Standing, StartBasis};
+use unroof_price_sheet::history::{Ending, Period, SourceRank, StartBasis};
 use unroof_price_sheet::sheet::compare::Cells;
 
 /// Stored state of a recording: its sheet, its estimate, and whether its offer has any facts, at a version of the store.
@@ -46,16 +47,16 @@ const RECORDED: Piece = Piece {
                sheet.observed = FALSE AS is_question, listing.estimate_id AS listed_estimate_id,
                EXISTS (SELECT 1 FROM estimates WHERE estimates.id = given.column2) AS has_estimate,
                given.column3 AS offer_id,
-               NOT EXISTS (SELECT 1 FROM sightings AS seen WHERE seen.offer_id = given.column3)
+               NOT EXISTS (SELECT 1 FROM observations AS seen WHERE seen.offer_id = given.column3)
                AND NOT EXISTS (SELECT 1 FROM price_periods AS period WHERE period.offer_id = given.column3) AS is_new_offer,
                EXISTS (
-                   SELECT 1 FROM sightings AS seen
+                   SELECT 1 FROM observations AS seen
                    WHERE seen.offer_id = given.column3 AND seen.source = given.column4
                      AND seen.sheet_id = given.column1 AND seen.last_at > given.column5
                      AND NOT EXISTS (
-                         SELECT 1 FROM withdrawals AS cut
-                         WHERE cut.offer_id = seen.offer_id AND cut.sheet_id = seen.sheet_id
-                           AND cut.undone_at IS NULL AND cut.at >= seen.last_at))
+                         SELECT 1 FROM withdrawals AS withdrawal
+                         WHERE withdrawal.offer_id = seen.offer_id AND withdrawal.sheet_id = seen.sheet_id
+                           AND withdrawal.undone_at IS NULL AND withdrawal.at >= seen.last_at))
                AND EXISTS (
                    SELECT 1 FROM price_periods AS period
                    WHERE period.offer_id = given.column3 AND period.sheet_id = given.column1
@@ -67,13 +68,13 @@ const RECORDED: Piece = Piece {
     columns: &[Kind::Id, Kind::Id, Kind::Id, Kind::Text, Kind::Time, Kind::Time],
 };
 
-/// A sighting, with what matters of its sheet, and the looks of its source.
+/// An observation, with what matters of its sheet, and the snapshots of its source.
 #[derive(Debug, FromRow)]
-struct SightingRow {
+struct ObservationRow {
     offer_id: Uuid,
     provider: String,
     source: String,
-    standing: i64,
+    source_rank: i64,
     catalog: String,
     entry: Option<String>,
     sheet_id: Uuid,
@@ -83,7 +84,7 @@ struct SightingRow {
     newest_part: Option<DbTime>,
     next_whole: Option<DbTime>,
     next_part: Option<DbTime>,
-    tariff_id: Uuid,
+    price_id: Uuid,
     valid_from: Option<DbTime>,
     valid_to: Option<DbTime>,
     currency: String,
@@ -96,32 +97,32 @@ struct SightingRow {
     status: Option<String>,
 }
 
-const SIGHTINGS: Piece = Piece {
+const OBSERVATIONS: Piece = Piece {
     sql: "
-        SELECT seen.offer_id, sheet.provider, seen.source, seen.standing, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
-               seen.last_at, sheet.tariff_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
+        SELECT seen.offer_id, sheet.provider, seen.source, seen.source_rank, seen.catalog, seen.entry, seen.sheet_id, seen.first_at,
+               seen.last_at, sheet.price_id, sheet.valid_from, sheet.valid_to, sheet.currency, sheet.input_price,
                sheet.output_price, sheet.is_misfit, sheet.states_limits, sheet.cells, sheet.retires_at, sheet.status,
-               (SELECT max(looks.at) FROM looks WHERE looks.source = seen.source AND looks.scope = '') AS newest_whole,
-               (SELECT max(looks.at) FROM looks
-                WHERE looks.source = seen.source AND looks.scope = sheet.provider) AS newest_part,
-               (SELECT looks.at FROM looks
-                WHERE looks.source = seen.source AND looks.scope = '' AND looks.at > seen.last_at
+               (SELECT max(snapshots.at) FROM snapshots WHERE snapshots.source = seen.source AND snapshots.scope = '') AS newest_whole,
+               (SELECT max(snapshots.at) FROM snapshots
+                WHERE snapshots.source = seen.source AND snapshots.scope = sheet.provider) AS newest_part,
+               (SELECT snapshots.at FROM snapshots
+                WHERE snapshots.source = seen.source AND snapshots.scope = '' AND snapshots.at > seen.last_at
                   AND NOT EXISTS (
-                      SELECT 1 FROM unread_entries AS unread
-                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
-                ORDER BY looks.at LIMIT 1) AS next_whole,
-               (SELECT looks.at FROM looks
-                WHERE looks.source = seen.source AND looks.scope = sheet.provider AND looks.at > seen.last_at
+                      SELECT 1 FROM unparsed_entries AS unparsed
+                      WHERE unparsed.source = snapshots.source AND unparsed.entry = seen.entry AND unparsed.at = snapshots.at)
+                ORDER BY snapshots.at LIMIT 1) AS next_whole,
+               (SELECT snapshots.at FROM snapshots
+                WHERE snapshots.source = seen.source AND snapshots.scope = sheet.provider AND snapshots.at > seen.last_at
                   AND NOT EXISTS (
-                      SELECT 1 FROM unread_entries AS unread
-                      WHERE unread.source = looks.source AND unread.entry = seen.entry AND unread.at = looks.at)
-                ORDER BY looks.at LIMIT 1) AS next_part
-        FROM given JOIN sightings AS seen ON seen.offer_id = given.column1
+                      SELECT 1 FROM unparsed_entries AS unparsed
+                      WHERE unparsed.source = snapshots.source AND unparsed.entry = seen.entry AND unparsed.at = snapshots.at)
+                ORDER BY snapshots.at LIMIT 1) AS next_part
+        FROM given JOIN observations AS seen ON seen.offer_id = given.column1
         JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id",
     columns: &[Kind::Id],
 };
 
-/// A withdrawal, and the first look after it that listed the sheet still.
+/// A withdrawal, and the first snapshot after it that listed the sheet still.
 #[derive(Debug, FromRow)]
 struct CutRow {
     offer_id: Uuid,
@@ -133,13 +134,13 @@ struct CutRow {
 
 const CUTS: Piece = Piece {
     sql: "
-        SELECT cut.offer_id, cut.sheet_id, cut.at, cut.because,
-               (SELECT min(looks.at)
-                FROM sightings AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
-                JOIN looks ON looks.source = seen.source AND (looks.scope = '' OR looks.scope = sheet.provider)
-                 AND looks.at > cut.at AND (seen.last_at IS NULL OR looks.at <= seen.last_at)
-                WHERE seen.sheet_id = cut.sheet_id AND seen.first_at <= cut.at AND seen.standing = 1) AS seen_at
-        FROM given JOIN withdrawals AS cut ON cut.offer_id = given.column1 AND cut.undone_at IS NULL",
+        SELECT withdrawal.offer_id, withdrawal.sheet_id, withdrawal.at, withdrawal.because,
+               (SELECT min(snapshots.at)
+                FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
+                JOIN snapshots ON snapshots.source = seen.source AND (snapshots.scope = '' OR snapshots.scope = sheet.provider)
+                 AND snapshots.at > withdrawal.at AND (seen.last_at IS NULL OR snapshots.at <= seen.last_at)
+                WHERE seen.sheet_id = withdrawal.sheet_id AND seen.first_at <= withdrawal.at AND seen.source_rank = 1) AS seen_at
+        FROM given JOIN withdrawals AS withdrawal ON withdrawal.offer_id = given.column1 AND withdrawal.undone_at IS NULL",
     columns: &[Kind::Id],
 };
 
@@ -150,7 +151,7 @@ struct PeriodRow {
     part: i64,
     offer_id: Uuid,
     sheet_id: Uuid,
-    tariff_id: Uuid,
+    price_id: Uuid,
     catalog: String,
     starts_at: DbTime,
     ends_at: Option<DbTime>,
@@ -168,7 +169,7 @@ struct PeriodRow {
 
 const PERIODS: Piece = Piece {
     sql: "
-        SELECT sequence, part, offer_id, sheet_id, tariff_id, catalog, starts_at, ends_at, observed_at, start_basis,
+        SELECT sequence, part, offer_id, sheet_id, price_id, catalog, starts_at, ends_at, observed_at, start_basis,
                not_before, last_seen_at, ending, is_flagged, withdrawn_at, withdrawn_because, has_begun, has_ended
         FROM given JOIN price_periods AS period ON period.offer_id = given.column1",
     columns: &[Kind::Id],
@@ -220,7 +221,7 @@ const MISFITS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// Looks of a source around a time, scope by scope.
+/// Snapshots of a source around a time, scope by scope.
 #[derive(Debug, FromRow)]
 struct AroundRow {
     scope: String,
@@ -231,23 +232,23 @@ struct AroundRow {
 
 const AROUND: Piece = Piece {
     sql: "
-        SELECT looks.scope, max(CASE WHEN looks.at < given.column2 THEN looks.at END) AS previous,
-               min(CASE WHEN looks.at > given.column2 THEN looks.at END) AS next, max(looks.at) AS newest
-        FROM given JOIN looks ON looks.source = given.column1
-        GROUP BY looks.scope",
+        SELECT snapshots.scope, max(CASE WHEN snapshots.at < given.column2 THEN snapshots.at END) AS previous,
+               min(CASE WHEN snapshots.at > given.column2 THEN snapshots.at END) AS next, max(snapshots.at) AS newest
+        FROM given JOIN snapshots ON snapshots.source = given.column1
+        GROUP BY snapshots.scope",
     columns: &[Kind::Text, Kind::Time],
 };
 
-/// An entry that a look could not read.
+/// An entry that a snapshot could not read.
 #[derive(Debug, FromRow)]
-struct UnreadRow {
+struct UnparsedRow {
     entry: String,
 }
 
-const UNREAD: Piece = Piece {
+const UNPARSED: Piece = Piece {
     sql: "
-        SELECT unread.entry
-        FROM given JOIN unread_entries AS unread ON unread.source = given.column1 AND unread.at = given.column2",
+        SELECT unparsed.entry
+        FROM given JOIN unparsed_entries AS unparsed ON unparsed.source = given.column1 AND unparsed.at = given.column2",
     columns: &[Kind::Text, Kind::Time],
 };
 
@@ -258,14 +259,14 @@ pub(crate) const VERSION: &str = "SELECT version FROM store_version WHERE id = 1
 pub(crate) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     for piece in [
         &RECORDED,
-        &SIGHTINGS,
+        &OBSERVATIONS,
         &CUTS,
         &PERIODS,
         &DISAGREEMENTS,
         &SHEETS,
         &MISFITS,
         &AROUND,
-        &UNREAD,
+        &UNPARSED,
     ] {
         tx.prepare(text(slice::from_ref(piece))).await?;
     }
@@ -283,7 +284,7 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
             recording.estimate_id.into(),
             recording.offer_id.into(),
             source.into(),
-            DbTime::from(same_sighting_since(work.now)).into(),
+            DbTime::from(same_observation_since(work.now)).into(),
             DbTime::from(work.now).into(),
         ]
     });
@@ -300,12 +301,12 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;
     }
-    for row in tx.read_rows(&SIGHTINGS, &offers).await? {
-        known.add_sighting(row)?;
+    for row in tx.read_rows(&OBSERVATIONS, &offers).await? {
+        known.add_observation(row)?;
     }
     for row in tx.read_rows::<CutRow>(&CUTS, &offers).await? {
         let offer = known.offers.entry(row.offer_id).or_default();
-        offer.cuts.push(Cut {
+        offer.withdrawals.push(WithdrawnSheet {
             sheet_id: row.sheet_id,
             at: row.at.into(),
             because: row.because,
@@ -328,20 +329,23 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
             .or_default()
             .push(row.open);
     }
-    if let Some(look) = &work.look {
-        known.look = Some(look_among(tx, look).await?);
+    if let Some(snapshot) = &work.snapshot {
+        known.snapshot = Some(snapshot_among(tx, snapshot).await?);
     }
-    if let Some(look) = work.look.as_ref().filter(|_| work.completes) {
-        let given = vec![vec![(&look.source).into(), look.at.into()]];
-        let unread: Vec<UnreadRow> = tx.read_rows(&UNREAD, &given).await?;
-        known.unread = unread.into_iter().map(|row| row.entry).collect();
+    if let Some(snapshot) = work.snapshot.as_ref().filter(|_| work.completes) {
+        let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
+        let unparsed: Vec<UnparsedRow> = tx.read_rows(&UNPARSED, &given).await?;
+        known.unparsed = unparsed.into_iter().map(|row| row.entry).collect();
     }
     Ok(known)
 }
 
-/// A look with the looks around it.
-pub(crate) async fn look_among(tx: &mut Tx<'_>, look: &LookAt) -> Result<LookAmong, StoreError> {
-    let given = vec![vec![(&look.source).into(), look.at.into()]];
+/// A snapshot with the snapshots around it.
+pub(crate) async fn snapshot_among(
+    tx: &mut Tx<'_>,
+    snapshot: &SnapshotAt,
+) -> Result<SnapshotAmong, StoreError> {
+    let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
     let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
     let scope = |row: AroundRow| {
         let neighbours = Neighbours {
@@ -351,8 +355,8 @@ pub(crate) async fn look_among(tx: &mut Tx<'_>, look: &LookAt) -> Result<LookAmo
         };
         (row.scope, neighbours)
     };
-    Ok(LookAmong {
-        look: look.clone(),
+    Ok(SnapshotAmong {
+        snapshot: snapshot.clone(),
         scopes: rows.into_iter().map(scope).collect(),
     })
 }
@@ -375,11 +379,11 @@ pub(crate) async fn load_sheets(
     rows.into_iter().map(text).collect()
 }
 
-fn standing(number: i64) -> Standing {
+fn source_rank(number: i64) -> SourceRank {
     match number {
-        1 => Standing::Catalog,
-        2 => Standing::Entry,
-        _ => Standing::Sheet,
+        1 => SourceRank::Catalog,
+        2 => SourceRank::Entry,
+        _ => SourceRank::Sheet,
     }
 }
 
@@ -428,12 +432,12 @@ impl Known {
         Ok(())
     }
 
-    fn add_sighting(&mut self, row: SightingRow) -> Result<(), StoreError> {
+    fn add_observation(&mut self, row: ObservationRow) -> Result<(), StoreError> {
         let cells = Cells::of_text(&row.cells).ok_or(StoreError::Damaged(row.sheet_id))?;
         let in_dollars = |price: Option<f64>| price.filter(|_| row.currency == "USD");
         let sheet = SheetFacts {
             sheet_id: row.sheet_id,
-            tariff_id: row.tariff_id,
+            price_id: row.price_id,
             catalog: row.catalog,
             entry: row.entry,
             valid_from: row.valid_from.map(Into::into),
@@ -452,11 +456,11 @@ impl Known {
         offer.seen.push(Seen {
             sheet,
             source: row.source,
-            standing: standing(row.standing),
+            source_rank: source_rank(row.source_rank),
             first_at: row.first_at.into(),
             last_at: row.last_at.map(Into::into),
-            newest_look: newest.map(Into::into),
-            next_look: next.map(Into::into),
+            newest_snapshot: newest.map(Into::into),
+            next_snapshot: next.map(Into::into),
         });
         Ok(())
     }
@@ -478,7 +482,7 @@ impl Known {
             key: (row.sequence, row.part),
             period: Period {
                 sheet_id: row.sheet_id,
-                tariff_id: row.tariff_id,
+                price_id: row.price_id,
                 source: String::new(),
                 starts_at: row.starts_at.into(),
                 start_basis,

@@ -6,7 +6,6 @@ pub(crate) mod checksum;
 pub(crate) mod derive;
 pub(crate) mod effect;
 pub(crate) mod known;
-pub(crate) mod looks;
 pub(crate) mod names;
 pub(crate) mod offers;
 pub(crate) mod plan;
@@ -16,6 +15,7 @@ pub(crate) mod recording;
 pub(crate) mod refusal;
 #[cfg(test)]
 mod rules;
+pub(crate) mod snapshots;
 pub(crate) mod tables;
 pub(crate) mod withdrawals;
 pub(crate) mod work;

@@ -1,6 +1,6 @@
 //! Stored enums, each declared once: the names in the database, in JSON and in the API document.
 
-use unroof_price_sheet::history::{Ending, Standing};
+use unroof_price_sheet::history::{Ending, SourceRank};
 use unroof_price_sheet::sheet::OfferStatus;
 
 /// A stored name that this program does not know.
@@ -95,12 +95,12 @@ stored_names! {
     }
 }
 
-/// Number of a standing in the tables.
-pub(crate) fn standing(standing: Standing) -> i64 {
-    match standing {
-        Standing::Catalog => 1,
-        Standing::Entry => 2,
-        Standing::Sheet => 3,
+/// Number of a source rank in the tables.
+pub(crate) fn source_rank(source_rank: SourceRank) -> i64 {
+    match source_rank {
+        SourceRank::Catalog => 1,
+        SourceRank::Entry => 2,
+        SourceRank::Sheet => 3,
     }
 }
 

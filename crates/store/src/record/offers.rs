@@ -9,7 +9,9 @@ use uuid::Uuid;
 
 use crate::access::Actor;
 use unroof_base::units::Decimal;
-use unroof_price_sheet::history::{FRESH_FOR, Look, Sighting, Standing, Stretch, Withdrawal};
+use unroof_price_sheet::history::{
+    FRESH_FOR, Observation, Snapshot, SourceRank, Stretch, Withdrawal,
+};
 use unroof_price_sheet::sheet::compare::Cells;
 use unroof_price_sheet::sheet::{Limits, PriceSheet, RateCell};
 
@@ -17,11 +19,11 @@ use unroof_price_sheet::sheet::{Limits, PriceSheet, RateCell};
 pub const POSTED: &str = "posted";
 
 /// A sheet that is stated again within this time is written no second time.
-const SAME_SIGHTING: SignedDuration = SignedDuration::from_hours(1);
+const SAME_OBSERVATION: SignedDuration = SignedDuration::from_hours(1);
 
-/// The earliest sighting that a sheet seen at a time does not extend.
-pub(crate) fn same_sighting_since(at: Timestamp) -> Timestamp {
-    at.checked_sub(SAME_SIGHTING).unwrap_or(Timestamp::MIN)
+/// The earliest observation that a sheet seen at a time does not extend.
+pub(crate) fn same_observation_since(at: Timestamp) -> Timestamp {
+    at.checked_sub(SAME_OBSERVATION).unwrap_or(Timestamp::MIN)
 }
 
 /// Facts of a sheet for the history of its offer.
@@ -30,7 +32,7 @@ pub struct SheetFacts {
     /// Id of the sheet.
     pub sheet_id: Uuid,
     /// Identity of its prices.
-    pub tariff_id: Uuid,
+    pub price_id: Uuid,
     /// The catalog that it names.
     pub catalog: String,
     /// The key of its entry there.
@@ -73,7 +75,7 @@ impl SheetFacts {
         let source = sheet.sources.first();
         Self {
             sheet_id,
-            tariff_id: sheet.tariff_id(),
+            price_id: sheet.price_id(),
             catalog: source
                 .map_or("manual", |source| source.format.name())
                 .to_owned(),
@@ -100,40 +102,40 @@ pub(crate) fn stored(at: Timestamp) -> Timestamp {
 pub(crate) struct Seen {
     pub(crate) sheet: SheetFacts,
     pub(crate) source: String,
-    pub(crate) standing: Standing,
+    pub(crate) source_rank: SourceRank,
     pub(crate) first_at: Timestamp,
-    /// None while the newest look of the source lists it.
+    /// None while the newest snapshot of the source lists it.
     pub(crate) last_at: Option<Timestamp>,
-    /// The newest look of the source at the offer.
-    pub(crate) newest_look: Option<Timestamp>,
-    /// The first look after the last sighting, where this is known.
-    pub(crate) next_look: Option<Timestamp>,
+    /// The newest snapshot of the source that is about the offer.
+    pub(crate) newest_snapshot: Option<Timestamp>,
+    /// The first snapshot after the last observation, where this is known.
+    pub(crate) next_snapshot: Option<Timestamp>,
 }
 
 /// A withdrawal that was not undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct WithdrawnSheet {
     pub(crate) sheet_id: Uuid,
     pub(crate) at: Timestamp,
     pub(crate) because: String,
-    /// First look after it at which a source that stated the sheet already stated it still.
+    /// First snapshot after it at which a source that stated the sheet already stated it still.
     pub(crate) seen_at: Option<Timestamp>,
 }
 
 /// A whole catalog, or one provider of it, as it was read.
 #[derive(Debug, Clone)]
-pub struct LookAt {
+pub struct SnapshotAt {
     /// Name of the catalog.
     pub source: String,
     /// The provider that it was restricted to; empty where it was not.
     pub scope: String,
-    /// Time of the look.
+    /// Time of the snapshot.
     pub at: Timestamp,
     /// Keys of the entries that it could not read: it says nothing about what they stated before.
-    pub unread: Arc<BTreeSet<String>>,
+    pub unparsed: Arc<BTreeSet<String>>,
 }
 
-impl LookAt {
+impl SnapshotAt {
     /// Whether it would have found an offer of a provider.
     #[must_use]
     pub fn covers(&self, provider: &str) -> bool {
@@ -143,11 +145,11 @@ impl LookAt {
     /// Whether it could not read the entry of a sheet.
     fn is_blind_to(&self, seen: &Seen) -> bool {
         let entry = seen.sheet.entry.as_ref();
-        entry.is_some_and(|entry| self.unread.contains(entry))
+        entry.is_some_and(|entry| self.unparsed.contains(entry))
     }
 }
 
-/// Complete looks of a source in one scope, around a time.
+/// Complete snapshots of a source in one scope, around a time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Neighbours {
     pub(crate) previous: Option<Timestamp>,
@@ -156,7 +158,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    /// Looks of two scopes as one sequence.
+    /// Snapshots of two scopes as one sequence.
     fn with(self, other: Self) -> Self {
         Self {
             previous: self.previous.max(other.previous),
@@ -166,14 +168,14 @@ impl Neighbours {
     }
 }
 
-/// A look with the looks around it, by scope.
+/// A snapshot with the snapshots around it, by scope.
 #[derive(Debug, Clone)]
-pub(crate) struct LookAmong {
-    pub(crate) look: LookAt,
+pub(crate) struct SnapshotAmong {
+    pub(crate) snapshot: SnapshotAt,
     pub(crate) scopes: HashMap<String, Neighbours>,
 }
 
-impl LookAmong {
+impl SnapshotAmong {
     fn around(&self, provider: &str) -> Neighbours {
         let of = |scope: &str| self.scopes.get(scope).copied().unwrap_or_default();
         of("").with(of(provider))
@@ -185,42 +187,42 @@ impl LookAmong {
 pub(crate) struct Offer {
     pub(crate) provider: String,
     pub(crate) seen: Vec<Seen>,
-    pub(crate) cuts: Vec<Cut>,
+    pub(crate) withdrawals: Vec<WithdrawnSheet>,
 }
 
 impl Offer {
-    /// The newest time that is recorded of it, even that of a look that no longer found it.
+    /// The newest time that is recorded of it, even that of a snapshot that no longer found it.
     pub(crate) fn newest(&self) -> Option<Timestamp> {
-        let looks = self.seen.iter().filter_map(|seen| seen.newest_look);
+        let snapshots = self.seen.iter().filter_map(|seen| seen.newest_snapshot);
         let seen = self
-            .sightings()
+            .observations()
             .into_iter()
-            .map(|sighting| sighting.last_at);
-        let cuts = self.cuts.iter().map(|cut| cut.at);
-        looks.chain(seen).chain(cuts).max()
+            .map(|observation| observation.last_at);
+        let withdrawals = self.withdrawals.iter().map(|withdrawal| withdrawal.at);
+        snapshots.chain(seen).chain(withdrawals).max()
     }
 
-    /// Time at which a source last listed its open sightings: all of them were listed at its newest look at the offer.
+    /// Time at which a source last listed its open observations: all of them were listed at its newest snapshot.
     fn open_until(&self, source: &str) -> Option<Timestamp> {
         let open = self.seen.iter();
         let open = open.filter(|seen| seen.source == source && seen.last_at.is_none());
         open.map(|seen| {
-            seen.newest_look
-                .map_or(seen.first_at, |look| look.max(seen.first_at))
+            seen.newest_snapshot
+                .map_or(seen.first_at, |snapshot| snapshot.max(seen.first_at))
         })
         .max()
     }
 
-    /// The sightings, each with its last time.
-    pub(crate) fn sightings(&self) -> Vec<Sighting> {
-        let sighting = |seen: &Seen| {
+    /// The observations, each with its last time.
+    pub(crate) fn observations(&self) -> Vec<Observation> {
+        let observation = |seen: &Seen| {
             let open = || self.open_until(&seen.source).unwrap_or(seen.first_at);
-            let is_catalog = seen.standing == Standing::Catalog;
-            Sighting {
+            let is_catalog = seen.source_rank == SourceRank::Catalog;
+            Observation {
                 sheet_id: seen.sheet.sheet_id,
-                tariff_id: seen.sheet.tariff_id,
+                price_id: seen.sheet.price_id,
                 source: seen.source.clone(),
-                standing: seen.standing,
+                source_rank: seen.source_rank,
                 valid_from: seen.sheet.valid_from,
                 valid_to: seen.sheet.valid_to,
                 first_at: seen.first_at,
@@ -234,59 +236,60 @@ impl Offer {
                 output_price: seen.sheet.output_price,
             }
         };
-        self.seen.iter().map(sighting).collect()
+        self.seen.iter().map(observation).collect()
     }
 
-    /// The look of its source at which a sighting had ended: the next one that is about the offer.
+    /// The snapshot by which an observation had ended: the next one that is about the offer.
     fn next_at(&self, seen: &Seen) -> Option<Timestamp> {
         let last_at = seen.last_at?;
         let own = self.seen.iter().filter(|one| one.source == seen.source);
         let listed = own.map(|one| one.first_at).filter(|at| *at > last_at);
-        listed.chain(seen.next_look).min()
+        listed.chain(seen.next_snapshot).min()
     }
 
-    /// The withdrawals, each with the sighting that ended it.
+    /// The withdrawals, each with the observation that ended it.
     pub(crate) fn withdrawals(&self) -> Vec<Withdrawal> {
-        let sightings = self.sightings();
-        let withdrawal = |cut: &Cut| {
+        let observations = self.observations();
+        let in_force = |withdrawal: &WithdrawnSheet| {
             let own = || {
-                let own = sightings.iter();
-                own.filter(|sighting| sighting.sheet_id == cut.sheet_id)
+                let own = observations.iter();
+                own.filter(|observation| observation.sheet_id == withdrawal.sheet_id)
             };
             let again = own()
-                .map(|sighting| sighting.first_at)
-                .filter(|at| *at > cut.at);
+                .map(|observation| observation.first_at)
+                .filter(|at| *at > withdrawal.at);
             let covers = |at: &Timestamp| {
-                own().any(|sighting| sighting.first_at <= *at && *at <= sighting.last_at)
+                own().any(|observation| observation.first_at <= *at && *at <= observation.last_at)
             };
             Withdrawal {
-                sheet_id: cut.sheet_id,
-                at: cut.at,
-                seen_again_at: again.chain(cut.seen_at.filter(covers)).min(),
+                sheet_id: withdrawal.sheet_id,
+                at: withdrawal.at,
+                seen_again_at: again.chain(withdrawal.seen_at.filter(covers)).min(),
             }
         };
-        self.cuts.iter().map(withdrawal).collect()
+        self.withdrawals.iter().map(in_force).collect()
     }
 
-    /// Adds what a look found of the offer.
-    pub(crate) fn look(&mut self, among: &LookAmong, listed: &[SheetFacts]) {
+    /// Adds what a snapshot found of the offer.
+    pub(crate) fn add_snapshot(&mut self, among: &SnapshotAmong, listed: &[SheetFacts]) {
         let around = among.around(&self.provider);
-        let look = &among.look;
-        if around.newest.is_some_and(|newest| look.at <= newest) {
-            return self.look_between(among, around, listed);
+        let snapshot = &among.snapshot;
+        if around.newest.is_some_and(|newest| snapshot.at <= newest) {
+            return self.snapshot_between(among, around, listed);
         }
-        let open_until = self.open_until(&look.source);
+        let open_until = self.open_until(&snapshot.source);
         let is_listed = |id: Uuid| listed.iter().any(|sheet| sheet.sheet_id == id);
-        let is_paused = open_until.is_some_and(|until| look.at.duration_since(until) >= FRESH_FOR);
+        let is_paused =
+            open_until.is_some_and(|until| snapshot.at.duration_since(until) >= FRESH_FOR);
         let own = self.seen.iter_mut();
-        for seen in own.filter(|seen| seen.source == look.source && seen.last_at.is_none()) {
+        for seen in own.filter(|seen| seen.source == snapshot.source && seen.last_at.is_none()) {
             if is_paused || !is_listed(seen.sheet.sheet_id) {
                 seen.last_at = open_until;
             }
         }
         for sheet in listed {
             let is_open = self.seen.iter().any(|seen| {
-                seen.source == look.source
+                seen.source == snapshot.source
                     && seen.last_at.is_none()
                     && seen.sheet.sheet_id == sheet.sheet_id
             });
@@ -295,43 +298,48 @@ impl Offer {
             }
             self.seen.push(Seen {
                 sheet: sheet.clone(),
-                source: look.source.clone(),
-                standing: Standing::Catalog,
-                first_at: look.at,
+                source: snapshot.source.clone(),
+                source_rank: SourceRank::Catalog,
+                first_at: snapshot.at,
                 last_at: None,
-                newest_look: around.newest,
-                next_look: None,
+                newest_snapshot: around.newest,
+                next_snapshot: None,
             });
         }
     }
 
-    /// Adds what a look found that is not later than all others.
-    fn look_between(&mut self, among: &LookAmong, around: Neighbours, listed: &[SheetFacts]) {
-        let look = &among.look;
-        let sightings = self.sightings();
-        let stretch = |(seen, sighting): (&Seen, Sighting)| {
-            (seen.source == look.source).then_some(Stretch {
-                sheet_id: sighting.sheet_id,
-                first_at: sighting.first_at,
-                last_at: sighting.last_at,
+    /// Adds what a snapshot found that is not later than all others.
+    fn snapshot_between(
+        &mut self,
+        among: &SnapshotAmong,
+        around: Neighbours,
+        listed: &[SheetFacts],
+    ) {
+        let snapshot = &among.snapshot;
+        let observations = self.observations();
+        let stretch = |(seen, observation): (&Seen, Observation)| {
+            (seen.source == snapshot.source).then_some(Stretch {
+                sheet_id: observation.sheet_id,
+                first_at: observation.first_at,
+                last_at: observation.last_at,
             })
         };
         let stretches: Vec<Stretch> = self
             .seen
             .iter()
-            .zip(sightings)
+            .zip(observations)
             .filter_map(stretch)
             .collect();
         let ids: Vec<Uuid> = listed.iter().map(|sheet| sheet.sheet_id).collect();
-        let after = Look {
-            at: look.at,
+        let after = Snapshot {
+            at: snapshot.at,
             previous: around.previous,
             next: around.next,
         };
         let after = after.add(&stretches, &ids);
         let (own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
             .into_iter()
-            .partition(|seen| seen.source == look.source);
+            .partition(|seen| seen.source == snapshot.source);
         self.seen = others;
         for stretch in after {
             let known = own
@@ -351,46 +359,54 @@ impl Offer {
                 .find(|seen| seen.last_at == Some(stretch.last_at));
             self.seen.push(Seen {
                 sheet,
-                source: look.source.clone(),
-                standing: Standing::Catalog,
+                source: snapshot.source.clone(),
+                source_rank: SourceRank::Catalog,
                 first_at: stretch.first_at,
                 last_at: (!is_open).then_some(stretch.last_at),
-                newest_look: around.newest,
-                next_look: same_end.map_or(around.next, |seen| seen.next_look),
+                newest_snapshot: around.newest,
+                next_snapshot: same_end.map_or(around.next, |seen| seen.next_snapshot),
             });
         }
     }
 
-    /// Counts a look as complete: it ends what the source no longer lists.
-    pub(crate) fn complete(&mut self, look: &LookAt) {
-        if !look.covers(&self.provider) {
+    /// Counts a snapshot as complete: it ends what the source no longer lists.
+    pub(crate) fn complete(&mut self, snapshot: &SnapshotAt) {
+        if !snapshot.covers(&self.provider) {
             return;
         }
         let own = self.seen.iter_mut();
-        for seen in own.filter(|seen| seen.source == look.source) {
-            seen.newest_look = seen.newest_look.max(Some(look.at));
-            if seen.last_at.is_some_and(|last_at| last_at < look.at) && !look.is_blind_to(seen) {
-                let next = seen.next_look.map_or(look.at, |next| next.min(look.at));
-                seen.next_look = Some(next);
+        for seen in own.filter(|seen| seen.source == snapshot.source) {
+            seen.newest_snapshot = seen.newest_snapshot.max(Some(snapshot.at));
+            if seen.last_at.is_some_and(|last_at| last_at < snapshot.at)
+                && !snapshot.is_blind_to(seen)
+            {
+                let next = seen
+                    .next_snapshot
+                    .map_or(snapshot.at, |next| next.min(snapshot.at));
+                seen.next_snapshot = Some(next);
             }
         }
-        let sightings = self.sightings();
-        for cut in &mut self.cuts {
-            let lists = |sighting: &&Sighting| {
-                sighting.sheet_id == cut.sheet_id
-                    && sighting.source == look.source
-                    && sighting.first_at <= cut.at
-                    && look.at <= sighting.last_at
+        let observations = self.observations();
+        for withdrawal in &mut self.withdrawals {
+            let lists = |observation: &&Observation| {
+                observation.sheet_id == withdrawal.sheet_id
+                    && observation.source == snapshot.source
+                    && observation.first_at <= withdrawal.at
+                    && snapshot.at <= observation.last_at
             };
-            if cut.at < look.at && sightings.iter().any(|sighting| lists(&sighting)) {
-                let seen_at = cut.seen_at.map_or(look.at, |seen_at| seen_at.min(look.at));
-                cut.seen_at = Some(seen_at);
+            if withdrawal.at < snapshot.at
+                && observations.iter().any(|observation| lists(&observation))
+            {
+                let seen_at = withdrawal
+                    .seen_at
+                    .map_or(snapshot.at, |seen_at| seen_at.min(snapshot.at));
+                withdrawal.seen_at = Some(seen_at);
             }
         }
     }
 
     /// Adds a sheet or an entry that was posted.
-    pub(crate) fn post(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) {
+    pub(crate) fn post(&mut self, sheet: &SheetFacts, by: &ObservedBy, at: Timestamp) {
         let at = if by.is_now {
             self.post_now(sheet, by, at)
         } else {
@@ -433,24 +449,29 @@ impl Offer {
             self.seen.push(Seen {
                 sheet: sheet.clone(),
                 source: by.source.clone(),
-                standing: by.standing,
+                source_rank: by.source_rank,
                 first_at: at,
                 last_at: Some(at),
-                newest_look: None,
-                next_look: None,
+                newest_snapshot: None,
+                next_snapshot: None,
             });
         }
     }
 
     /// The time of a sheet that is seen now: never before what is recorded already. None where it is known.
-    fn post_now(&mut self, sheet: &SheetFacts, by: &SightedBy, at: Timestamp) -> Option<Timestamp> {
+    fn post_now(
+        &mut self,
+        sheet: &SheetFacts,
+        by: &ObservedBy,
+        at: Timestamp,
+    ) -> Option<Timestamp> {
         let newest = self.newest();
         let at = newest.map_or(at, |newest| newest.max(at));
         let withdrawn_at = self
-            .cuts
+            .withdrawals
             .iter()
-            .filter(|cut| cut.sheet_id == sheet.sheet_id);
-        let withdrawn_at = withdrawn_at.map(|cut| cut.at).max();
+            .filter(|withdrawal| withdrawal.sheet_id == sheet.sheet_id);
+        let withdrawn_at = withdrawn_at.map(|withdrawal| withdrawal.at).max();
         let own = self.seen.iter_mut().filter(|seen| seen.source == by.source);
         let mut own: Vec<&mut Seen> = own.collect();
         own.sort_by_key(|seen| (seen.last_at, seen.first_at));
@@ -464,7 +485,7 @@ impl Offer {
             // the answer.
             if index + 1 == own.len()
                 && let Some(last_at) = own[index].last_at
-                && at.duration_since(last_at) >= SAME_SIGHTING
+                && at.duration_since(last_at) >= SAME_OBSERVATION
             {
                 own[index].last_at = Some(at);
             }
@@ -477,7 +498,7 @@ impl Offer {
     }
 }
 
-/// A sheet that a catalog lists as of its newest look.
+/// A sheet that a catalog lists as of its newest snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct ListedSheet {
     /// Id of the offer.
@@ -488,26 +509,26 @@ pub struct ListedSheet {
     pub provider: String,
 }
 
-/// Source of the sighting of a single sheet.
+/// Source of the observation of a single sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SightedBy {
+pub struct ObservedBy {
     /// A catalog's entries, or [`POSTED`].
     pub source: String,
     /// Rank of the source.
-    pub standing: Standing,
+    pub source_rank: SourceRank,
     /// Whether it is seen now: then never before what is recorded of its offer already, whatever the clock says.
     pub is_now: bool,
     /// Sender, for the audit log; none for the examples.
     pub actor: Option<Arc<Actor>>,
 }
 
-impl SightedBy {
+impl ObservedBy {
     /// A sheet that was posted.
     #[must_use]
     pub fn post(is_now: bool) -> Self {
         Self {
             source: POSTED.to_owned(),
-            standing: Standing::Sheet,
+            source_rank: SourceRank::Sheet,
             is_now,
             actor: None,
         }
@@ -518,7 +539,7 @@ impl SightedBy {
     pub fn entry(catalog: &str, is_now: bool) -> Self {
         Self {
             source: format!("{catalog}_entry"),
-            standing: Standing::Entry,
+            source_rank: SourceRank::Entry,
             is_now,
             actor: None,
         }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::derive::{Derived, StoredPeriod};
 use super::effect::Effect;
-use super::offers::{Cut, LookAmong, Offer, SheetFacts};
+use super::offers::{Offer, SheetFacts, SnapshotAmong, WithdrawnSheet};
 use super::recording::{Listing, Recording};
 use super::work::{Act, Work};
 use crate::StoreError;
@@ -35,11 +35,11 @@ pub(crate) struct Known {
     /// Stored periods by offer, in the order of their starts.
     pub(crate) periods: HashMap<Uuid, Vec<StoredPeriod>>,
     pub(crate) disagreements: HashMap<Uuid, Vec<OpenDisagreement>>,
-    pub(crate) look: Option<LookAmong>,
+    pub(crate) snapshot: Option<SnapshotAmong>,
     /// Stored sheets whose estimates fit no machine.
     pub(crate) misfits: HashSet<Uuid>,
-    /// Entries that a look at the same time could not read.
-    pub(crate) unread: BTreeSet<String>,
+    /// Entries that a snapshot at the same time could not read.
+    pub(crate) unparsed: BTreeSet<String>,
 }
 
 /// A disagreement that has not ended.
@@ -80,7 +80,7 @@ pub(crate) struct Step {
     pub(crate) inserts_estimate: bool,
     pub(crate) inserts_listing: bool,
     /// Whether it adds to what is known of its offer.
-    pub(crate) is_sighting: bool,
+    pub(crate) is_observation: bool,
     /// Whether the sheet of a question is stated now.
     pub(crate) reveals: bool,
     /// Whether a known sheet fits a machine, or none, other than was known.
@@ -100,7 +100,7 @@ impl Step {
             && !self.inserts_listing
             && !self.reveals
             && !self.is_other_fit
-            && !self.is_sighting
+            && !self.is_observation
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct OfferPlan {
 impl OfferPlan {
     fn is_empty(&self) -> bool {
         self.before.seen == self.after.seen
-            && self.before.cuts == self.after.cuts
+            && self.before.withdrawals == self.after.withdrawals
             && self.derived.is_empty()
     }
 }
@@ -144,7 +144,7 @@ pub(crate) struct Plan {
     pub(crate) questions: HashSet<Uuid>,
     /// Ids of recorded sheets whose estimate fits no accelerator.
     pub(crate) misfits: HashSet<Uuid>,
-    /// Entries that a look at the same time could not read, and this one could.
+    /// Entries that a snapshot at the same time could not read, and this one could.
     pub(crate) now_read: BTreeSet<String>,
     pub(crate) acted: Option<Acted>,
     /// Whether the act changed anything.
@@ -180,34 +180,34 @@ impl Plan {
             }
         }
         for (recording, step) in work.recordings.iter().zip(&mut plan.steps) {
-            if let Some(by) = &recording.sighted_by
+            if let Some(by) = &recording.observed_by
                 && !known.unchanged.contains(&recording.offer_id)
             {
                 let offer = after.entry(recording.offer_id).or_default();
                 let before = offer.seen.clone();
                 offer.post(&facts(&recording.facts()), by, recording.observed_at);
-                step.is_sighting = before != offer.seen;
+                step.is_observation = before != offer.seen;
             }
         }
-        if let Some(among) = &known.look {
+        if let Some(among) = &known.snapshot {
             for listed in &work.listed {
                 let offer = after.entry(listed.offer_id).or_default();
                 let sheets: Vec<SheetFacts> = listed.sheets.iter().map(facts).collect();
-                offer.look(among, &sheets);
+                offer.add_snapshot(among, &sheets);
             }
             if work.completes {
-                plan.now_read = &known.unread - &among.look.unread;
+                plan.now_read = &known.unparsed - &among.snapshot.unparsed;
                 for offer in after.values_mut() {
-                    offer.complete(&among.look);
+                    offer.complete(&among.snapshot);
                 }
             }
         }
         if let Some(act) = &work.act {
             let offer = after.entry(act.offer_id).or_default();
             let periods = known.periods.get(&act.offer_id);
-            let before = offer.cuts.clone();
+            let before = offer.withdrawals.clone();
             plan.acted = Some(offer.act(act, periods.map_or(&[], Vec::as_slice), work.now));
-            plan.has_acted = before != offer.cuts;
+            plan.has_acted = before != offer.withdrawals;
         }
         let mut seen_at = BTreeMap::new();
         for recording in &work.recordings {
@@ -218,10 +218,10 @@ impl Plan {
             let before = known.offers.remove(&id).unwrap_or_default();
             let after = after.remove(&id).unwrap_or_default();
             let stored = known.periods.remove(&id).unwrap_or_default();
-            let look_at = work.look.as_ref().map(|look| look.at);
-            let recorded = [after.newest(), look_at].into_iter().flatten().max();
+            let snapshot_at = work.snapshot.as_ref().map(|snapshot| snapshot.at);
+            let recorded = [after.newest(), snapshot_at].into_iter().flatten().max();
             let now = recorded.map_or(work.now, |recorded| recorded.max(work.now));
-            let seen_at = seen_at.get(&id).copied().or(look_at).unwrap_or(now);
+            let seen_at = seen_at.get(&id).copied().or(snapshot_at).unwrap_or(now);
             let offer = OfferPlan {
                 id,
                 derived: Derived::new(&stored, &before, &after, now),
@@ -245,7 +245,7 @@ impl Plan {
     /// Names the effects of the sheets that were seen of an offer.
     fn add_effects(&mut self, recordings: &[Recording], offer: &OfferPlan, now: Timestamp) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.sighted_by.is_some() && recording.offer_id == offer.id {
+            if recording.observed_by.is_some() && recording.offer_id == offer.id {
                 let periods = &offer.derived.periods;
                 let effect = Effect::of(&recording.facts(), &offer.after, periods, now);
                 step.effect = Some(effect);
@@ -256,7 +256,7 @@ impl Plan {
     /// A sheet that is stated again, and is in force, is so still.
     fn add_repeated(&mut self, recordings: &[Recording], unchanged: &BTreeSet<Uuid>) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.sighted_by.is_some() && unchanged.contains(&recording.offer_id) {
+            if recording.observed_by.is_some() && unchanged.contains(&recording.offer_id) {
                 step.effect = Some(Effect::InForce);
             }
         }
@@ -295,20 +295,25 @@ impl Plan {
 impl Offer {
     /// Withdraws a sheet, or undoes that.
     fn act(&mut self, act: &Act, periods: &[StoredPeriod], now: Timestamp) -> Acted {
-        let own = |cut: &&Cut| cut.sheet_id == act.sheet_id;
         let withdrawals = self.withdrawals();
-        let holds = self.cuts.iter().zip(&withdrawals);
-        let holds =
-            holds.filter(|(cut, withdrawal)| own(cut) && withdrawal.seen_again_at.is_none());
-        let holds: Option<Cut> = holds.map(|(cut, _)| cut.clone()).max_by_key(|cut| cut.at);
+        let in_force = self
+            .withdrawals
+            .iter()
+            .zip(&withdrawals)
+            .filter(|(stored, withdrawal)| {
+                stored.sheet_id == act.sheet_id && withdrawal.seen_again_at.is_none()
+            });
+        let holds = in_force
+            .map(|(stored, _)| stored.clone())
+            .max_by_key(|stored| stored.at);
         let Some(because) = &act.because else {
             if let Some(holds) = &holds {
-                self.cuts.retain(|cut| cut != holds);
+                self.withdrawals.retain(|withdrawal| withdrawal != holds);
             }
             return Acted::Done(None);
         };
-        if let Some(cut) = holds {
-            return Acted::Done(Some((cut.at, cut.because)));
+        if let Some(withdrawal) = holds {
+            return Acted::Done(Some((withdrawal.at, withdrawal.because)));
         }
         let newest = self.newest();
         let after_all = newest.and_then(|newest| {
@@ -320,15 +325,15 @@ impl Offer {
             .seen
             .iter()
             .filter(|seen| seen.sheet.sheet_id == act.sheet_id);
-        let tariff_id = own.next().map(|seen| seen.sheet.tariff_id);
+        let price_id = own.next().map(|seen| seen.sheet.price_id);
         let is_price = periods.iter().any(|stored| {
-            Some(stored.period.tariff_id) == tariff_id
+            Some(stored.period.price_id) == price_id
                 && stored.period.ends_at().is_none_or(|end| end > at)
         });
         if !is_price {
             return Acted::Over;
         }
-        self.cuts.push(Cut {
+        self.withdrawals.push(WithdrawnSheet {
             sheet_id: act.sheet_id,
             at,
             because: because.clone(),

@@ -36,13 +36,13 @@ const OTHERS: &str = "
 /// Catalogs that list the offer of a sheet by another one at a time.
 const CONFIRMING: &str = "
     SELECT seen.source, sheet.id, sheet.document, sheet.checksum
-    FROM price_sheets AS own JOIN sightings AS seen ON seen.offer_id = own.offer_id
+    FROM price_sheets AS own JOIN observations AS seen ON seen.offer_id = own.offer_id
     JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
-    WHERE own.id = $1 AND seen.sheet_id <> $1 AND seen.standing = 1 AND seen.first_at <= $2
+    WHERE own.id = $1 AND seen.sheet_id <> $1 AND seen.source_rank = 1 AND seen.first_at <= $2
       AND (seen.last_at IS NULL OR NOT EXISTS (
-          SELECT 1 FROM looks
-          WHERE looks.source = seen.source AND (looks.scope = '' OR looks.scope = own.provider)
-            AND looks.at > seen.last_at AND looks.at <= $2))
+          SELECT 1 FROM snapshots
+          WHERE snapshots.source = seen.source AND (snapshots.scope = '' OR snapshots.scope = own.provider)
+            AND snapshots.at > seen.last_at AND snapshots.at <= $2))
       AND (sheet.valid_from IS NULL OR sheet.valid_from <= $2)
       AND (sheet.valid_to IS NULL OR sheet.valid_to > $2)";
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::checksum::Document;
 use super::effect::Effect;
-use super::offers::{SheetFacts, SightedBy, stored};
+use super::offers::{ObservedBy, SheetFacts, stored};
 use unroof_infer::estimate::{Answer, ListRow};
 use unroof_price_sheet::catalog::{model_of, offer_id};
 use unroof_price_sheet::sheet::PriceSheet;
@@ -23,8 +23,8 @@ pub struct NewEstimate<'a> {
     pub observed_at: Timestamp,
     /// Time at which it is recorded; a tenth of a second before that at most, where it waits for others.
     pub recorded_at: Timestamp,
-    /// Source of the sighting; none for a question.
-    pub sighted_by: Option<SightedBy>,
+    /// Source of the observation; none for a question.
+    pub observed_by: Option<ObservedBy>,
     /// Whether it waits for others, to be stored with them.
     pub waits_for_others: bool,
 }
@@ -126,8 +126,8 @@ pub struct Recording {
     pub observed_at: Timestamp,
     /// Time at which it is recorded.
     pub recorded_at: Timestamp,
-    /// Source of the sighting. None for a question, and for the sheets of a catalog, whose look follows.
-    pub sighted_by: Option<SightedBy>,
+    /// Source of the observation. None for a question, and for the sheets of a catalog, whose snapshot follows.
+    pub observed_by: Option<ObservedBy>,
     /// Whether some source states it; false for a question.
     pub is_observed: bool,
     /// Id of the listed estimate.
@@ -190,7 +190,7 @@ impl Recording {
             sheet,
             observed_at: stored(observed_at),
             recorded_at: stored(observed_at),
-            sighted_by: None,
+            observed_by: None,
             is_observed: true,
             estimate_id,
             listing: Listing::Offer { duplicate_of: None },
@@ -201,7 +201,7 @@ impl Recording {
 
     /// The source whose clients may send the sheet twice; empty where the sheet was seen at a stated time.
     pub(crate) fn repeatable_source(&self) -> &str {
-        let seen_now = self.sighted_by.as_ref().filter(|by| by.is_now);
+        let seen_now = self.observed_by.as_ref().filter(|by| by.is_now);
         seen_now.map_or("", |by| &by.source)
     }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::offers::{LookAt, SheetFacts};
+use super::offers::{SheetFacts, SnapshotAt};
 use super::recording::Recording;
 use crate::access::Actor;
 
-/// An offer with all sheets that a look found for it.
+/// An offer with all sheets that a snapshot found for it.
 #[derive(Debug, Clone)]
 pub struct ListedOffer {
     /// Id of the offer.
@@ -37,8 +37,8 @@ pub(crate) struct Work {
     /// The time at which it is recorded.
     pub(crate) now: Timestamp,
     pub(crate) recordings: Vec<Recording>,
-    pub(crate) look: Option<LookAt>,
-    /// Findings of the look.
+    pub(crate) snapshot: Option<SnapshotAt>,
+    /// Findings of the snapshot.
     pub(crate) listed: Vec<ListedOffer>,
     /// True for the last batch of a catalog snapshot.
     pub(crate) completes: bool,
@@ -74,7 +74,7 @@ impl Work {
         let seen = self
             .recordings
             .iter()
-            .filter(|recording| recording.sighted_by.is_some());
+            .filter(|recording| recording.observed_by.is_some());
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
         let again = self.again.iter().copied();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{TestDatabase, on_each_database, sheet, with};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_kept_unread_never_spoils_the_second_sending() {
+async fn what_is_kept_unparsed_never_spoils_the_second_sending() {
     on_each_database(async |database: &TestDatabase| {
         let api = database.api().await;
         let deep = format!(
@@ -28,7 +28,7 @@ async fn what_is_kept_unread_never_spoils_the_second_sending() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_that_is_kept_unread_keeps_its_digits() {
+async fn a_number_that_is_kept_unparsed_keeps_its_digits() {
     let api = TestDatabase::sqlite().api().await;
     let digits = "12345678901234567890123456789";
     let body = with(sheet(), "/unmapped", json!({"n": 0}))

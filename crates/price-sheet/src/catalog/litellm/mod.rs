@@ -96,7 +96,7 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         cache_write_billing = CacheWriteBilling::AsInput;
     }
     name_priority(&mut service_tiers, &rates, &offer.provider);
-    if !is_usable(cursor, &entry, &rates, &entry.unread("cost")) {
+    if !is_usable(cursor, &entry, &rates, &entry.unparsed("cost")) {
         return None;
     }
     let limits = read_limits(&mut entry);

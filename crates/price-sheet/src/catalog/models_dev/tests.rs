@@ -62,7 +62,7 @@ fn a_release_is_a_day_or_a_month_and_no_part_of_the_tariff() {
     assert_eq!(month.released, Some(date(2025, 9, 1)));
     assert_eq!([day.notes.len(), month.notes.len()], [0, 1]);
     assert!(day.unmapped.is_empty() && month.unmapped.is_empty());
-    assert_eq!(day.tariff_id(), month.tariff_id());
+    assert_eq!(day.price_id(), month.price_id());
     assert_ne!(day.id(), month.id());
     for unclear in [
         r#""2025-02-30""#,
@@ -74,7 +74,7 @@ fn a_release_is_a_day_or_a_month_and_no_part_of_the_tariff() {
         let kept = released(unclear);
         assert_eq!(kept.released, None, "{unclear}");
         assert!(kept.unmapped.get("release_date").is_some(), "{unclear}");
-        assert_eq!(kept.tariff_id(), day.tariff_id());
+        assert_eq!(kept.price_id(), day.price_id());
     }
 }
 

@@ -18,7 +18,7 @@ fn shape(periods: &[Period]) -> (Vec<(u128, i64)>, Option<i64>) {
 }
 
 #[test]
-fn a_stated_start_beats_an_older_sighting_of_another_catalog() {
+fn a_stated_start_beats_an_older_observation_of_another_catalog() {
     // models.dev was read once and says 1; genai-prices, read later, says 2 since a day between.
     let facts = [
         listed("models_dev", 1, 0, 0),
@@ -37,7 +37,7 @@ fn a_stated_start_beats_an_older_sighting_of_another_catalog() {
 }
 
 #[test]
-fn a_fresher_sighting_beats_an_older_one_and_daily_catalogs_do_not_displace_each_other() {
+fn a_fresher_observation_beats_an_older_one_and_daily_catalogs_do_not_displace_each_other() {
     let stale = [listed("a", 1, 0, 10), listed("b", 2, 30, 30)];
     assert_eq!(shape(&timeline(&stale, &[])), (vec![(1, 0), (2, 30)], None));
     let mut daily = [listed("a", 1, 0, 30), listed("b", 2, 5, 30)];
@@ -86,12 +86,12 @@ fn a_catalog_that_is_read_again_unchanged_changes_no_price() {
 
 #[test]
 fn of_catalogs_that_agree_one_is_shown_until_it_says_otherwise_or_is_old() {
-    let stating = |sighting: Sighting, sheet: u128| Sighting {
+    let stating = |observation: Observation, sheet: u128| Observation {
         sheet_id: id(sheet),
         states_limits: true,
-        ..sighting
+        ..observation
     };
-    let shown = |facts: &[Sighting]| -> Vec<u128> {
+    let shown = |facts: &[Observation]| -> Vec<u128> {
         let periods = timeline(facts, &[]);
         let sheets = periods.iter().map(|period| period.sheet_id.as_u128());
         sheets.collect()
@@ -104,7 +104,7 @@ fn of_catalogs_that_agree_one_is_shown_until_it_says_otherwise_or_is_old() {
     let before = gone(listed("b", 3, 0, 7), 8);
     assert_eq!(shown(&[own.clone(), before, later]), [1]);
     // Two weeks later the fresher one is shown, unless it is silent about limits.
-    let fresher = Sighting {
+    let fresher = Observation {
         last_at: day(40),
         ..other
     };
@@ -140,7 +140,7 @@ fn a_silent_catalog_confirms_and_takes_nothing_away() {
         (vec![(1, 10), (3, 20)], None)
     );
     let other = with_cells(listed("b", 4, 40, 60), cells(&[("standard", 0, [1, 5, 0])]));
-    let before = Sighting {
+    let before = Observation {
         last_at: day(39),
         ..gone(silent, 40)
     };
@@ -186,7 +186,7 @@ fn cells_that_appear_are_no_later_change_of_the_price() {
 }
 
 #[test]
-fn an_observed_start_is_the_time_of_a_sighting() {
+fn an_observed_start_is_the_time_of_a_observation() {
     // The first catalog is not read again; the other one is read later and knows of an earlier start.
     let facts = [
         since(listed("a", 1, 0, 0), -20),
@@ -283,7 +283,7 @@ fn prices_of_the_past_are_news_of_their_own_sheets() {
 }
 
 #[test]
-fn a_withdrawal_restores_what_held_before_and_a_later_sighting_revives() {
+fn a_withdrawal_restores_what_held_before_and_a_later_observation_revives() {
     let facts = [posted(1, 0), posted(2, 5)];
     let mut withdrawal = Withdrawal {
         sheet_id: id(2),
@@ -325,7 +325,7 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
     facts[1].is_sellers_own = true;
     assert_eq!(shape(&timeline(&facts, &[])).0.last(), Some(&(40, 23)));
     // Without another source, a flagged price is better than none.
-    let lone = Sighting {
+    let lone = Observation {
         is_misfit: true,
         ..listed("a", 1, 0, 9)
     };
@@ -334,8 +334,8 @@ fn a_price_far_from_the_others_waits_for_a_second_source() {
 
 #[test]
 fn other_limits_do_not_make_a_price_newer() {
-    let relimited = |sheet: u32, tariff: u128, first: i64, last: i64| Sighting {
-        tariff_id: id(tariff),
+    let relimited = |sheet: u32, tariff: u128, first: i64, last: i64| Observation {
+        price_id: id(tariff),
         cells: listed("b", u32::try_from(tariff).unwrap(), first, last).cells,
         input_price: Some(1.0),
         ..listed("b", sheet, first, last)
@@ -347,7 +347,7 @@ fn other_limits_do_not_make_a_price_newer() {
         relimited(3, 2, 10, 30),
     ];
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
-    // Nor do they make it older: it counts as seen between two looks that both found it.
+    // Nor do they make it older: it counts as seen between two snapshots that both found it.
     let facts = [
         gone(relimited(2, 2, 0, 0), 13),
         relimited(3, 2, 13, 13),
@@ -361,7 +361,7 @@ fn other_limits_do_not_make_a_price_newer() {
         relimited(3, 2, 10, 30),
     ];
     let periods = timeline(&twice, &[]);
-    let tariffs = periods.iter().map(|period| period.tariff_id);
+    let tariffs = periods.iter().map(|period| period.price_id);
     assert_eq!(tariffs.collect::<Vec<_>>(), [id(2), id(4)]);
 }
 
@@ -380,7 +380,7 @@ fn a_price_has_its_stated_end() {
 fn news_of_the_past_are_backfilled_and_of_the_present_changes() {
     let old = [listed("a", 1, 10, 10)];
     let before = timeline(&old, &[]);
-    let events = |facts: &[Sighting], withdrawals: &[Withdrawal]| -> Vec<Event> {
+    let events = |facts: &[Observation], withdrawals: &[Withdrawal]| -> Vec<Event> {
         let after = timeline(facts, withdrawals);
         news(&before, &after, day(100))
             .iter()

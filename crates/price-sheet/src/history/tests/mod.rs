@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Sighting, Standing};
+use super::{Observation, SourceRank};
 use crate::sheet::compare::Cells;
 use crate::sheet::{ContextTier, PriceSheet, RateCell};
 
@@ -38,17 +38,20 @@ fn cells(rates: &[(&str, u32, [u32; 3])]) -> Arc<Cells> {
     Arc::new(Cells::of(&PriceSheet::new("acme", "m", rates)))
 }
 
-fn with_cells(sighting: Sighting, cells: Arc<Cells>) -> Sighting {
-    Sighting { cells, ..sighting }
+fn with_cells(observation: Observation, cells: Arc<Cells>) -> Observation {
+    Observation {
+        cells,
+        ..observation
+    }
 }
 
 /// A sheet of a catalog, seen on these days. Its prices are its number.
-fn listed(source: &str, sheet: u32, first: i64, last: i64) -> Sighting {
-    Sighting {
+fn listed(source: &str, sheet: u32, first: i64, last: i64) -> Observation {
+    Observation {
         sheet_id: id(u128::from(sheet)),
-        tariff_id: id(u128::from(sheet)),
+        price_id: id(u128::from(sheet)),
         source: source.to_owned(),
-        standing: Standing::Catalog,
+        source_rank: SourceRank::Catalog,
         valid_from: None,
         valid_to: None,
         first_at: day(first),
@@ -63,23 +66,23 @@ fn listed(source: &str, sheet: u32, first: i64, last: i64) -> Sighting {
     }
 }
 
-fn since(sighting: Sighting, start: i64) -> Sighting {
-    Sighting {
+fn since(observation: Observation, start: i64) -> Observation {
+    Observation {
         valid_from: Some(day(start)),
-        ..sighting
+        ..observation
     }
 }
 
-fn gone(sighting: Sighting, next: i64) -> Sighting {
-    Sighting {
+fn gone(observation: Observation, next: i64) -> Observation {
+    Observation {
         next_at: Some(day(next)),
-        ..sighting
+        ..observation
     }
 }
 
-fn posted(sheet: u32, at: i64) -> Sighting {
-    Sighting {
-        standing: Standing::Sheet,
+fn posted(sheet: u32, at: i64) -> Observation {
+    Observation {
+        source_rank: SourceRank::Sheet,
         ..listed("posted", sheet, at, at)
     }
 }

@@ -8,18 +8,18 @@ use super::super::*;
 use super::{cells, day, id, listed};
 
 /// The facts of a catalog that are about the prices of a fact without a break, that one included.
-fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sighting> {
-    let content = |fact: &Sighting| {
+fn one_listing<'a>(facts: &'a [Observation], fact: &'a Observation) -> Vec<&'a Observation> {
+    let content = |fact: &Observation| {
         let dates = (fact.valid_from, fact.valid_to);
-        (fact.source.clone(), fact.tariff_id, dates)
+        (fact.source.clone(), fact.price_id, dates)
     };
     let mut found = vec![fact];
-    let meets = |one: &Sighting, other: &Sighting| {
+    let meets = |one: &Observation, other: &Observation| {
         one.first_at <= other.first_at
             && (one.last_at >= other.first_at
                 || one.next_at.is_none_or(|next| next == other.first_at))
     };
-    while fact.standing == Standing::Catalog
+    while fact.source_rank == SourceRank::Catalog
         && let Some(more) = facts.iter().find(|other| {
             content(other) == content(fact)
                 && !found.iter().any(|one| one == other)
@@ -33,18 +33,18 @@ fn one_listing<'a>(facts: &'a [Sighting], fact: &'a Sighting) -> Vec<&'a Sightin
     found
 }
 
-fn priced_since(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+fn priced_since(facts: &[Observation], fact: &Observation) -> Timestamp {
     let listing = one_listing(facts, fact);
     listing.iter().map(|one| one.first_at).min().unwrap()
 }
 
-fn priced_until(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+fn priced_until(facts: &[Observation], fact: &Observation) -> Timestamp {
     let listing = one_listing(facts, fact);
     listing.iter().map(|one| one.last_at).max().unwrap()
 }
 
 /// Time at which the prices of a fact were last seen by a time.
-fn seen_by(facts: &[Sighting], fact: &Sighting, at: Timestamp) -> Timestamp {
+fn seen_by(facts: &[Observation], fact: &Observation, at: Timestamp) -> Timestamp {
     let listing = one_listing(facts, fact);
     let begun = listing.iter().filter(|one| one.first_at <= at);
     let Some(last) = begun.map(|one| one.last_at).max() else {
@@ -64,7 +64,7 @@ fn seen_by(facts: &[Sighting], fact: &Sighting, at: Timestamp) -> Timestamp {
 /// The statements that were the price or agreed with it at the times before, each with the first of these.
 type Chosen = Vec<(String, Uuid, Timestamp)>;
 
-fn start_of(fact: &Sighting) -> Timestamp {
+fn start_of(fact: &Observation) -> Timestamp {
     let is_over = fact.valid_to.is_some_and(|end| end <= fact.first_at);
     let seen = if is_over {
         UNKNOWN_START
@@ -74,7 +74,7 @@ fn start_of(fact: &Sighting) -> Timestamp {
     fact.valid_from.unwrap_or(seen)
 }
 
-fn news_of(facts: &[Sighting], fact: &Sighting) -> Timestamp {
+fn news_of(facts: &[Observation], fact: &Observation) -> Timestamp {
     match fact.valid_from {
         Some(from) => from,
         None => start_of(fact).min(priced_since(facts, fact)),
@@ -83,11 +83,11 @@ fn news_of(facts: &[Sighting], fact: &Sighting) -> Timestamp {
 
 /// Statements of the sources at a time.
 fn statements<'a>(
-    facts: &'a [Sighting],
+    facts: &'a [Observation],
     withdrawals: &[Withdrawal],
     at: Timestamp,
-) -> Vec<&'a Sighting> {
-    let is_listed = |fact: &Sighting| {
+) -> Vec<&'a Observation> {
+    let is_listed = |fact: &Observation| {
         let own = || facts.iter().filter(|other| other.source == fact.source);
         let seen = own()
             .filter(|other| other.first_at <= at)
@@ -95,7 +95,7 @@ fn statements<'a>(
         let next = seen.and_then(|seen| seen.next_at);
         next.is_none_or(|next| at < next)
     };
-    let holds = |fact: &&Sighting| {
+    let holds = |fact: &&Observation| {
         let withdrawn = withdrawals
             .iter()
             .any(|cut| cut.sheet_id == fact.sheet_id && cut.covers(at));
@@ -104,10 +104,10 @@ fn statements<'a>(
             && !withdrawn
             && is_listed(fact)
     };
-    let mut best: Vec<&Sighting> = Vec::new();
+    let mut best: Vec<&Observation> = Vec::new();
     for fact in facts.iter().filter(holds) {
-        let rank = |fact: &Sighting| {
-            if fact.standing == Standing::Catalog {
+        let rank = |fact: &Observation| {
+            if fact.source_rank == SourceRank::Catalog {
                 let until = priced_until(facts, fact);
                 return (until, news_of(facts, fact), fact.sheet_id);
             }
@@ -129,12 +129,12 @@ fn statements<'a>(
     best
 }
 
-/// Start of what a source says of the cells on which some statements contradict each other, and its first sighting.
+/// Start of what a source says of the cells on which some statements contradict each other, and its first observation.
 fn unchanged_since(
-    facts: &[Sighting],
+    facts: &[Observation],
     withdrawals: &[Withdrawal],
-    fact: &Sighting,
-    among: &[&Sighting],
+    fact: &Observation,
+    among: &[&Observation],
 ) -> (Timestamp, Timestamp) {
     let mut contested = Vec::new();
     for one in among {
@@ -159,32 +159,32 @@ fn unchanged_since(
 
 /// The best of some statements at a time by the rules as they are written, given those that were chosen before.
 fn best_by_the_rules<'a>(
-    facts: &[Sighting],
+    facts: &[Observation],
     withdrawals: &[Withdrawal],
-    mut best: Vec<&'a Sighting>,
+    mut best: Vec<&'a Observation>,
     at: Timestamp,
     chosen: &Chosen,
-) -> &'a Sighting {
-    let seen = |fact: &Sighting| seen_by(facts, fact, at);
+) -> &'a Observation {
+    let seen = |fact: &Observation| seen_by(facts, fact, at);
     let newest = best.iter().map(|fact| seen(fact)).max().unwrap();
     best.retain(|fact| newest.duration_since(seen(fact)) < FRESH_FOR);
     let kept = chosen.iter().find_map(|(source, tariff, since)| {
         let mut own = best.iter();
-        let own = own.find(|fact| fact.source == *source && fact.tariff_id == *tariff);
+        let own = own.find(|fact| fact.source == *source && fact.price_id == *tariff);
         own.map(|fact| (*fact, *since))
     });
     if let Some((kept, since)) = kept {
-        let seen = |fact: &Sighting| seen_by(facts, fact, since);
+        let seen = |fact: &Observation| seen_by(facts, fact, since);
         best.retain(|fact| {
             let is_fresh = seen(kept).duration_since(seen(fact)) < FRESH_FOR;
             news_of(facts, fact) > since || is_fresh
         });
     }
-    let first = |fact: &Sighting| {
+    let first = |fact: &Observation| {
         let own = facts.iter().filter(|other| other.source == fact.source);
         own.map(|other| other.first_at).min().unwrap()
     };
-    let rank = |fact: &&&Sighting| {
+    let rank = |fact: &&&Observation| {
         let (news_at, listed_at) = unchanged_since(facts, withdrawals, fact, &best);
         let is_stated = fact.valid_from.is_some();
         let is_news = is_stated || listed_at > first(fact);
@@ -201,53 +201,53 @@ fn best_by_the_rules<'a>(
 /// The price at a time by the rules as they are written, statement by statement, given those before and the prices that
 /// were in force; and what was chosen.
 fn price_by_the_rules(
-    facts: &[Sighting],
+    facts: &[Observation],
     withdrawals: &[Withdrawal],
     at: Timestamp,
     chosen: &Chosen,
     in_force: Option<Uuid>,
 ) -> (Option<Uuid>, Chosen) {
     let mut left = statements(facts, withdrawals, at);
-    let standing = left.iter().map(|fact| fact.standing).min();
-    left.retain(|fact| Some(fact.standing) == standing);
-    let mut accepted: Vec<&Sighting> = Vec::new();
+    let source_rank = left.iter().map(|fact| fact.source_rank).min();
+    left.retain(|fact| Some(fact.source_rank) == source_rank);
+    let mut accepted: Vec<&Observation> = Vec::new();
     while !left.is_empty() {
         let best = best_by_the_rules(facts, withdrawals, left.clone(), at, chosen);
         accepted.push(best);
         left.retain(|fact| {
-            let is_same = fact.tariff_id == best.tariff_id || fact.cells.agree(&best.cells);
+            let is_same = fact.price_id == best.price_id || fact.cells.agree(&best.cells);
             fact.source != best.source && is_same
         });
     }
-    let full = |fact: &&&Sighting| fact.cells.has_base_of(&accepted[0].cells);
+    let full = |fact: &&&Observation| fact.cells.has_base_of(&accepted[0].cells);
     let most = accepted.iter().filter(full).map(|fact| fact.cells.len());
     let most = most.max();
-    let richest: Vec<&&Sighting> = accepted
+    let richest: Vec<&&Observation> = accepted
         .iter()
         .filter(full)
         .filter(|fact| Some(fact.cells.len()) == most)
         .collect();
-    let kept = richest.iter().find(|fact| Some(fact.tariff_id) == in_force);
+    let kept = richest.iter().find(|fact| Some(fact.price_id) == in_force);
     let best = richest
         .iter()
         .find(|fact| fact.source == accepted[0].source);
     let first = richest
         .iter()
         .min_by_key(|fact| (priced_since(facts, fact), fact.source.clone()));
-    let shown = kept.or(best).or(first).map(|fact| fact.tariff_id);
+    let shown = kept.or(best).or(first).map(|fact| fact.price_id);
     let chosen = accepted.iter().map(|fact| {
         let known = chosen
             .iter()
-            .find(|(source, tariff, _)| fact.source == *source && fact.tariff_id == *tariff);
+            .find(|(source, tariff, _)| fact.source == *source && fact.price_id == *tariff);
         known
             .cloned()
-            .unwrap_or_else(|| (fact.source.clone(), fact.tariff_id, at))
+            .unwrap_or_else(|| (fact.source.clone(), fact.price_id, at))
     });
     (shown, chosen.collect())
 }
 
 /// Facts of two catalogs that are read at different paces, of entries and of posted sheets.
-fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
+fn some_facts() -> impl Strategy<Value = Vec<Observation>> {
     let fact = (
         0_usize..4,
         0_u32..6,
@@ -278,11 +278,11 @@ fn some_facts() -> impl Strategy<Value = Vec<Sighting>> {
                     _ => cells(&[("standard", 0, [base, 20, 2]), ("batch", 0, [5, 10, 0])]),
                 };
                 fact.input_price = Some(f64::from(base));
-                fact.standing = [
-                    Standing::Catalog,
-                    Standing::Catalog,
-                    Standing::Entry,
-                    Standing::Sheet,
+                fact.source_rank = [
+                    SourceRank::Catalog,
+                    SourceRank::Catalog,
+                    SourceRank::Entry,
+                    SourceRank::Sheet,
                 ][source];
                 fact.valid_from = (dated < 2).then(|| day(first - 12 + i64::from(dated) * 20));
                 fact.valid_to = end
@@ -312,7 +312,7 @@ proptest! {
         for half_days in -40..300 {
             let at = day(0) + SignedDuration::from_hours(12 * half_days);
             (in_force, chosen) = price_by_the_rules(&facts, &withdrawals, at, &chosen, in_force);
-            let found = price_at(&periods, at).map(|period| period.tariff_id);
+            let found = price_at(&periods, at).map(|period| period.price_id);
             prop_assert_eq!(found, in_force, "at half day {}: {:?}", half_days, periods);
         }
         for pair in periods.windows(2) {

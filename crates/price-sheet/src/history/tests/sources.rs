@@ -16,7 +16,7 @@ fn shape(periods: &[Period]) -> Vec<(u128, i64)> {
 fn a_source_that_states_an_offer_for_the_first_time_changes_no_price() {
     let known = listed("a", 1, 0, 20);
     let before = timeline(std::slice::from_ref(&known), &[]);
-    let event = |facts: &[Sighting]| {
+    let event = |facts: &[Observation]| {
         let after = timeline(facts, &[]);
         let mut found = news(&before, &after, day(20));
         name_new_sources(&mut found, &before, &before, day(20));
@@ -36,7 +36,7 @@ fn a_source_that_states_an_offer_for_the_first_time_changes_no_price() {
     assert_eq!(periods[1].start_basis, StartBasis::Stated);
     assert_eq!(found, Event::SourceAdded);
     // What either of them states afterwards is a change.
-    let known = Sighting {
+    let known = Observation {
         last_at: day(14),
         ..known
     };

@@ -41,7 +41,7 @@ impl PriceSheet {
         content
     }
 
-    /// The pricing content with the measured speeds, which say something about the machine and change with every look.
+    /// The pricing content with the measured speeds, which say something about the machine and change with every snapshot.
     #[must_use]
     pub fn evidence_content(&self) -> Self {
         let mut content = self.clone();
@@ -116,7 +116,7 @@ impl PriceSheet {
 
     /// Identity of the prices alone: without dates, announced retirement, limits and the names of the model.
     #[must_use]
-    pub fn tariff_id(&self) -> Uuid {
+    pub fn price_id(&self) -> Uuid {
         digest(&Self {
             canonical_model: None,
             upstream_provider: None,
@@ -171,7 +171,7 @@ mod tests {
             }
         };
         assert_eq!(with_speed(50.0).id(), sheet.id());
-        assert_eq!(with_speed(50.0).tariff_id(), sheet.tariff_id());
+        assert_eq!(with_speed(50.0).price_id(), sheet.price_id());
         assert_eq!(with_speed(50.0).pricing_content(), sheet.pricing_content());
         assert_eq!(sheet.evidence_id(), sheet.id().to_string());
         assert_ne!(with_speed(50.0).evidence_id(), sheet.evidence_id());
@@ -194,8 +194,8 @@ mod tests {
             ..sheet.clone()
         };
         assert_ne!(retiring.id(), sheet.id());
-        assert_eq!(retiring.tariff_id(), sheet.tariff_id());
+        assert_eq!(retiring.price_id(), sheet.price_id());
         let dearer = PriceSheet::new("acme", "m-1", vec![cell("2")]);
-        assert_ne!(dearer.tariff_id(), sheet.tariff_id());
+        assert_ne!(dearer.price_id(), sheet.price_id());
     }
 }

@@ -20,7 +20,7 @@ use crate::sheet::{PriceSheet, SourceFormat};
 use unroof_base::units::Decimal;
 
 /// Differences of a source that states an offer for the first time from another one:
-/// `first look by litellm: states input 3 $/Mtok where models.dev states 2.5; adds batch input 1 $/Mtok`.
+/// `first observation by litellm: states input 3 $/Mtok where models.dev states 2.5; adds batch input 1 $/Mtok`.
 #[must_use]
 pub fn new_source_in_words(known: &PriceSheet, new: &PriceSheet) -> String {
     let (source, other) = (source_name(new), source_name(known));
@@ -56,9 +56,11 @@ pub fn new_source_in_words(known: &PriceSheet, new: &PriceSheet) -> String {
         .map(|(verb, prices)| format!("{verb} {}", named(prices)))
         .collect();
     if parts.is_empty() {
-        return format!("first look by {source}: the same prices as {other}, with other limits");
+        return format!(
+            "first observation by {source}: the same prices as {other}, with other limits"
+        );
     }
-    format!("first look by {source}: {}", parts.join("; "))
+    format!("first observation by {source}: {}", parts.join("; "))
 }
 
 /// The name of the catalog that states a sheet.
@@ -98,7 +100,7 @@ mod tests {
         let new = sheet([Some("3"), None, Some("0.30")]);
         assert_eq!(
             new_source_in_words(&known, &new),
-            "first look by a posted sheet: states input 3 $/Mtok where a posted sheet states 2.5; adds cache read 0.3 $/Mtok; \
+            "first observation by a posted sheet: states input 3 $/Mtok where a posted sheet states 2.5; adds cache read 0.3 $/Mtok; \
              leaves out output"
         );
         let mut yuan = known.clone();
@@ -109,7 +111,7 @@ mod tests {
         );
         assert_eq!(
             new_source_in_words(&known, &known),
-            "first look by a posted sheet: the same prices as a posted sheet, with other limits"
+            "first observation by a posted sheet: the same prices as a posted sheet, with other limits"
         );
     }
 }

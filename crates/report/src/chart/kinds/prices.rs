@@ -1,4 +1,4 @@
-//! Prices over time as one line of steps per host, dashed where the price changed at an unknown time between two looks, and
+//! Prices over time as one line of steps per host, dashed where the price changed at an unknown time between two observations, and
 //! an estimate over time as a median with its interval.
 
 use jiff::Timestamp;
@@ -164,10 +164,10 @@ fn times(scale: &Scale) -> Vec<(f64, String)> {
 fn words(span: &PriceSpan) -> String {
     let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
     let from = span.from.map_or_else(
-        || "since before the first look".to_owned(),
+        || "since before the first observation".to_owned(),
         |time| {
             let from = if span.is_new_source {
-                "by another source, from its first look on"
+                "by another source, from its first observation on"
             } else {
                 "from"
             };

@@ -25,7 +25,7 @@ use unroof_edge::answer::problem::{INVALID, Problem, UNREADABLE};
 use unroof_edge::limit::budget::Counted;
 use unroof_infer::estimate::{Format, InferBody};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
-use unroof_store::SightedBy;
+use unroof_store::ObservedBy;
 use unroof_store::access::Scope;
 
 /// Format of the body, and whether the answer is stored.
@@ -101,11 +101,11 @@ impl InferQuery {
     }
 }
 
-/// The sighting of a price that is sent in a format.
-pub(crate) fn sighted_by(format: &Format, is_now: bool) -> SightedBy {
+/// The observation of a price that is sent in a format.
+pub(crate) fn observed_by(format: &Format, is_now: bool) -> ObservedBy {
     match format {
-        Format::Canonical => SightedBy::post(is_now),
-        Format::Entry { catalog, .. } => SightedBy::entry(catalog.name(), is_now),
+        Format::Canonical => ObservedBy::post(is_now),
+        Format::Entry { catalog, .. } => ObservedBy::entry(catalog.name(), is_now),
     }
 }
 
@@ -170,7 +170,7 @@ pub(crate) async fn infer_price_sheet(
     }
     let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| views.answers.now()))?;
-    let sighted_by = sighted_by(&format, seen_at.is_none());
+    let observed_by = observed_by(&format, seen_at.is_none());
     let is_stored = query.store.unwrap_or(true);
     if is_stored {
         // While the database is unreachable, nothing is computed in vain.
@@ -204,8 +204,8 @@ pub(crate) async fn infer_price_sheet(
     let mut unchanged_since = None;
     if is_stored {
         let version = views.answers.store.newest();
-        let sighted_by = is_observed.then(|| sighted_by.sent_by(sender.actor));
-        let (saved, seen_at) = answered.save(&views, seen_at, sighted_by).await?;
+        let observed_by = is_observed.then(|| observed_by.sent_by(sender.actor));
+        let (saved, seen_at) = answered.save(&views, seen_at, observed_by).await?;
         if saved.is_new {
             status = StatusCode::CREATED;
         }

@@ -65,7 +65,7 @@ enum EffectName {
     /// The price begins later.
     Scheduled,
     /// Another source states another price, and counts more: `/disagreements` lists both.
-    Lesser,
+    Outranked,
     /// The sheet is under quarantine while another source disagrees.
     Quarantined,
     /// The sheet was withdrawn.
@@ -139,8 +139,8 @@ impl ObservedSheet {
                 starts_at: Some(starts_at),
                 ..plain(EffectName::Scheduled, "its price begins later")
             },
-            Effect::Lesser(other) => beside(
-                EffectName::Lesser,
+            Effect::Outranked(other) => beside(
+                EffectName::Outranked,
                 other,
                 "states another price and counts more: see /disagreements",
             ),

@@ -13,7 +13,7 @@ list! {
     /// Disagreements between catalogs about a price
     ///
     /// A whole catalog counts more than an entry of one, and that more than a posted sheet. Of two catalogs, a stated start
-    /// beats one that was merely seen, and a sighting that is two weeks fresher beats an older one. What the others state is
+    /// beats one that was merely seen, and an observation that is two weeks fresher beats an older one. What the others state is
     /// listed here until they agree: a catalog that states fewer prices and none differently does.
     list_disagreements: "/disagreements" in "price sheets",
     "A page of disagreements" of DisagreementRow,

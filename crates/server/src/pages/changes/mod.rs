@@ -51,7 +51,7 @@ const COUNTED: [(ChangeKind, &str); 5] = [
     (ChangeKind::OfferAdded, "offers seen for the first time"),
     (
         ChangeKind::SourceAdded,
-        "first looks at an offer by another source",
+        "first observations of an offer by another source",
     ),
     (
         ChangeKind::HistoryBackfilled,

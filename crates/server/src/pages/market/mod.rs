@@ -23,7 +23,7 @@ use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};
 const DAYS: i64 = 90;
 /// Changes next to the models.
 const CHANGES: u32 = 12;
-/// Kinds of changes next to the models: of prices and offers, without first looks.
+/// Kinds of changes next to the models: of prices and offers, without first observations.
 const KINDS: [ChangeKind; 4] = [
     ChangeKind::PriceChanged,
     ChangeKind::PriceScheduled,

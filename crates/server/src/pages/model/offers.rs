@@ -110,7 +110,7 @@ fn cost_of(offer: &ModelOfferRow) -> String {
 pub(super) fn events(shown: &Shown) -> Markup {
     if shown.events.is_empty() {
         let words = html! {
-            p { "Nothing has changed since the first look. This page shows a change as soon as it is stored. Follow the model by the "
+            p { "Nothing has changed since the first observation. This page shows a change as soon as it is stored. Follow the model by the "
                 a href="/changes.atom" { "Atom feed" } ", or by a webhook as the page " a href="/ui/changes" { "Changes" } " says." }
         };
         return section("events", "Nothing has happened yet", &empty(&words));
@@ -118,7 +118,7 @@ pub(super) fn events(shown: &Shown) -> Markup {
     let mut changes = shown.events.iter();
     let newest = changes.find(|event| event.kind != ChangeKind::SourceAdded);
     let finding = newest.map_or_else(
-        || "Nothing has changed since the first look".to_owned(),
+        || "Nothing has changed since the first observation".to_owned(),
         |newest| format!("Last change on {}: {}", day(newest), newest.kind.name()),
     );
     let content = html! {

@@ -157,7 +157,10 @@ fn history_of_offer(shown: &Shown) -> String {
 
 /// Prices that changed, in words.
 fn history(shown: &Shown) -> String {
-    format!("{} since the first look", changed_prices(&shown.changes))
+    format!(
+        "{} since the first observation",
+        changed_prices(&shown.changes)
+    )
 }
 
 /// The open-weight models near the estimate.

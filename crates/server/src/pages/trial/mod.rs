@@ -18,7 +18,7 @@ use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
 use super::answer::{html, of, page};
 use super::layout::{Page, Tab};
-use crate::api::answers::infer::sighted_by;
+use crate::api::answers::infer::observed_by;
 use crate::compute::Views;
 use crate::service::access::Sender;
 use crate::service::extract::{FormBody, Query};
@@ -130,9 +130,9 @@ async fn respond(
     let mut stored = None;
     if filled.stores {
         let observer = observer.filter(|_| !is_question);
-        let sighted_by =
-            observer.map(|sender| sighted_by(&question.format, true).sent_by(sender.actor));
-        stored = match answered.save(views, None, sighted_by).await {
+        let observed_by =
+            observer.map(|sender| observed_by(&question.format, true).sent_by(sender.actor));
+        stored = match answered.save(views, None, observed_by).await {
             Ok((saved, _)) => Some(Stored {
                 is_new: saved.is_new,
                 is_question,

@@ -1,4 +1,4 @@
-//! Findings of a look at a whole catalog, compared with the earlier listings of the catalog.
+//! Findings of a snapshot of a whole catalog, compared with the earlier listings of the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use super::listed::Listed;
 use crate::import::error::ImportError;
 use crate::import::options::Options;
 use crate::import::turn::Turn;
-use crate::{DbTime, ListedOffer, ListedSheet, LookAt, SheetFacts, Store, StoreLock};
+use crate::{DbTime, ListedOffer, ListedSheet, SheetFacts, SnapshotAt, Store, StoreLock};
 
-/// Offers of a look per transaction.
+/// Offers of a snapshot per transaction.
 const OFFERS_AT_ONCE: usize = 200;
 
 /// Pause between two attempts to lock a catalog.
@@ -43,37 +43,37 @@ pub(crate) async fn lock_catalog(
     }
 }
 
-/// The look at a whole catalog; none for sheets that stand for themselves.
-pub(crate) async fn begin_look(
+/// The snapshot of a whole catalog; none for sheets that stand for themselves.
+pub(crate) async fn begin_snapshot(
     store: &Store,
     format: CatalogFormat,
     options: &Options,
     refused: &[Refused],
-) -> Result<Option<LookAt>, ImportError> {
+) -> Result<Option<SnapshotAt>, ImportError> {
     let CatalogFormat::Published(catalog) = format else {
         return Ok(None);
     };
     let source = catalog.name().to_owned();
     let at = if options.seen_now {
-        store.time_of_look(&source, options.observed_at).await?
+        store.time_of_snapshot(&source, options.observed_at).await?
     } else {
         DbTime::from(options.observed_at).into()
     };
     let scope = options.provider.clone().unwrap_or_default();
-    let unread = refused.iter().filter(|refused| !refused.is_read);
-    let unread: BTreeSet<String> = unread.map(|refused| refused.entry.clone()).collect();
-    Ok(Some(LookAt {
+    let unparsed = refused.iter().filter(|refused| !refused.is_read);
+    let unparsed: BTreeSet<String> = unparsed.map(|refused| refused.entry.clone()).collect();
+    Ok(Some(SnapshotAt {
         source,
         scope,
         at,
-        unread: Arc::new(unread),
+        unparsed: Arc::new(unparsed),
     }))
 }
 
-/// Findings of a look, compared with the earlier listings of its catalog.
+/// Findings of a snapshot, compared with the earlier listings of its catalog.
 pub(crate) struct Found {
-    look: LookAt,
-    /// Whether each sighting is written: the look is not later than all others, or follows a pause.
+    snapshot: SnapshotAt,
+    /// Whether each observation is written: the snapshot is not later than all others, or follows a pause.
     is_each: bool,
     listed: BTreeMap<Uuid, ListedOffer>,
     before: Vec<ListedSheet>,
@@ -83,12 +83,14 @@ pub(crate) struct Found {
 
 impl Found {
     pub(crate) async fn of(
-        look: Option<&LookAt>,
+        snapshot: Option<&SnapshotAt>,
         sheets: &[Listed],
         store: &Store,
     ) -> Result<Option<Self>, ImportError> {
-        let Some(look) = look else { return Ok(None) };
-        let is_between = store.is_between_looks(look).await?;
+        let Some(snapshot) = snapshot else {
+            return Ok(None);
+        };
+        let is_between = store.is_between_snapshots(snapshot).await?;
         let mut listed: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
         for one in sheets {
             tokio::task::consume_budget().await;
@@ -108,11 +110,11 @@ impl Found {
                     .push(SheetFacts::new(&one.sheet, one.sheet_id, false));
             }
         }
-        let withdrawn = store.withdrawn_before(look).await?;
+        let withdrawn = store.withdrawn_before(snapshot).await?;
         Ok(Some(Self {
-            before: store.listed_by(look, is_between).await?,
-            look: look.clone(),
-            is_each: is_between || store.is_after_pause(look).await?,
+            before: store.listed_by(snapshot, is_between).await?,
+            snapshot: snapshot.clone(),
+            is_each: is_between || store.is_after_pause(snapshot).await?,
             listed,
             withdrawn: withdrawn.into_iter().map(|sheet| sheet.sheet_id).collect(),
         }))
@@ -130,7 +132,7 @@ impl Found {
         before
     }
 
-    /// Records the look, some offers at a time, and completes it. A catalog without a sheet is not a look.
+    /// Records the snapshot, some offers at a time, and completes it. A catalog without a sheet is not a snapshot.
     pub(crate) async fn record(
         self,
         lock: Option<&StoreLock>,
@@ -149,10 +151,12 @@ impl Found {
         let changed: Vec<ListedOffer> = self.listed.into_values().filter(is_changed).collect();
         for offers in changed.chunks(OFFERS_AT_ONCE) {
             lock.map_or(Ok(()), StoreLock::check)?;
-            store.record_look(&self.look, offers.to_vec(), now).await?;
+            store
+                .record_snapshot(&self.snapshot, offers.to_vec(), now)
+                .await?;
         }
         lock.map_or(Ok(()), StoreLock::check)?;
-        store.complete_look(&self.look, ended, now).await?;
+        store.complete_snapshot(&self.snapshot, ended, now).await?;
         Ok(())
     }
 
@@ -160,7 +164,7 @@ impl Found {
     fn ended(&self) -> Vec<ListedOffer> {
         let mut ended: BTreeMap<Uuid, ListedOffer> = BTreeMap::new();
         for sheet in &self.before {
-            if self.look.covers(&sheet.provider) && !self.listed.contains_key(&sheet.offer_id) {
+            if self.snapshot.covers(&sheet.provider) && !self.listed.contains_key(&sheet.offer_id) {
                 ended.insert(
                     sheet.offer_id,
                     ListedOffer {

@@ -1,6 +1,6 @@
 //! Progress lines of an import, streamed to a client that may read slowly.
 //!
-//! An import continues while at most 16 MiB of lines are unread. Beyond that it waits, in total for the write timeout, and
+//! An import continues while at most 16 MiB of lines are unparsed. Beyond that it waits, in total for the write timeout, and
 //! then aborts. The last line always says how the import ended; otherwise the body is truncated.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use super::report::Line;
 use crate::import::error::ImportError;
 
-/// Limit of unread lines, in bytes.
+/// Limit of unparsed lines, in bytes.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;
 /// Lines per piece of the body.
 const LINES_AT_ONCE: usize = 256;

@@ -41,7 +41,7 @@ struct OfferRow {
 const OFFERS: &str = "
     SELECT offer_id FROM (
         SELECT * FROM (
-            SELECT DISTINCT offer_id FROM sightings WHERE offer_id > $1 ORDER BY offer_id LIMIT $2) AS seen
+            SELECT DISTINCT offer_id FROM observations WHERE offer_id > $1 ORDER BY offer_id LIMIT $2) AS seen
         UNION
         SELECT * FROM (
             SELECT DISTINCT offer_id FROM price_periods WHERE offer_id > $1 ORDER BY offer_id LIMIT $2) AS priced
@@ -157,7 +157,7 @@ fn named(one: &StoredPeriod) -> String {
 }
 
 /// The parts of a stored period that differ from the derived one. A start or end whose time has come is announced a moment
-/// later; of a price that is listed still, the last sighting is written when its offer changes.
+/// later; of a price that is listed still, the last observation is written when its offer changes.
 fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'static str> {
     let (was, is) = (&stored.period, &derived.period);
     let is_due = |was: bool, is: bool| was == is || is;
@@ -167,13 +167,16 @@ fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'stati
         ("basis of its start", was.start_basis == is.start_basis),
         ("earliest start", was.not_before == is.not_before),
         (
-            "last sighting",
+            "last observation",
             is_seen_since || was.last_seen_at == is.last_seen_at,
         ),
         ("quarantine", was.is_flagged == is.is_flagged),
         ("sheet", was.sheet_id == is.sheet_id),
         ("catalog", stored.catalog == derived.catalog),
-        ("first sighting", stored.observed_at == derived.observed_at),
+        (
+            "first observation",
+            stored.observed_at == derived.observed_at,
+        ),
         ("withdrawal", stored.withdrawn == derived.withdrawn),
         (
             "announced start",

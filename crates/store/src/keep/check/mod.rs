@@ -30,7 +30,7 @@ pub struct RowCounts {
 const COUNTS: &str = "
     SELECT (SELECT count(*) FROM price_sheets) AS sheets, (SELECT count(*) FROM estimates) AS estimates,
            (SELECT count(*) FROM (
-               SELECT offer_id FROM sightings UNION SELECT offer_id FROM price_periods) AS offers) AS offers";
+               SELECT offer_id FROM observations UNION SELECT offer_id FROM price_periods) AS offers) AS offers";
 
 #[derive(FromRow)]
 struct FlagRow {

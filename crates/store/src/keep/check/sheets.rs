@@ -25,7 +25,7 @@ pub struct CheckedSheet {
     model: String,
     region: String,
     currency: String,
-    tariff_id: Uuid,
+    price_id: Uuid,
     cells: String,
     #[sqlx(flatten)]
     document: StoredDocument,
@@ -40,7 +40,7 @@ struct DocumentRow {
 }
 
 const SHEETS: &str = "
-    SELECT id, offer_id, provider, model, region, currency, tariff_id, cells, document, checksum FROM price_sheets
+    SELECT id, offer_id, provider, model, region, currency, price_id, cells, document, checksum FROM price_sheets
     WHERE id > $1 ORDER BY id LIMIT $2";
 
 const DOCUMENTS: Piece = Piece {
@@ -81,10 +81,7 @@ impl CheckedSheet {
             ("region", self.region == sheet.region),
             ("currency", self.currency == sheet.currency),
             ("offer", self.offer_id == offer),
-            (
-                "identity of the prices",
-                self.tariff_id == sheet.tariff_id(),
-            ),
+            ("identity of the prices", self.price_id == sheet.price_id()),
             ("priced cells", self.cells == Cells::of(sheet).to_text()),
         ];
         let differing = columns.into_iter().filter(|(_, is_same)| !is_same);

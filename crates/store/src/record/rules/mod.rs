@@ -16,7 +16,7 @@ use crate::record::announced::{Announced, Change};
 use crate::record::checksum::Document;
 use crate::record::effect::Effect;
 use crate::record::names::ChangeKind;
-use crate::record::offers::{LookAmong, LookAt, Neighbours, SheetFacts, SightedBy};
+use crate::record::offers::{Neighbours, ObservedBy, SheetFacts, SnapshotAmong, SnapshotAt};
 use crate::record::plan::{Acted, Known, OpenDisagreement, Plan, SheetText, read_sheet};
 use crate::record::recording::{EstimateRecord, Listing, Recording};
 use crate::record::tables;
@@ -70,7 +70,7 @@ fn asked(sheet: &PriceSheet, at: Timestamp) -> Recording {
 fn posted(sheet: &PriceSheet, at: Timestamp) -> Recording {
     let mut recording = asked(sheet, at);
     recording.is_observed = true;
-    recording.sighted_by = Some(SightedBy::post(true));
+    recording.observed_by = Some(ObservedBy::post(true));
     recording
 }
 
@@ -123,10 +123,10 @@ impl Written {
 /// The rows of the tables.
 #[derive(Default)]
 struct Tables {
-    /// All rows but looks, as a recording reads them.
+    /// All rows but snapshots, as a recording reads them.
     known: Known,
-    /// Complete looks at catalogs.
-    looks: Vec<LookAt>,
+    /// Complete snapshots of catalogs.
+    snapshots: Vec<SnapshotAt>,
     /// The last number of a row of periods.
     last: i64,
 }
@@ -168,23 +168,23 @@ impl Tables {
     }
 
     /// A whole catalog is read, and states these sheets of the offer; some entries cannot be read.
-    fn look(
+    fn snapshot(
         &mut self,
         source: &str,
         at: Timestamp,
         listed: &[PriceSheet],
-        unread: &[&str],
+        unparsed: &[&str],
     ) -> Written {
         let recording = |sheet: &PriceSheet| Recording::new(sheet.clone(), at, estimate_of(sheet));
         let facts = |sheet: &PriceSheet| SheetFacts::new(sheet, sheet.id().0, false);
         self.commit(&Work {
             now: at,
             recordings: listed.iter().map(recording).collect(),
-            look: Some(LookAt {
+            snapshot: Some(SnapshotAt {
                 source: source.to_owned(),
                 scope: String::new(),
                 at,
-                unread: Arc::new(unread.iter().map(|entry| (*entry).to_owned()).collect()),
+                unparsed: Arc::new(unparsed.iter().map(|entry| (*entry).to_owned()).collect()),
             }),
             listed: vec![ListedOffer {
                 offer_id: offer(),
@@ -214,49 +214,58 @@ impl Tables {
         Written { plan, announced }
     }
 
-    /// The rows that the queries for some work find, with the looks around each sighting.
+    /// The rows that the queries for some work find, with the snapshots around each observation.
     fn known(&self, work: &Work) -> Known {
         let mut known = self.known.clone();
         for (offer, provider) in work.providers() {
             known.offers.entry(offer).or_default().provider = provider;
         }
         for seen in known.offers.values_mut().flat_map(|offer| &mut offer.seen) {
-            let own = || self.looks.iter().filter(|look| look.source == seen.source);
-            let is_next = |look: &&LookAt| {
-                let entry = seen.sheet.entry.as_ref();
-                seen.last_at.is_some_and(|last_at| look.at > last_at)
-                    && !entry.is_some_and(|entry| look.unread.contains(entry))
+            let own = || {
+                self.snapshots
+                    .iter()
+                    .filter(|snapshot| snapshot.source == seen.source)
             };
-            let next = own().filter(is_next).map(|look| look.at).min();
-            (seen.newest_look, seen.next_look) = (own().map(|look| look.at).max(), next);
+            let is_next = |snapshot: &&SnapshotAt| {
+                let entry = seen.sheet.entry.as_ref();
+                seen.last_at.is_some_and(|last_at| snapshot.at > last_at)
+                    && !entry.is_some_and(|entry| snapshot.unparsed.contains(entry))
+            };
+            let next = own().filter(is_next).map(|snapshot| snapshot.at).min();
+            (seen.newest_snapshot, seen.next_snapshot) =
+                (own().map(|snapshot| snapshot.at).max(), next);
         }
-        if let Some(look) = &work.look {
-            let own = || self.looks.iter().filter(|one| one.source == look.source);
+        if let Some(snapshot) = &work.snapshot {
+            let own = || {
+                self.snapshots
+                    .iter()
+                    .filter(|one| one.source == snapshot.source)
+            };
             let times = || own().map(|one| one.at);
             let around = Neighbours {
-                previous: times().filter(|at| *at < look.at).max(),
-                next: times().filter(|at| *at > look.at).min(),
+                previous: times().filter(|at| *at < snapshot.at).max(),
+                next: times().filter(|at| *at > snapshot.at).min(),
                 newest: times().max(),
             };
-            known.look = Some(LookAmong {
-                look: look.clone(),
+            known.snapshot = Some(SnapshotAmong {
+                snapshot: snapshot.clone(),
                 scopes: HashMap::from([(String::new(), around)]),
             });
-            let same = own().filter(|one| one.at == look.at);
-            known.unread = same.flat_map(|one| one.unread.iter().cloned()).collect();
+            let same = own().filter(|one| one.at == snapshot.at);
+            known.unparsed = same.flat_map(|one| one.unparsed.iter().cloned()).collect();
         }
         known
     }
 
-    /// Keeps the rows of a plan, and the look and the version that are written with them.
+    /// Keeps the rows of a plan, and the snapshot and the version that are written with them.
     fn keep(&mut self, work: &Work, plan: &Plan, announced: &Announced) {
         self.keep_sheets(work, plan);
         self.keep_offers(plan);
         self.keep_disagreements(announced);
-        if let Some(look) = &work.look {
-            self.looks
-                .retain(|one| (&one.source, one.at) != (&look.source, look.at));
-            self.looks.push(look.clone());
+        if let Some(snapshot) = &work.snapshot {
+            self.snapshots
+                .retain(|one| (&one.source, one.at) != (&snapshot.source, snapshot.at));
+            self.snapshots.push(snapshot.clone());
         }
         if !plan.is_empty() {
             self.known.version += tables::numbers(plan, announced);

@@ -24,7 +24,7 @@ fn a_new_sheet_is_stored_with_its_estimate_and_its_listing_under_one_version() {
     let written = tables.record(vec![posted(&sheet("2"), day(1))]);
     let step = &written.plan.steps[0];
     assert_eq!(step.sheet, SheetStep::Insert);
-    assert!(step.inserts_estimate && step.inserts_listing && step.is_sighting);
+    assert!(step.inserts_estimate && step.inserts_listing && step.is_observation);
     assert!(!step.reveals && !step.is_update);
     assert_eq!(tables.known.version, 1);
 }
@@ -39,7 +39,7 @@ fn a_sheet_that_is_sent_again_at_once_writes_nothing_and_makes_no_version() {
     assert_eq!(tables.known.version, 1);
     let later = day(1) + jiff::SignedDuration::from_mins(60);
     let written = tables.record(vec![posted(&sheet("2"), later)]);
-    assert!(written.plan.steps[0].is_sighting);
+    assert!(written.plan.steps[0].is_observation);
     assert_eq!((written.news(), tables.known.version), (Vec::new(), 2));
 }
 

@@ -3,10 +3,10 @@
 
 mod announced;
 mod audited;
+mod observations;
 mod periods;
 mod planned;
 mod sheets;
-mod sightings;
 
 use self::planned::Writing;
 use super::announced::Announced;
@@ -70,11 +70,11 @@ fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>) -> Vec<Rows<'a>> {
         estimates,
         writing.estimate_sheets(),
         writing.listings(),
-        writing.lost_sightings(),
-        writing.sightings(),
-        writing.looks(),
+        writing.lost_observations(),
+        writing.observations(),
+        writing.snapshots(),
         writing.read_entries(),
-        writing.unread_entries(),
+        writing.unparsed_entries(),
         writing.withdrawals(),
         writing.gone_periods(),
         writing.periods(),
@@ -95,11 +95,11 @@ const WRITE: &[Piece] = &[
     sheets::ESTIMATES,
     sheets::ESTIMATE_SHEETS,
     sheets::LISTINGS,
-    sightings::LOST_SIGHTINGS,
-    sightings::SIGHTINGS,
-    sightings::LOOKS,
-    sightings::READ_ENTRIES,
-    sightings::UNREAD_ENTRIES,
+    observations::LOST_OBSERVATIONS,
+    observations::OBSERVATIONS,
+    observations::SNAPSHOTS,
+    observations::READ_ENTRIES,
+    observations::UNREAD_ENTRIES,
     periods::WITHDRAWALS,
     periods::GONE_PERIODS,
     periods::PERIODS,

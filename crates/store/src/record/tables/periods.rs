@@ -6,7 +6,7 @@ use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
 use crate::record::names::ending;
-use crate::record::offers::Cut;
+use crate::record::offers::WithdrawnSheet;
 use unroof_price_sheet::history::StartBasis;
 
 impl<'a> Writing<'a> {
@@ -15,24 +15,25 @@ impl<'a> Writing<'a> {
         let now = self.work.now;
         let mut rows = Rows::new();
         for offer in &self.plan.offers {
-            let (before, after) = (&offer.before.cuts, &offer.after.cuts);
-            let is_in = |cut: &Cut, cuts: &[Cut]| {
-                cuts.iter()
-                    .any(|one| one.sheet_id == cut.sheet_id && one.at == cut.at)
+            let (before, after) = (&offer.before.withdrawals, &offer.after.withdrawals);
+            let is_in = |withdrawal: &WithdrawnSheet, withdrawals: &[WithdrawnSheet]| {
+                withdrawals
+                    .iter()
+                    .any(|one| one.sheet_id == withdrawal.sheet_id && one.at == withdrawal.at)
             };
-            let row = |cut: &'a Cut, undone_at: Option<Timestamp>| {
+            let row = |withdrawal: &'a WithdrawnSheet, undone_at: Option<Timestamp>| {
                 vec![
                     offer.id.into(),
-                    cut.sheet_id.into(),
-                    cut.at.into(),
-                    (&cut.because).into(),
+                    withdrawal.sheet_id.into(),
+                    withdrawal.at.into(),
+                    (&withdrawal.because).into(),
                     undone_at.into(),
                 ]
             };
-            let undone = before.iter().filter(|cut| !is_in(cut, after));
-            let made = after.iter().filter(|cut| !is_in(cut, before));
-            rows.extend(undone.map(|cut| row(cut, Some(now))));
-            rows.extend(made.map(|cut| row(cut, None)));
+            let undone = before.iter().filter(|withdrawal| !is_in(withdrawal, after));
+            let made = after.iter().filter(|withdrawal| !is_in(withdrawal, before));
+            rows.extend(undone.map(|withdrawal| row(withdrawal, Some(now))));
+            rows.extend(made.map(|withdrawal| row(withdrawal, None)));
         }
         rows
     }
@@ -86,7 +87,7 @@ impl<'a> Writing<'a> {
                     stored.has_ended.into(),
                     withdrawn.map(|(at, _)| *at).into(),
                     withdrawn.map(|(_, because)| because.as_str()).into(),
-                    period.tariff_id.into(),
+                    period.price_id.into(),
                     basis.into(),
                     period.not_before.into(),
                     period.last_seen_at.into(),
@@ -121,7 +122,7 @@ pub(super) const PERIODS: Piece = Piece {
     sql: "
         INSERT INTO price_periods (sequence, part, offer_id, provider, model, region, sheet_id, catalog,
                                    starts_at, ends_at, observed_at, has_begun, has_ended, withdrawn_at,
-                                   withdrawn_because, tariff_id, start_basis, not_before, last_seen_at, ending,
+                                   withdrawn_because, price_id, start_basis, not_before, last_seen_at, ending,
                                    is_flagged)
         SELECT * FROM given
         WHERE TRUE
@@ -129,7 +130,7 @@ pub(super) const PERIODS: Piece = Piece {
         DO UPDATE SET sheet_id = excluded.sheet_id, catalog = excluded.catalog, ends_at = excluded.ends_at,
                       observed_at = excluded.observed_at, has_begun = excluded.has_begun,
                       has_ended = excluded.has_ended, withdrawn_at = excluded.withdrawn_at,
-                      withdrawn_because = excluded.withdrawn_because, tariff_id = excluded.tariff_id,
+                      withdrawn_because = excluded.withdrawn_because, price_id = excluded.price_id,
                       start_basis = excluded.start_basis, not_before = excluded.not_before,
                       last_seen_at = excluded.last_seen_at, ending = excluded.ending,
                       is_flagged = excluded.is_flagged",

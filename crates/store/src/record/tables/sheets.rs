@@ -42,7 +42,7 @@ impl<'a> Writing<'a> {
                 price(|rate| rate.cache_read.as_ref()).into(),
                 checksum(document).into(),
                 document.into(),
-                recording.facts.tariff_id.into(),
+                recording.facts.price_id.into(),
                 self.plan.misfits.contains(&recording.sheet_id).into(),
                 (!self.plan.questions.contains(&recording.sheet_id)).into(),
                 sheet.retires_at.into(),
@@ -149,7 +149,7 @@ pub(super) const SHEETS: Piece = Piece {
     sql: "
         INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
                                   currency, valid_from, valid_to, observed_at, input_price, output_price,
-                                  cache_read_price, checksum, document, tariff_id, is_misfit, observed,
+                                  cache_read_price, checksum, document, price_id, is_misfit, observed,
                                   retires_at, status, states_limits, cells)
         SELECT * FROM given",
     columns: &[

@@ -31,8 +31,8 @@ impl Store {
                 let mut recording = Recording::new(sheet.clone(), new.observed_at, new.answer.id);
                 recording.listing = Listing::Unlisted;
                 recording.recorded_at = new.recorded_at;
-                recording.sighted_by.clone_from(&new.sighted_by);
-                recording.is_observed = new.sighted_by.is_some();
+                recording.observed_by.clone_from(&new.observed_by);
+                recording.is_observed = new.observed_by.is_some();
                 recording
             })
             .collect();
@@ -104,7 +104,7 @@ impl Store {
             }
             let mut tx = loan.writing().await?;
             // The version is the lock of the writers: from here to the end there are two round trips, and a few more where the
-            // estimates are many. A look that found what was there before is not a new version.
+            // estimates are many. A snapshot that found what was there before is not a new version.
             let count = if is_empty { 0 } else { ready.count };
             let mut version = take_numbers(&mut tx, count).await?;
             let mut base = version - count;

@@ -331,7 +331,7 @@ fn off_peak_prices_become_cells_of_a_schedule() {
 }
 
 #[test]
-fn off_peak_hours_that_move_with_daylight_saving_are_kept_unread() {
+fn off_peak_hours_that_move_with_daylight_saving_are_kept_unparsed() {
     let sheet = sheet(
         "x",
         r#"{"litellm_provider": "groq", "input_cost_per_token": 1e-06, "output_cost_per_token": 4e-06,

@@ -9,7 +9,7 @@ use crate::sheet::compare::Cells;
 
 /// Way in which a statement arrived; the first is the most trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
+pub enum SourceRank {
     /// Listed by a whole catalog, so that it ends where the catalog no longer lists the offer.
     Catalog,
     /// A single entry of a catalog.
@@ -20,24 +20,24 @@ pub enum Standing {
 
 /// A sheet that a source stated at one or more times, and did not replace or drop between them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sighting {
+pub struct Observation {
     /// Id of the sheet that the source states.
     pub sheet_id: Uuid,
     /// Identity of its prices and limits, without dates and names.
-    pub tariff_id: Uuid,
+    pub price_id: Uuid,
     /// Source: a catalog, or a way in which sheets arrive.
     pub source: String,
     /// Way in which it arrived.
-    pub standing: Standing,
+    pub source_rank: SourceRank,
     /// Inclusive start of validity, if stated.
     pub valid_from: Option<Timestamp>,
     /// Exclusive end of validity, if stated.
     pub valid_to: Option<Timestamp>,
-    /// Time of the first sighting.
+    /// Time of the first observation.
     pub first_at: Timestamp,
-    /// Time of the last sighting.
+    /// Time of the last observation.
     pub last_at: Timestamp,
-    /// Next time at which the whole catalog was read after the last sighting.
+    /// Next time at which the whole catalog was read after the last observation.
     pub next_at: Option<Timestamp>,
     /// Whether the seller itself lists the price.
     pub is_sellers_own: bool,
@@ -60,7 +60,7 @@ pub struct Withdrawal {
     pub sheet_id: Uuid,
     /// Time of the withdrawal.
     pub at: Timestamp,
-    /// First sighting after it, which revives the price.
+    /// First observation after it, which revives the price.
     pub seen_again_at: Option<Timestamp>,
 }
 

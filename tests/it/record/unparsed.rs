@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use super::{Numbers, Prices, in_force, litellm, mirror, models_dev};
 use crate::support::TestDatabase;
 
-/// Looks at a catalog in which an entry is readable, unreadable, another one, and gone, in eight orders.
+/// Snapshots at a catalog in which an entry is readable, unreadable, another one, and gone, in eight orders.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() {
     const SEEN: &str = "
         SELECT model || ' ' || starts_at || ' ' || coalesce(ends_at, '') || ' ' || coalesce(ending, '')
                || ' ' || CASE WHEN has_ended THEN last_seen_at ELSE '' END || ' ' || coalesce(not_before, '')
         FROM price_periods ORDER BY 1";
-    let look = |input: Option<u32>| {
+    let snapshot = |input: Option<u32>| {
         let priced = input.map(|input| ("m-1", input));
         priced.into_iter().chain([("m-2", 5)]).collect::<Prices>()
     };
     let day = |day: usize| format!("2026-05-{day:02}T00:00:00Z");
-    // Day by day: 1, unread twice, 1, unread, 2, unread, gone.
-    let looks = [
+    // Day by day: 1, unparsed twice, 1, unparsed, 2, unparsed, gone.
+    let snapshots = [
         Some(1),
         Some(0),
         Some(0),
@@ -35,19 +35,19 @@ async fn an_entry_that_cannot_be_read_leaves_its_offer_as_it_was_in_any_order() 
         let write = if round % 2 == 0 { litellm } else { models_dev };
         let database = TestDatabase::sqlite();
         let api = database.api().await;
-        let mut left: Vec<usize> = (0..looks.len()).collect();
+        let mut left: Vec<usize> = (0..snapshots.len()).collect();
         while !left.is_empty() {
             let next = numbers.below(u32::try_from(left.len()).unwrap()) as usize;
             let next = left.remove(if round < 2 { 0 } else { next });
             let query = format!("?observed_at={}", day(next + 1));
-            let body = write(&look(looks[next])).to_string();
+            let body = write(&snapshot(snapshots[next])).to_string();
             let reply = api.post(&format!("/catalogs{query}"), body).await;
             let is_refused = reply.text().contains("\"refused\":1");
-            assert_eq!(is_refused, looks[next] == Some(0), "{}", reply.text());
+            assert_eq!(is_refused, snapshots[next] == Some(0), "{}", reply.text());
             assert_eq!(mirror(&api).await, in_force(&api).await, "{round} {left:?}");
         }
         let mut seen = Vec::new();
-        for number in 1..=looks.len() {
+        for number in 1..=snapshots.len() {
             let path = format!("/price-sheets?as_of={}&model=m-1", day(number));
             let rows = api.get(&path).await.rows();
             seen.extend(rows.iter().map(|row| row["input_per_mtok"].as_f64()));

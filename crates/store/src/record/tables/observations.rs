@@ -1,16 +1,16 @@
-//! Sightings of prices by sources, looks at sources, and the entries that could not be read.
+//! Observations of prices by sources, snapshots of sources, and the entries that could not be read.
 
 use uuid::Uuid;
 
 use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Id, Number, Text, Time};
-use crate::record::names::standing;
-use crate::record::offers::{LookAt, Offer, Seen};
+use crate::record::names::source_rank;
+use crate::record::offers::{Offer, Seen, SnapshotAt};
 use crate::record::plan::OfferPlan;
 
 impl<'a> Writing<'a> {
-    /// Sightings with the offer of each that one set of facts has and another one has not, by a comparison.
+    /// Observations with the offer of each that one set of facts has and another one has not, by a comparison.
     fn seen(
         &self,
         of: fn(&OfferPlan) -> (&Offer, &Offer),
@@ -25,8 +25,8 @@ impl<'a> Writing<'a> {
         })
     }
 
-    /// Sightings that are no longer known.
-    pub(super) fn lost_sightings(&self) -> Rows<'a> {
+    /// Observations that are no longer known.
+    pub(super) fn lost_observations(&self) -> Rows<'a> {
         let row = |(offer, seen): (Uuid, &'a Seen)| {
             vec![
                 offer.into(),
@@ -40,8 +40,8 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
-    /// New and later sightings.
-    pub(super) fn sightings(&self) -> Rows<'a> {
+    /// New and later observations.
+    pub(super) fn observations(&self) -> Rows<'a> {
         let is_written =
             |seen: &Seen, one: &Seen| has_key(seen, one) && seen.last_at == one.last_at;
         let row = |(offer, seen): (Uuid, &'a Seen)| {
@@ -53,7 +53,7 @@ impl<'a> Writing<'a> {
                 seen.sheet.entry.as_deref().into(),
                 seen.first_at.into(),
                 seen.last_at.into(),
-                standing(seen.standing).into(),
+                source_rank(seen.source_rank).into(),
             ]
         };
         self.seen(|offer| (&offer.after, &offer.before), is_written)
@@ -61,31 +61,47 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
-    /// Complete looks at a source.
-    pub(super) fn looks(&self) -> Rows<'a> {
-        let look = self.work.look.iter().filter(|_| self.work.completes);
-        look.map(|look| vec![(&look.source).into(), (&look.scope).into(), look.at.into()])
+    /// Complete snapshots of a source.
+    pub(super) fn snapshots(&self) -> Rows<'a> {
+        let snapshot = self.work.snapshot.iter().filter(|_| self.work.completes);
+        snapshot
+            .map(|snapshot| {
+                vec![
+                    (&snapshot.source).into(),
+                    (&snapshot.scope).into(),
+                    snapshot.at.into(),
+                ]
+            })
             .collect()
     }
 
     /// Entries that can be read now.
     pub(super) fn read_entries(&self) -> Rows<'a> {
-        let look = self.work.look.iter();
-        let row = |look: &'a LookAt, entry: &'a String| {
-            vec![(&look.source).into(), look.at.into(), entry.into()]
+        let snapshot = self.work.snapshot.iter();
+        let row = |snapshot: &'a SnapshotAt, entry: &'a String| {
+            vec![(&snapshot.source).into(), snapshot.at.into(), entry.into()]
         };
-        let rows =
-            look.flat_map(|look| self.plan.now_read.iter().map(move |entry| row(look, entry)));
+        let rows = snapshot.flat_map(|snapshot| {
+            self.plan
+                .now_read
+                .iter()
+                .map(move |entry| row(snapshot, entry))
+        });
         rows.collect()
     }
 
-    /// Entries that a look could not read.
-    pub(super) fn unread_entries(&self) -> Rows<'a> {
-        let look = self.work.look.iter().filter(|_| self.work.completes);
-        let row = |look: &'a LookAt, entry: &'a String| {
-            vec![(&look.source).into(), look.at.into(), entry.into()]
+    /// Entries that a snapshot could not read.
+    pub(super) fn unparsed_entries(&self) -> Rows<'a> {
+        let snapshot = self.work.snapshot.iter().filter(|_| self.work.completes);
+        let row = |snapshot: &'a SnapshotAt, entry: &'a String| {
+            vec![(&snapshot.source).into(), snapshot.at.into(), entry.into()]
         };
-        let rows = look.flat_map(|look| look.unread.iter().map(move |entry| row(look, entry)));
+        let rows = snapshot.flat_map(|snapshot| {
+            snapshot
+                .unparsed
+                .iter()
+                .map(move |entry| row(snapshot, entry))
+        });
         rows.collect()
     }
 }
@@ -96,28 +112,28 @@ fn has_key(seen: &Seen, one: &Seen) -> bool {
         && seen.first_at == one.first_at
 }
 
-/// Sightings that are no longer known.
-pub(super) const LOST_SIGHTINGS: Piece = Piece {
+/// Observations that are no longer known.
+pub(super) const LOST_OBSERVATIONS: Piece = Piece {
     sql: "
-        DELETE FROM sightings WHERE (offer_id, source, sheet_id, first_at) IN (
+        DELETE FROM observations WHERE (offer_id, source, sheet_id, first_at) IN (
             SELECT given.column1, given.column2, given.column3, given.column4 FROM given)",
     columns: &[Id, Text, Id, Time],
 };
 
-/// New and later sightings.
-pub(super) const SIGHTINGS: Piece = Piece {
+/// New and later observations.
+pub(super) const OBSERVATIONS: Piece = Piece {
     sql: "
-        INSERT INTO sightings (offer_id, source, sheet_id, catalog, entry, first_at, last_at, standing)
+        INSERT INTO observations (offer_id, source, sheet_id, catalog, entry, first_at, last_at, source_rank)
         SELECT * FROM given
         WHERE TRUE
         ON CONFLICT (offer_id, source, sheet_id, first_at) DO UPDATE SET last_at = excluded.last_at",
     columns: &[Id, Text, Id, Text, Text, Time, Time, Number],
 };
 
-/// Complete looks at a source.
-pub(super) const LOOKS: Piece = Piece {
+/// Complete snapshots of a source.
+pub(super) const SNAPSHOTS: Piece = Piece {
     sql: "
-        INSERT INTO looks (source, scope, at) SELECT * FROM given
+        INSERT INTO snapshots (source, scope, at) SELECT * FROM given
         WHERE TRUE
         ON CONFLICT (source, scope, at) DO NOTHING",
     columns: &[Text, Text, Time],
@@ -126,15 +142,15 @@ pub(super) const LOOKS: Piece = Piece {
 /// Entries that can be read now.
 pub(super) const READ_ENTRIES: Piece = Piece {
     sql: "
-        DELETE FROM unread_entries WHERE (source, at, entry) IN (
+        DELETE FROM unparsed_entries WHERE (source, at, entry) IN (
             SELECT given.column1, given.column2, given.column3 FROM given)",
     columns: &[Text, Time, Text],
 };
 
-/// Entries that a look could not read.
+/// Entries that a snapshot could not read.
 pub(super) const UNREAD_ENTRIES: Piece = Piece {
     sql: "
-        INSERT INTO unread_entries (source, at, entry) SELECT * FROM given
+        INSERT INTO unparsed_entries (source, at, entry) SELECT * FROM given
         WHERE TRUE
         ON CONFLICT (source, entry, at) DO NOTHING",
     columns: &[Text, Time, Text],

@@ -1,47 +1,47 @@
-//! Keeps sightings as stretches: a catalog is read many times, and most of it is the same each time.
+//! Keeps observations as stretches: a catalog is read many times, and most of it is the same each time.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::period::FRESH_FOR;
 
-/// A sheet that a source listed at every look from a first to a last one. A pause of [`FRESH_FOR`] ends it: what a catalog
+/// A sheet that a source listed at every snapshot from a first to a last one. A pause of [`FRESH_FOR`] ends it: what a catalog
 /// says was not known in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
     /// Id of the listed sheet.
     pub sheet_id: Uuid,
-    /// Time of the first look.
+    /// Time of the first snapshot.
     pub first_at: Timestamp,
-    /// Time of the last look.
+    /// Time of the last snapshot.
     pub last_at: Timestamp,
 }
 
-/// A look at a source, between its other looks.
+/// A snapshot of a source, between its other snapshots.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct Snapshot {
     /// Time at which the source was read.
     pub at: Timestamp,
-    /// The look before it.
+    /// The snapshot before it.
     pub previous: Option<Timestamp>,
-    /// The look after it.
+    /// The snapshot after it.
     pub next: Option<Timestamp>,
 }
 
-impl Look {
-    /// A look among others, which are sorted.
+impl Snapshot {
+    /// A snapshot among others, which are sorted.
     #[must_use]
-    pub fn among(looks: &[Timestamp], at: Timestamp) -> Self {
-        let earlier = looks.partition_point(|look| *look < at);
-        let later = looks.partition_point(|look| *look <= at);
+    pub fn among(snapshots: &[Timestamp], at: Timestamp) -> Self {
+        let earlier = snapshots.partition_point(|snapshot| *snapshot < at);
+        let later = snapshots.partition_point(|snapshot| *snapshot <= at);
         Self {
             at,
-            previous: earlier.checked_sub(1).map(|index| looks[index]),
-            next: looks.get(later).copied(),
+            previous: earlier.checked_sub(1).map(|index| snapshots[index]),
+            next: snapshots.get(later).copied(),
         }
     }
 
-    /// The stretches of an offer with what the look found, whether looks come in their order or not.
+    /// The stretches of an offer with what the snapshot found, whether snapshots come in their order or not.
     #[must_use]
     pub fn add(self, stretches: &[Stretch], listed: &[Uuid]) -> Vec<Stretch> {
         let mut after = Vec::with_capacity(stretches.len() + listed.len());
@@ -66,7 +66,7 @@ impl Look {
         after
     }
 
-    /// A stretch without this look.
+    /// A stretch without this snapshot.
     fn split(self, stretch: Stretch) -> impl Iterator<Item = Stretch> {
         let before = self
             .previous
@@ -80,7 +80,7 @@ impl Look {
         before.into_iter().chain(after)
     }
 
-    /// Adds the look to the stretches on both sides, or begins one.
+    /// Adds the snapshot to the stretches on both sides, or begins one.
     fn extend(self, stretches: &mut Vec<Stretch>, sheet_id: Uuid) {
         let mut grown = Stretch {
             sheet_id,
@@ -116,15 +116,15 @@ mod tests {
         Timestamp::from_second(1_700_000_000 + i64::from(day) * 86_400).unwrap()
     }
 
-    fn replay(looks: &[(u8, Option<u8>)]) -> Vec<Stretch> {
+    fn replay(snapshots: &[(u8, Option<u8>)]) -> Vec<Stretch> {
         let mut times = Vec::new();
         let mut stretches = Vec::new();
-        for (day, sheet) in looks {
+        for (day, sheet) in snapshots {
             let listed: Vec<Uuid> = sheet
                 .iter()
                 .map(|sheet| Uuid::from_u128(u128::from(*sheet)))
                 .collect();
-            stretches = Look::among(&times, at(*day)).add(&stretches, &listed);
+            stretches = Snapshot::among(&times, at(*day)).add(&stretches, &listed);
             times.push(at(*day));
             times.sort();
         }
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn looks_in_any_order_give_the_stretches_of_looks_in_order(
+        fn snapshots_in_any_order_give_the_stretches_of_snapshots_in_order(
             sheets in prop::collection::vec(prop::option::of(0_u8..3), 1..12),
             order in any::<u64>(),
         ) {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_that_a_later_look_repeats_keeps_one_stretch() {
+    fn a_sheet_that_a_later_snapshot_repeats_keeps_one_stretch() {
         let stretches = replay(&[(1, Some(1)), (2, Some(1)), (5, Some(1))]);
         assert_eq!(stretches.len(), 1);
         assert_eq!(
@@ -157,7 +157,7 @@ mod tests {
         let paused = replay(&[(1, Some(1)), (15, Some(1)), (20, Some(1))]);
         assert_eq!((paused[0].last_at, paused[1].first_at), (at(1), at(15)));
         assert_eq!((paused.len(), paused[1].last_at), (2, at(20)));
-        // A look between them that found another sheet.
+        // A snapshot between them that found another sheet.
         let stretches = replay(&[(1, Some(1)), (2, Some(1)), (5, Some(1)), (3, Some(2))]);
         assert_eq!(stretches.len(), 3);
     }
