@@ -15,7 +15,7 @@ use unroof_roofline::forward::HoldCost;
 use unroof_roofline::reference::{StorageTier, TALK_DRAIN_TIMES};
 
 pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read)
-    .observed_by(|sheets, _| observe_document(sheets, DRAIN_TIME.clue));
+    .observed_by(|sheets, _| observe_document(sheets));
 
 static DRAIN_TIME: Specification = Specification {
     quantity: "storage_tier",

@@ -9,7 +9,7 @@
 //!
 //! // Holding a byte for an hour costs most in the memory of the accelerator, and less on each slower tier.
 //! let tiers = cache_tiers(&Assumptions::default());
-//! let log_hold = |kind| tiers.iter().find(|tier| tier.kind == kind).map(|tier| tier.log_hold());
+//! let log_hold = |kind| tiers.iter().find(|tier| tier.kind == kind).map(|tier| tier.log_hold);
 //! assert!(log_hold(StorageKind::Hbm) > log_hold(StorageKind::Dram));
 //! assert!(log_hold(StorageKind::Dram) > log_hold(StorageKind::Flash));
 //! ```
@@ -95,9 +95,10 @@ pub struct CacheTier {
     /// accelerator, per byte that it has.
     log_fill: Option<f64>,
     log_bandwidth: f64,
-    /// log of USD per byte and hour, all copies, and of USD per byte read; none in HBM, where a byte is read as any other.
-    log_hold: f64,
-    log_read: Option<f64>,
+    /// log of USD per byte and hour, all copies.
+    pub log_hold: f64,
+    /// log of USD per byte read; none in HBM, where a byte is read as any other.
+    pub log_read: Option<f64>,
     /// Copies that are kept.
     copies: f64,
     /// Cost of one copy by the capital.
@@ -192,8 +193,8 @@ pub struct Demand {
     log_computed: f64,
     /// log of the bytes of its own memory.
     log_memory: f64,
-    /// log of the bytes of a token over the USD that computing it costs.
-    log_bytes_per_usd: f64,
+    /// log of the cost of a token's bytes at one USD per byte, over the cost of computing the token.
+    pub log_bytes_per_usd: f64,
 }
 
 /// log of tokens that a price is for
@@ -216,12 +217,6 @@ impl Demand {
             log_memory: machine.log_capacity,
             log_bytes_per_usd: log_bytes - log_usd,
         }
-    }
-
-    /// log of the cost of a token's bytes at one USD per byte, over the cost of computing the token.
-    #[must_use]
-    pub fn log_bytes_per_usd(&self) -> f64 {
-        self.log_bytes_per_usd
     }
 }
 
@@ -257,24 +252,13 @@ impl CacheTier {
             + self.cost.hold_usd_per_byte_hour * self.copies * time_s / 3600.0
             + self.cost.read_usd_per_byte
     }
-
-    /// log of USD per byte and hour, all copies.
-    #[must_use]
-    pub fn log_hold(&self) -> f64 {
-        self.log_hold
-    }
-
-    /// log of USD per byte read; none in HBM, where a byte is read as any other.
-    #[must_use]
-    pub fn log_read(&self) -> Option<f64> {
-        self.log_read
-    }
 }
 
 /// A cache offer as its tiers are weighed: its lifetime, and the share of fresh tokens that it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
-    lifetime: Lifetime,
+    /// Time for which the offer keeps a token.
+    pub lifetime: Lifetime,
     /// `middle_s` of the lifetime.
     middle_s: f64,
     /// log of its shortest stay.
@@ -332,12 +316,6 @@ impl Placement {
             .map_or(1.0, |(log_fill, least)| {
                 normal_below((log_fill - least) / self.log_longer.1)
             })
-    }
-
-    /// Whether the whole lifetime is promised.
-    #[must_use]
-    pub fn is_promised(&self) -> bool {
-        self.lifetime.promised
     }
 
     /// Mean of log of the fill time, with the storage of other accelerators and the share of tokens of this offer.
@@ -400,7 +378,7 @@ mod tests {
 
     #[test]
     fn networked_flash_costs_what_drives_servers_and_copies_cost_and_not_what_a_cloud_asks() {
-        let hold = |id: &str| tier(id).log_hold().exp();
+        let hold = |id: &str| tier(id).log_hold.exp();
         let ratio = hold("flash-network") / hold("flash-tlc");
         assert!((2.9..3.1).contains(&ratio), "{ratio}");
     }
