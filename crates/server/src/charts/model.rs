@@ -5,10 +5,9 @@ use super::subject::Subject;
 use crate::compute::Views;
 use unroof_base::units::compact;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
+use unroof_infer::estimate::nearest::NearModel;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::{
-    EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers,
-};
+use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove, StoredTiers};
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::heat::{HeatMap, HeatRow};
 use unroof_report::chart::kinds::neighbours::{Neighbours, Point};
@@ -186,7 +185,7 @@ pub(crate) fn neighbours_of(subject: &Subject, against: JointQuantity) -> Result
     let active = required(subject, JointQuantity::ActiveParameters)?;
     let other = required(subject, against)?;
     let is_of_cache = against == JointQuantity::KvBytesRead;
-    let point = |model: &StoredNeighbour| -> Point {
+    let point = |model: &NearModel| -> Point {
         let vertical = if is_of_cache {
             model.kv_bytes_per_token_read
         } else {

@@ -21,8 +21,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
+use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
-use crate::estimate::quantity_estimate::Regime;
+use crate::estimate::quantity_estimate::{PriorEstimate, Regime};
 use crate::posterior::Interval;
 use unroof_roofline::reference::RecordSetting;
 
@@ -48,7 +49,7 @@ pub struct StoredEstimate {
     pub storage_tiers: Vec<StoredTiers>,
     /// Open-weight models with the most similar figures.
     #[serde(default)]
-    pub nearest_open_models: Vec<StoredNeighbour>,
+    pub nearest_open_models: Vec<NearModel>,
     /// Whether the sheets fit the model.
     pub misfit: StoredMisfit,
     /// Reliability of the draws.
@@ -130,7 +131,7 @@ pub struct EstimatedQuantity {
     /// 90 % interval of the posterior.
     pub interval_90: Interval,
     /// The estimate before the sheets are read.
-    pub prior: StoredPrior,
+    pub prior: PriorEstimate,
     /// Information that the sheets add.
     pub information_gained_bits: f64,
     /// Whether that is enough.
@@ -145,15 +146,6 @@ pub struct EstimatedQuantity {
     pub regime: Option<Regime>,
     /// Probability of the regime.
     pub regime_probability: Option<f64>,
-}
-
-/// The estimate before the sheets are read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredPrior {
-    /// Median of the prior.
-    pub median: f64,
-    /// 90 % interval of the prior.
-    pub interval_90: Interval,
 }
 
 /// Errors of estimates on open-weight models.
@@ -231,21 +223,6 @@ pub struct StoredDocument {
     pub lifetime: String,
     /// Source of the document.
     pub source: String,
-}
-
-/// An open-weight model near the estimate.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredNeighbour {
-    /// Name of the open-weight model.
-    pub name: String,
-    /// Distance in standard deviations of the estimate.
-    pub distance: f64,
-    /// Active parameters of the open-weight model.
-    pub active_parameters: f64,
-    /// Total parameters of the open-weight model.
-    pub total_parameters: f64,
-    /// KV bytes read per token of a context of 8,192.
-    pub kv_bytes_per_token_read: f64,
 }
 
 /// Whether the sheets fit the model.
