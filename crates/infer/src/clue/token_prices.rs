@@ -170,10 +170,7 @@ fn offer(
     years: f64,
     calibration: &Calibration,
 ) -> Option<Offer> {
-    let rate = evidence
-        .assumptions
-        .stated(Q::UsdPerCurrencyUnit)
-        .map(|rate| rate.middle);
+    let rate = evidence.assumptions.middle(Q::UsdPerCurrencyUnit);
     let usd = if evidence.in_usd() { 1.0 } else { rate? };
     let cell = evidence.base_cell()?;
     let markup = markup(evidence.sheet, years, calibration);
