@@ -101,15 +101,11 @@ pub fn estimate(
         settings: (settings_of(contents), independent_decisions(contents)),
         steps,
     };
-    let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
-    let quantities = Quantities::of_each(
-        regime,
-        element_bytes.map(|stated| stated.middle),
-        |quantity| {
-            wanted.check()?;
-            Ok(shared.estimate(quantity))
-        },
-    )?;
+    let element_bytes = assumptions.middle(Quantity::KvBytesPerElement);
+    let quantities = Quantities::of_each(regime, element_bytes, |quantity| {
+        wanted.check()?;
+        Ok(shared.estimate(quantity))
+    })?;
     Ok(Joint {
         margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
@@ -367,7 +363,7 @@ fn diagnostics(
         pareto_k: significant(posterior.pareto_k),
         samples: posterior.drawn,
         seed: SEED,
-        engine_version: ENGINE_VERSION,
+        engine_version: ENGINE_VERSION.to_owned(),
         calibration_id: calibration.id(),
         warnings,
     }
