@@ -3,6 +3,7 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
+use crate::evidence::likelihood::count_f64;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
 use crate::evidence::sheet::{ContextStep, Evidence};
@@ -59,8 +60,7 @@ struct Line {
 impl Line {
     /// By least squares, every band with the same weight; none where all contexts are equal.
     fn through(bands: &[Band]) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a handful of bands")]
-        let count = bands.len() as f64;
+        let count = count_f64(bands.len());
         let mean = |of: &dyn Fn(&Band) -> f64| bands.iter().map(of).sum::<f64>() / count;
         let (context, price) = (mean(&|band| band[0]), mean(&|band| band[1]));
         let covariance = mean(&|band| (band[0] - context) * (band[1] - price));
@@ -134,8 +134,7 @@ fn fitted<'a>(
         .caveats(evidence.measure_caveat());
     let bands = builder.given(bands(steps))?;
     let line = Line::through(&bands);
-    #[expect(clippy::cast_precision_loss, reason = "a handful of bands")]
-    let count = bands.len() as f64;
+    let count = count_f64(bands.len());
     let slope_unit = format!("{} per token", evidence.price_unit());
     let builder = builder
         .sheet("bands", "", count, "")

@@ -6,7 +6,7 @@ use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::fastest_step::{Waits, log_fastest_speed};
 use crate::evidence::likelihood::{
-    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
+    Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_below, normal_tail, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, Specification};
@@ -189,8 +189,7 @@ fn mean_over_hosts(mut excesses: Vec<f64>) -> Option<SpeedTerm> {
     if excesses.is_empty() {
         return None;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few hosts")]
-    let hosts = excesses.len() as f64;
+    let hosts = count_f64(excesses.len());
     Some(SpeedTerm::Measured {
         excess: excesses.iter().sum::<f64>() / hosts,
         sd: MODEL_SD.hypot(HOST_SD / hosts.sqrt()),

@@ -18,7 +18,7 @@ use std::f64::consts::LN_2;
 
 use super::assumptions::Assumptions;
 use super::hold_cost::tiers;
-use super::likelihood::normal_below;
+use super::likelihood::{count_f64, normal_below};
 use super::unknowns::Unknowns;
 use unroof_base::units::elementary::{exp, ln};
 use unroof_base::units::{Bytes, BytesPerSecond};
@@ -159,7 +159,7 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
         let with = on_offer
             .iter()
             .filter(|id| ids.iter().any(|with| with == *id));
-        count(with.count()) / count(on_offer.len())
+        count_f64(with.count()) / count_f64(on_offer.len())
     };
     match row.tier {
         StorageKind::Dram if row.comes_with.is_empty() => {
@@ -171,16 +171,11 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
             let drives = storage_tiers()
                 .iter()
                 .filter(|other| other.tier == row.tier);
-            1.0 / count(drives.count())
+            1.0 / count_f64(drives.count())
         }
-        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count(accelerators().len()) + 2.0),
+        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count_f64(accelerators().len()) + 2.0),
         _ => 1.0,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "rows of a table")]
-fn count(rows: usize) -> f64 {
-    rows as f64
 }
 
 /// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
@@ -273,7 +268,7 @@ impl Placement {
     /// The share s of one of 1 + n has E ln s = −Σ 1/i and Var ln s = Σ 1/i² over i = 1 … n.
     #[must_use]
     pub fn new(lifetime: Lifetime, other_ways: usize) -> Self {
-        let ways = || (1..=other_ways).map(count);
+        let ways = || (1..=other_ways).map(count_f64);
         let (pool_mean, pool_variance) = pooled();
         let mean = pool_mean + ways().map(|way| 1.0 / way).sum::<f64>();
         let variance = pool_variance
@@ -327,9 +322,9 @@ impl Placement {
 /// Mean and variance of log of [`POOLED`].
 fn pooled() -> (f64, f64) {
     let logs = POOLED.map(f64::ln);
-    let mean = logs.iter().sum::<f64>() / count(logs.len());
+    let mean = logs.iter().sum::<f64>() / count_f64(logs.len());
     let squares = logs.iter().map(|log| (log - mean) * (log - mean));
-    (mean, squares.sum::<f64>() / count(logs.len()))
+    (mean, squares.sum::<f64>() / count_f64(logs.len()))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
+use super::likelihood::count_f64;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 use unroof_roofline::forward;
@@ -145,8 +146,7 @@ pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machin
     for row in &rows {
         for (width, width_share) in &weights {
             for (element, element_share) in &elements {
-                #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
-                let share = width_share * element_share / rows.len() as f64;
+                let share = width_share * element_share / count_f64(rows.len());
                 machines.push(Machine {
                     known_model,
                     ..machine(assumptions, row, *width, *element, share)

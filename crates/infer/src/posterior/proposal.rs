@@ -7,8 +7,8 @@ use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::placing::{BLOCK, Placer};
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{Point, points};
-use super::weights::{count_f64, effective_sample_size, log_sum, normalize, share_of, softmax};
-use crate::evidence::likelihood::Likelihood;
+use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax};
+use crate::evidence::likelihood::{Likelihood, count_f64};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::elementary::{exp, ln};
 

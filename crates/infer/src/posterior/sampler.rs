@@ -10,11 +10,9 @@ use super::prior::Prior;
 use super::proposal::{Fitted, class_probabilities, fit_classes, log_target, share_out};
 use super::sobol::{MOST_POINTS, Point, points};
 use super::summary::{Summary, summarize};
-use super::weights::{
-    count_f64, effective_sample_size, log_sum, normalize, share_of, softmax, whole,
-};
+use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax, whole};
 use crate::estimate::quantities::JointQuantity;
-use crate::evidence::likelihood::Likelihood;
+use crate::evidence::likelihood::{Likelihood, count_f64};
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::elementary::ln;
@@ -244,8 +242,7 @@ impl<'a, 't> Pool<'a, 't> {
 
     /// Draws until the effective sample size is reached, or most draws are made.
     fn draw_until(&mut self, effective: f64, wanted: &CancelToken) -> Result<(), Cancelled> {
-        #[expect(clippy::cast_precision_loss, reason = "a handful")]
-        let most = effective * MOST_DRAWS_PER_EFFECTIVE as f64;
+        let most = effective * count_f64(MOST_DRAWS_PER_EFFECTIVE);
         let mut further = (RESERVE * effective * self.draws_per_effective()).min(most);
         for _ in 0..=MOST_ADDITIONS {
             self.add(whole(further), wanted)?;
