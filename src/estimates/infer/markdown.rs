@@ -77,7 +77,7 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
     for offer in &answer.joint.storage_tiers {
         let most = offer
             .probabilities
-            .get(offer.most_likely)
+            .get(&offer.most_likely)
             .copied()
             .unwrap_or_default();
         let reading = offer
@@ -222,7 +222,7 @@ fn side(answer: &Answer, conflict: &Conflict, calibration: &Calibration) -> Stri
 }
 
 /// The most probable tier where the vendor's document is left out.
-fn without_document(probabilities: Option<&BTreeMap<&'static str, f64>>) -> String {
+fn without_document(probabilities: Option<&BTreeMap<String, f64>>) -> String {
     let most =
         probabilities.and_then(|all| all.iter().max_by(|one, other| one.1.total_cmp(other.1)));
     most.map_or(String::new(), |(tier, share)| {

@@ -58,7 +58,8 @@ fn deepseek_r1_lies_where_its_maker_says() {
     );
     assert!(offer.ttl_seconds.is_none() && offer.drain_time_reading.is_none());
     assert!(
-        offer.rests_on[0] == "documented lifetime" && offer.rests_on.contains(&"cache-read price"),
+        offer.rests_on[0] == "documented lifetime"
+            && offer.rests_on.contains(&"cache-read price".to_owned()),
         "{offer:?}"
     );
     assert!(!answer.joint.misfit.flagged);

@@ -1,10 +1,11 @@
 //! Batch discount: the utilisation of batch processing against that of the standard tier.
 
-use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use super::{Clue, Readings, or_lacking_modes};
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use crate::evidence::sheet::{Evidence, ModePrices};
+use crate::evidence::reading::{Kind, NotDefined, Specification};
+use crate::evidence::sheet::{Evidence, ModePrices, both};
+use unroof_price_sheet::sheet::ServiceTier;
 
 pub(super) static CLUE: Clue = Clue::new(&[&UTILISATION], read).about_modes();
 
@@ -25,34 +26,25 @@ static UTILISATION: Specification = Specification {
 const ROUNDING: f64 = 1e-9;
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let mut readings = Vec::new();
-    for mode in evidence.modes() {
-        let waits = evidence
-            .sheet
-            .service_tiers
-            .get(mode)
-            .is_some_and(|tier| tier.completion_window_seconds.is_some());
-        if waits || mode == "batch" || mode == "flex" {
-            readings.extend(
-                evidence
-                    .mode_prices(mode)
-                    .iter()
-                    .map(|prices| utilisation(evidence, mode, prices)),
-            );
-        }
-    }
-    or_lacking(readings, "the sheet states no batch or flex tier")
-        .map_err(|lack| evidence.no_standard_cell().unwrap_or(lack))
+    let tiers = &evidence.sheet.service_tiers;
+    let waits = |mode: &&str| {
+        let window = |tier: &ServiceTier| tier.completion_window_seconds.is_some();
+        tiers.get(*mode).is_some_and(window) || *mode == "batch" || *mode == "flex"
+    };
+    let of_mode = |mode| {
+        let prices = evidence.mode_prices(mode).into_iter();
+        prices.map(move |prices| utilisation(evidence, mode, &prices))
+    };
+    let drawn = evidence.modes().into_iter().filter(waits).flat_map(of_mode);
+    or_lacking_modes(evidence, drawn, "the sheet states no batch or flex tier")
 }
 
-fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Reading {
+fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> Drawn {
     let builder = ReadingBuilder::new(&UTILISATION, evidence).of_mode(mode, &prices.cell);
-    let (input, output) = match (&prices.input_ratio, &prices.output_ratio) {
-        (Ok(input), Ok(output)) => (*input, *output),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason.clone()),
-    };
+    let ratios = both(prices.input_ratio.clone(), prices.output_ratio.clone());
+    let (input, output) = builder.given(ratios)?;
     let amortisation = input / output;
-    builder
+    Ok(builder
         .sheet("input_price_ratio", "d_in", input, "")
         .sheet("output_price_ratio", "", output, "")
         .detail(("amortisation", "", Kind::Equal), &[], |_| Ok(amortisation))
@@ -64,5 +56,5 @@ fn utilisation(evidence: &Evidence<'_>, mode: &str, prices: &ModePrices<'_>) -> 
             }
             Ok(input)
         })
-        .build()
+        .build())
 }

@@ -2,11 +2,11 @@
 
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::assumptions::Origin;
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Input, Kind, NotDefined, Reading, Specification, Value};
-use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::reading::{Input, Kind, NotDefined, Specification, Value};
+use crate::evidence::sheet::{Cell, Evidence, both};
 use unroof_base::units::Decimal;
 
 pub(super) static CLUE: Clue = Clue::new(&[&LOAD_PATH], read);
@@ -30,40 +30,32 @@ static LOAD_PATH: Specification = Specification {
 const FIXED_SHARE: f64 = 0.0;
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let mut readings = Vec::new();
-    for cell in evidence.cells() {
+    let of_cell = |cell: Cell<'_>| {
         let offers = [
             ("implicit", &cell.rate.cache_read),
             ("explicit", &cell.rate.cache_read_explicit),
         ];
-        for (offer, price) in offers {
-            readings.extend(
-                price
-                    .as_ref()
-                    .map(|price| load_path(evidence, &cell, offer, price)),
-            );
-        }
-    }
-    or_lacking(readings, "the sheet states no cache-read price")
+        offers.map(|(offer, price)| Some(load_path(evidence, &cell, offer, price.as_ref()?)))
+    };
+    let drawn = evidence.cells().into_iter().flat_map(of_cell).flatten();
+    or_lacking(drawn, "the sheet states no cache-read price")
 }
 
-fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Decimal) -> Reading {
+fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Decimal) -> Drawn {
     let builder = ReadingBuilder::new(&LOAD_PATH, evidence)
         .of_cell(cell)
         .label("cache", offer);
-    let (input, hit) = match (cell.input(), Cell::price(Some(price), "cache-read")) {
-        (Ok(input), Ok(hit)) => (input, hit),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
-    };
+    let prices = both(cell.input(), Cell::price(Some(price), "cache-read"));
+    let (input, hit) = builder.given(prices)?;
     let quantities = [
         Q::ActiveParameters,
         Q::LoadPathBandwidth,
         Q::PrefillEfficiency,
         Q::MultiplyRate,
     ];
-    builder
-        .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
-        .sheet("cache_read_price", "p_hit", hit.to_f64(), evidence.price_unit())
+    Ok(builder
+        .price("input_price", "p_in", input.to_f64())
+        .price("cache_read_price", "p_hit", hit.to_f64())
         .input(Input::new(
             "fixed_share_of_a_hit",
             "h_0",
@@ -80,5 +72,5 @@ fn load_path(evidence: &Evidence<'_>, cell: &Cell<'_>, offer: &str, price: &Deci
             Ok(share * values[Q::ActiveParameters] * values[Q::LoadPathBandwidth] / compute)
         })
         .caveat("discounts are mostly one of a few round numbers (0.5, 0.25, 0.2, 0.1, 0.05), so a discount is also a convention")
-        .build()
+        .build())
 }

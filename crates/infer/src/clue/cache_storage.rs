@@ -1,13 +1,13 @@
 //! A fee per hour for keeping tokens in the cache.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::cache_offers::HeldFor;
 use crate::evidence::cache_placement::observe_hold_price;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::reading::{Kind, NotDefined, Specification};
 use crate::evidence::sheet::{Cell, Evidence};
 use unroof_base::units::Decimal;
 
@@ -39,30 +39,21 @@ static KV_BYTES: Specification = Specification {
 };
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let readings: Vec<Reading> = evidence
-        .cells()
-        .iter()
-        .filter_map(|cell| {
-            Some(kv_bytes(
-                evidence,
-                cell,
-                cell.rate.cache_storage_per_hour.as_ref()?,
-            ))
-        })
-        .collect();
-    or_lacking(readings, "the sheet states no storage fee")
+    let of_cell = |cell: Cell<'_>| {
+        let fee = cell.rate.cache_storage_per_hour.as_ref()?;
+        Some(kv_bytes(evidence, &cell, fee))
+    };
+    let drawn = evidence.cells().into_iter().filter_map(of_cell);
+    or_lacking(drawn, "the sheet states no storage fee")
 }
 
-fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading {
+fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Drawn {
     let hbm = HbmHolding::new(evidence);
     let builder = hbm.show(
         ReadingBuilder::new(&KV_BYTES, evidence).of_cell(cell),
         evidence,
     );
-    let fee = match Cell::price(Some(fee), "storage") {
-        Ok(fee) => fee.to_f64(),
-        Err(reason) => return builder.not_defined(reason),
-    };
+    let fee = builder.given(Cell::price(Some(fee), "storage"))?.to_f64();
     let mut quantities = vec![Q::UsdPerCurrencyUnit];
     quantities.extend(hbm.quantities());
     let builder = builder
@@ -86,7 +77,7 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading 
         .or(cell.rate.cache_read.as_ref());
     let hit = Cell::price(hit, "cache-read");
     let saved = cell.input().and_then(|input| Ok(input.minus(hit?)));
-    builder
+    Ok(builder
         .detail(
             ("break_even_hold", "h", Kind::Equal),
             &[],
@@ -95,5 +86,5 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>, fee: &Decimal) -> Reading 
                 _ => Err(NotDefined::no_solution("a hit saves nothing")),
             },
         )
-        .build()
+        .build())
 }

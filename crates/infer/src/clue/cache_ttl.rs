@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::cache_placement::observe_document;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::hold_cost::{HbmHolding, tiers};
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
+use crate::evidence::reading::{Kind, NotDefined, Specification};
 use crate::evidence::sheet::Evidence;
 use unroof_base::units::Seconds;
 use unroof_roofline::forward::HoldCost;
 use unroof_roofline::reference::{StorageTier, TALK_DRAIN_TIMES};
 
 pub(super) static CLUE: Clue = Clue::new(&[&DRAIN_TIME, &FIVE_MINUTE_RULE], read)
-    .observed_by(|sheets, _| observe_document(sheets, DRAIN_TIME.clue));
+    .observed_by(|sheets, _| observe_document(sheets));
 
 static DRAIN_TIME: Specification = Specification {
     quantity: "storage_tier",
@@ -43,11 +43,11 @@ fn read(evidence: &Evidence<'_>) -> Readings {
     let cells = evidence.cells();
     let writes = cells.iter().flat_map(|cell| &cell.rate.cache_write);
     let times: BTreeSet<u32> = writes.filter_map(|write| write.ttl_seconds).collect();
-    let each = |read: fn(&Evidence<'_>, f64) -> Reading| {
+    let each = |read: fn(&Evidence<'_>, f64) -> Drawn| {
         times.iter().map(move |ttl| read(evidence, f64::from(*ttl)))
     };
-    let readings = each(drain_time).chain(each(five_minute_rule)).collect();
-    or_lacking(readings, "the sheet states no time to live")
+    let drawn = each(drain_time).chain(each(five_minute_rule));
+    or_lacking(drawn, "the sheet states no time to live")
 }
 
 /// The index of the drain time nearest to a time to live, on a logarithmic scale.
@@ -60,7 +60,7 @@ fn nearest_drain_time(ttl_s: f64, drain_times_s: impl Iterator<Item = f64>) -> O
         .map(|(index, _)| index)
 }
 
-fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
+fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Drawn {
     let builder =
         ReadingBuilder::new(&DRAIN_TIME, evidence).sheet("ttl_seconds", "TTL", ttl_s, "s");
     let known = |quantity| evidence.assumptions.known(quantity).map(|(value, _)| value);
@@ -79,9 +79,9 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .map(|index| devices[index]);
     let talk = nearest_drain_time(ttl_s, TALK_DRAIN_TIMES.iter().map(|(_, drain)| drain.0))
         .map(|index| TALK_DRAIN_TIMES[index]);
-    let (Some((tier, drain_s)), Some((talk_name, talk_drain))) = (today, talk) else {
-        return builder.not_defined(NotDefined::no_solution("no storage tier has a drain time"));
-    };
+    let no_tier = || NotDefined::no_solution("no storage tier has a drain time");
+    let ((tier, drain_s), (talk_name, talk_drain)) =
+        builder.given(today.zip(talk).ok_or_else(no_tier))?;
     let builder = builder
         .name(&tier.id)
         .named_detail("tier_by_the_talk", talk_name)
@@ -94,7 +94,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         ("smallest_device_drain_time", tier.capacity_low_bytes),
         ("largest_device_drain_time", tier.capacity_high_bytes),
     ];
-    devices_sold
+    Ok(devices_sold
         .into_iter()
         .fold(builder, |builder, (name, capacity)| {
             match (capacity, tier.bandwidth_bytes_per_second) {
@@ -106,7 +106,7 @@ fn drain_time(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
                 _ => builder,
             }
         })
-        .build()
+        .build())
 }
 
 /// A device and its cost per byte.
@@ -157,7 +157,7 @@ fn cheapest(costs: &[DeviceCost], ttl_s: f64) -> Option<DeviceCost> {
 
 type ReadCost = fn(&StorageTier) -> Option<f64>;
 
-fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
+fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Drawn {
     let hbm = HbmHolding::new(evidence);
     let hbm_hold = hbm.known(evidence).map(|(cost, _)| cost);
     let builder =
@@ -167,9 +167,8 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         None => builder.caveat("HBM is left out: state `rental_usd_per_hour` and an accelerator"),
     };
     let costs = device_costs(hbm_hold, |_| None);
-    let Some(winner) = cheapest(&costs, ttl_s) else {
-        return builder.not_defined(NotDefined::no_solution("no storage tier has a cost"));
-    };
+    let no_cost = || NotDefined::no_solution("no storage tier has a cost");
+    let winner = builder.given(cheapest(&costs, ttl_s).ok_or_else(no_cost))?;
     let others = || {
         costs
             .iter()
@@ -198,7 +197,7 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
             tier.read_high_usd_per_byte
         }),
     ];
-    sizes
+    Ok(sizes
         .into_iter()
         .filter_map(|(name, read)| Some((name, cheapest(&device_costs(hbm_hold, read), ttl_s)?)))
         .filter(|(_, tier)| tier.id != winner.id)
@@ -208,5 +207,5 @@ fn five_minute_rule(evidence: &Evidence<'_>, ttl_s: f64) -> Reading {
         .caveat(
             "costs of capital are lower bounds; server, power and replication add 1.3 to 2 times",
         )
-        .build()
+        .build())
 }

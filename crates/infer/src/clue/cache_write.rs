@@ -1,14 +1,14 @@
 //! Cache-write prices for two times to live: the price of holding a token.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::cache_offers::held_for_longer;
 use crate::evidence::cache_placement::observe_hold_price;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::hold_cost::{HbmHolding, with_bounds_per_tier};
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{NotDefined, Reading, Specification};
-use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::reading::{NotDefined, Specification};
+use crate::evidence::sheet::{Cell, Evidence, both};
 use unroof_base::units::Decimal;
 
 pub(super) static CLUE: Clue = Clue::new(&[&HOLD_PRICE], read)
@@ -28,45 +28,31 @@ static HOLD_PRICE: Specification = Specification {
 };
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let mut readings = Vec::new();
-    for cell in evidence.cells() {
-        let timed: Vec<(f64, &Decimal)> = cell
-            .rate
-            .cache_write
-            .iter()
-            .filter_map(|write| Some((f64::from(write.ttl_seconds?), &write.price)))
-            .collect();
-        readings.extend(
-            timed
-                .windows(2)
-                .map(|pair| hold_price(evidence, &cell, pair[0], pair[1])),
-        );
-    }
-    or_lacking(
-        readings,
-        "no cell states write prices for two times to live",
-    )
+    let of_cell = |cell: Cell<'_>| -> Vec<Drawn> {
+        let writes = cell.rate.cache_write.iter();
+        let timed = writes.filter_map(|write| Some((f64::from(write.ttl_seconds?), &write.price)));
+        let timed: Vec<(f64, &Decimal)> = timed.collect();
+        let pairs = timed.windows(2);
+        pairs
+            .map(|pair| hold_price(evidence, &cell, pair[0], pair[1]))
+            .collect()
+    };
+    let drawn = evidence.cells().into_iter().flat_map(of_cell);
+    or_lacking(drawn, "no cell states write prices for two times to live")
 }
 
 fn hold_price(
     evidence: &Evidence<'_>,
     cell: &Cell<'_>,
-    short: (f64, &Decimal),
-    long: (f64, &Decimal),
-) -> Reading {
-    let ((short_ttl_s, short_price), (long_ttl_s, long_price)) = (short, long);
+    (short_ttl_s, short_price): (f64, &Decimal),
+    (long_ttl_s, long_price): (f64, &Decimal),
+) -> Drawn {
     let builder = ReadingBuilder::new(&HOLD_PRICE, evidence)
         .of_cell(cell)
         .sheet("ttl_short_seconds", "TTL_1", short_ttl_s, "s")
         .sheet("ttl_long_seconds", "TTL_2", long_ttl_s, "s");
-    let prices = (
-        Cell::price(Some(short_price), "cache-write"),
-        Cell::price(Some(long_price), "cache-write"),
-    );
-    let (short_price, long_price) = match prices {
-        (Ok(short_price), Ok(long_price)) => (short_price, long_price),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
-    };
+    let price = |price| Cell::price(Some(price), "cache-write");
+    let (short_price, long_price) = builder.given(both(price(short_price), price(long_price)))?;
     let slope = move |values: &Values| {
         let slope = long_price.minus(short_price) * 3600.0 / (long_ttl_s - short_ttl_s);
         let usd = values[Q::UsdPerCurrencyUnit] * slope;
@@ -75,21 +61,11 @@ fn hold_price(
             .ok_or_else(|| NotDefined::no_solution("the longer time to live costs no more"))
     };
     let builder = builder
-        .sheet(
-            "write_price_short",
-            "p_1",
-            short_price.to_f64(),
-            evidence.price_unit(),
-        )
-        .sheet(
-            "write_price_long",
-            "p_2",
-            long_price.to_f64(),
-            evidence.price_unit(),
-        )
+        .price("write_price_short", "p_1", short_price.to_f64())
+        .price("write_price_long", "p_2", long_price.to_f64())
         .solve(&[Q::UsdPerCurrencyUnit], slope)
         .caveat("a free refresh on every hit, and the margin, are part of this price");
     let hbm = HbmHolding::new(evidence);
     let builder = hbm.show(builder, evidence);
-    with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], slope).build()
+    Ok(with_bounds_per_tier(builder, hbm, &[Q::UsdPerCurrencyUnit], slope).build())
 }

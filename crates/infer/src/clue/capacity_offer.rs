@@ -1,11 +1,11 @@
 //! Capacity offers: units sold by the hour, as cost at full load and against the price of tokens.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::sheet::{Cell, Evidence, Price};
 use unroof_price_sheet::sheet::CapacityOffer;
 
 /// No term of the joint estimate: a unit is a number of chips that no offer states, and its price has a markup of its own.
@@ -72,9 +72,7 @@ impl Promise {
     fn prices(self, base: &Cell<'_>) -> Result<[f64; 2], NotDefined> {
         let input = (self.input > 0.0).then(|| base.input());
         let output = (self.output > 0.0).then(|| base.output());
-        let number = |price: Option<crate::evidence::sheet::Price<'_>>| {
-            price.map_or(Ok(0.0), |price| Ok(price?.to_f64()))
-        };
+        let number = |price: Option<Price<'_>>| price.map_or(Ok(0.0), |price| Ok(price?.to_f64()));
         Ok([number(input)?, number(output)?])
     }
 }
@@ -84,7 +82,7 @@ fn read(evidence: &Evidence<'_>) -> Readings {
     let costs = offers.iter().map(|offer| full_load_cost(evidence, offer));
     let ratios = offers.iter().map(|offer| break_even(evidence, offer));
     or_lacking(
-        costs.chain(ratios).collect(),
+        costs.chain(ratios),
         "the sheet states no capacity sold by the hour (capacity_offers)",
     )
 }
@@ -96,10 +94,7 @@ fn builder<'a>(
     offer: &CapacityOffer,
 ) -> Result<(ReadingBuilder<'a>, Promise), Box<Reading>> {
     let builder = ReadingBuilder::new(specification, evidence).label("capacity_offer", &offer.name);
-    let promise = match Promise::of(offer) {
-        Ok(promise) => promise,
-        Err(reason) => return Err(Box::new(builder.not_defined(reason))),
-    };
+    let promise = builder.given(Promise::of(offer))?;
     let unit = format!("{}/h", evidence.sheet.currency);
     let builder = builder
         .sheet("price_per_hour", "f", offer.price_per_hour.to_f64(), unit)
@@ -112,41 +107,28 @@ fn builder<'a>(
     Ok((builder, promise))
 }
 
-fn full_load_cost(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Reading {
-    let (builder, promise) = match builder(&FULL_LOAD_COST, evidence, offer) {
-        Ok(parts) => parts,
-        Err(reading) => return *reading,
-    };
+fn full_load_cost(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Drawn {
+    let (builder, promise) = builder(&FULL_LOAD_COST, evidence, offer)?;
     let price = offer.price_per_hour.to_f64();
-    builder
+    Ok(builder
         .solve(&[Q::UsdPerCurrencyUnit], |values| {
             Ok(1e6 * values[Q::UsdPerCurrencyUnit] * price / (3600.0 * promise.total()))
         })
-        .build()
+        .build())
 }
 
-fn break_even(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Reading {
-    let (builder, promise) = match builder(&BREAK_EVEN, evidence, offer) {
-        Ok(parts) => parts,
-        Err(reading) => return *reading,
-    };
+fn break_even(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Drawn {
+    let (builder, promise) = builder(&BREAK_EVEN, evidence, offer)?;
     let no_base = || NotDefined::sheet_lacks("the sheet states no standard price of a token");
-    let prices = evidence
-        .base_cell()
-        .ok_or_else(no_base)
-        .and_then(|base| promise.prices(&base));
-    let [input, output] = match prices {
-        Ok(prices) => prices,
-        Err(reason) => return builder.not_defined(reason),
-    };
+    let base = builder.given(evidence.base_cell().ok_or_else(no_base))?;
+    let [input, output] = builder.given(promise.prices(&base))?;
     let per_second = promise.input * input + promise.output * output;
     let share = 1e6 * offer.price_per_hour.to_f64() / (3600.0 * per_second);
     let mut builder = builder
-        .sheet(
+        .price(
             "token_price_of_the_mix",
             "p_mix",
             per_second / promise.total(),
-            evidence.price_unit(),
         )
         .solve(&[], |_| Ok(share));
     let in_dollars = [
@@ -165,5 +147,5 @@ fn break_even(evidence: &Evidence<'_>, offer: &CapacityOffer) -> Reading {
             "above 1: tokens cost less by the token even at full load, so the unit is bought for something else than its tokens",
         );
     }
-    builder.build()
+    Ok(builder.build())
 }

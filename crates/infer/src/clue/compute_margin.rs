@@ -57,11 +57,8 @@ impl Likelihood for StatedMargin {
 fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
     let stated = |evidence: &Evidence<'_>| {
         let margin = evidence.assumptions.stated(Q::ComputeMargin)?;
-        let rate = evidence.assumptions.stated(Q::UsdPerCurrencyUnit);
-        let usd = match rate {
-            Some(rate) => rate.middle,
-            None => evidence.in_usd().then_some(1.0)?,
-        };
+        let rate = evidence.assumptions.middle(Q::UsdPerCurrencyUnit);
+        let usd = rate.or(evidence.in_usd().then_some(1.0))?;
         let price = usd * evidence.base_cell()?.output().ok()?.to_f64();
         Some(StatedMargin::new(price, margin))
     };

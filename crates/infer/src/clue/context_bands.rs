@@ -1,8 +1,9 @@
 //! Context bands: one line through the output prices of a tariff with several context tiers.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
+use crate::evidence::likelihood::count_f64;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
 use crate::evidence::sheet::{ContextStep, Evidence};
@@ -59,8 +60,7 @@ struct Line {
 impl Line {
     /// By least squares, every band with the same weight; none where all contexts are equal.
     fn through(bands: &[Band]) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a handful of bands")]
-        let count = bands.len() as f64;
+        let count = count_f64(bands.len());
         let mean = |of: &dyn Fn(&Band) -> f64| bands.iter().map(of).sum::<f64>() / count;
         let (context, price) = (mean(&|band| band[0]), mean(&|band| band[1]));
         let covariance = mean(&|band| (band[0] - context) * (band[1] - price));
@@ -100,7 +100,7 @@ fn read(evidence: &Evidence<'_>) -> Readings {
     let lines = offers.iter().map(|steps| line(evidence, steps));
     let kv_bytes = offers.iter().map(|steps| kv_bytes(evidence, steps));
     or_lacking(
-        lines.chain(kv_bytes).collect(),
+        lines.chain(kv_bytes),
         "the sheet has no offer with two or more context tiers",
     )
 }
@@ -129,45 +129,34 @@ fn fitted<'a>(
     evidence: &Evidence<'a>,
     steps: &[ContextStep<'_>],
 ) -> Result<(ReadingBuilder<'a>, Line), Box<Reading>> {
-    let mut builder = ReadingBuilder::new(specification, evidence).of_cell(&steps[0].below);
-    if let Some(caveat) = evidence.measure_caveat() {
-        builder = builder.caveat(caveat);
-    }
-    let bands = match bands(steps) {
-        Ok(bands) => bands,
-        Err(reason) => return Err(Box::new(builder.not_defined(reason))),
-    };
+    let builder = ReadingBuilder::new(specification, evidence)
+        .of_cell(&steps[0].below)
+        .caveats(evidence.measure_caveat());
+    let bands = builder.given(bands(steps))?;
     let line = Line::through(&bands);
-    #[expect(clippy::cast_precision_loss, reason = "a handful of bands")]
-    let count = bands.len() as f64;
+    let count = count_f64(bands.len());
     let slope_unit = format!("{} per token", evidence.price_unit());
     let builder = builder
         .sheet("bands", "", count, "")
-        .sheet("price_intercept", "p_fix", line.intercept, evidence.price_unit())
+        .price("price_intercept", "p_fix", line.intercept)
         .sheet("price_slope", "p_ctx", line.slope, slope_unit)
         .detail(("relative_residual", "", Kind::Equal), &[], |_| Ok(line.residual))
         .caveat("vendors copy each other's thresholds and multipliers, so a line through them is also a convention");
     Ok((builder, line))
 }
 
-fn line(evidence: &Evidence<'_>, steps: &[ContextStep<'_>]) -> Reading {
-    let (builder, line) = match fitted(&LINE, evidence, steps) {
-        Ok(fitted) => fitted,
-        Err(reading) => return *reading,
-    };
-    builder
+fn line(evidence: &Evidence<'_>, steps: &[ContextStep<'_>]) -> Drawn {
+    let (builder, line) = fitted(&LINE, evidence, steps)?;
+    Ok(builder
         .solve(&[], |_| {
             line.check()?;
             Ok(line.intercept / line.slope)
         })
-        .build()
+        .build())
 }
 
-fn kv_bytes(evidence: &Evidence<'_>, steps: &[ContextStep<'_>]) -> Reading {
-    let (builder, line) = match fitted(&KV_BYTES, evidence, steps) {
-        Ok(fitted) => fitted,
-        Err(reading) => return *reading,
-    };
+fn kv_bytes(evidence: &Evidence<'_>, steps: &[ContextStep<'_>]) -> Drawn {
+    let (builder, line) = fitted(&KV_BYTES, evidence, steps)?;
     let kv_bytes = |values: &Values| {
         line.check()?;
         let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
@@ -184,12 +173,12 @@ fn kv_bytes(evidence: &Evidence<'_>, steps: &[ContextStep<'_>]) -> Reading {
         Q::BatchOverOptimal,
         Q::ComputeToBandwidth,
     ];
-    builder
+    Ok(builder
         .solve(&quantities, kv_bytes)
         .detail(
             ("crossover_context", "tokens", Kind::Equal),
             &[Q::BatchOverOptimal],
             crossover,
         )
-        .build()
+        .build())
 }

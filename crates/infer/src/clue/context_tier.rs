@@ -2,15 +2,15 @@
 
 use statrs::distribution::{Continuous, StudentsT};
 
-use super::{Clue, Readings};
-use crate::evidence::builder::ReadingBuilder;
+use super::{Clue, Readings, or_lacking};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::likelihood::{
     Likelihood, Observed, log_normal, student_t_below, student_t_over_peak, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use crate::evidence::sheet::{ContextStep, Evidence, Price};
+use crate::evidence::reading::{Kind, NotDefined, Specification};
+use crate::evidence::sheet::{ContextStep, Evidence, Price, both};
 use crate::evidence::unknowns::Unknowns;
 use unroof_roofline::reference::calibration::{Calibration, ContextTierLaw};
 
@@ -113,10 +113,10 @@ fn read(evidence: &Evidence<'_>) -> Readings {
         attention,
         gqa_group,
     ];
-    Ok(readers
+    let drawn = readers
         .iter()
-        .flat_map(|read| steps.iter().map(|step| read(evidence, step)))
-        .collect())
+        .flat_map(|read| steps.iter().map(|step| read(evidence, step)));
+    or_lacking(drawn, "the sheet has no context tier")
 }
 
 fn builder<'a>(
@@ -124,13 +124,10 @@ fn builder<'a>(
     evidence: &Evidence<'a>,
     step: &ContextStep<'_>,
 ) -> ReadingBuilder<'a> {
-    let builder = ReadingBuilder::new(specification, evidence)
+    ReadingBuilder::new(specification, evidence)
         .of_cell(&step.above)
-        .sheet("threshold_tokens", "L_1", step.threshold_tokens, "tokens");
-    match evidence.measure_caveat() {
-        Some(caveat) => builder.caveat(caveat),
-        None => builder,
-    }
+        .sheet("threshold_tokens", "L_1", step.threshold_tokens, "tokens")
+        .caveats(evidence.measure_caveat())
 }
 
 impl ContextStep<'_> {
@@ -145,17 +142,15 @@ impl ContextStep<'_> {
 
 /// The 200k argument of the talk; `share` gives what of w·`N_a`/ρ the KV cache's reads amount to at the threshold, from
 /// `η_m`/`η_c`.
-fn kink<'a>(
+fn kink(
     specification: &'static Specification,
-    evidence: &Evidence<'a>,
+    evidence: &Evidence<'_>,
     step: &ContextStep<'_>,
     further: &[Q],
-    share: impl Fn(&crate::evidence::builder::Values, f64) -> Result<f64, NotDefined>,
-) -> Reading {
-    let builder: ReadingBuilder<'a> = builder(specification, evidence, step);
-    if let Err(reason) = step.output_multiplier() {
-        return builder.not_defined(reason);
-    }
+    share: impl Fn(&Values, f64) -> Result<f64, NotDefined>,
+) -> Drawn {
+    let builder = builder(specification, evidence, step);
+    builder.given(step.output_multiplier())?;
     let mut quantities = vec![
         Q::DecodeBandwidthEfficiency,
         Q::DecodeComputeEfficiency,
@@ -164,23 +159,23 @@ fn kink<'a>(
         Q::ComputeToBandwidth,
     ];
     quantities.extend(further);
-    builder
+    Ok(builder
         .solve(&quantities, |values| {
             let efficiencies = values[Q::DecodeBandwidthEfficiency] / values[Q::DecodeComputeEfficiency];
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
             Ok(share(values, efficiencies)? * weights / (values[Q::ComputeToBandwidth] * step.threshold_tokens))
         })
         .caveat("vendors copy each other's thresholds and multipliers, so a threshold is also a convention")
-        .build()
+        .build())
 }
 
-fn kv_bytes(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn kv_bytes(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     kink(&KV_BYTES, evidence, step, &[], |_, efficiencies| {
         Ok(efficiencies)
     })
 }
 
-fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     kink(
         &FINITE_BATCH,
         evidence,
@@ -195,7 +190,7 @@ fn finite_batch(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     )
 }
 
-fn full_hbm(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn full_hbm(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     kink(
         &FULL_HBM,
         evidence,
@@ -215,13 +210,10 @@ fn full_hbm(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     )
 }
 
-fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     let builder = builder(&COVER, evidence, step);
-    let (multiplier, longest) = match (step.output_multiplier(), step.longest_tokens) {
-        (Ok(multiplier), Some(longest)) => (multiplier, longest),
-        (Err(reason), _) => return builder.not_defined(reason),
-        (_, None) => return builder.not_defined(no_longest_prompt()),
-    };
+    let multiplier = builder.given(step.output_multiplier())?;
+    let longest = builder.given(step.longest_tokens.ok_or_else(no_longest_prompt))?;
     let covered = (longest - multiplier * step.threshold_tokens) / (multiplier - 1.0);
     let builder = builder
         .sheet("output_multiplier", "m_out", multiplier, "")
@@ -233,7 +225,7 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         })
         .caveat("x = L0·B*/B if compute and memory time overlap fully, L0·max(1, B*/B) if attention stays apart");
     if !evidence.assumptions.states(Q::BatchOverOptimal) || covered <= 0.0 {
-        return builder.build();
+        return Ok(builder.build());
     }
     let quantities = [
         Q::BatchOverOptimal,
@@ -241,12 +233,12 @@ fn cover(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         Q::ActiveParameters,
         Q::ComputeToBandwidth,
     ];
-    builder
+    Ok(builder
         .detail((KV, "bytes/token", Kind::Equal), &quantities, |values| {
             let weights = values[Q::WeightBytes] * values[Q::ActiveParameters];
             Ok(weights / (values[Q::BatchOverOptimal] * values[Q::ComputeToBandwidth] * covered))
         })
-        .build()
+        .build())
 }
 
 fn no_longest_prompt() -> NotDefined {
@@ -255,21 +247,17 @@ fn no_longest_prompt() -> NotDefined {
     )
 }
 
-fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     let builder = builder(&ATTENTION, evidence, step);
-    let multiplier = match (step.above.input(), step.below.input()) {
-        (Ok(above), Ok(below)) => above.over(below),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
-    };
-    let builder = builder.sheet("input_multiplier", "m_in", multiplier, "");
+    let (above, below) = builder.given(both(step.above.input(), step.below.input()))?;
+    let multiplier = above.over(below);
+    let mut builder = builder.sheet("input_multiplier", "m_in", multiplier, "");
     let states = |quantity| evidence.assumptions.states(quantity);
     let (states_below, states_above) = (states(Q::MeanPromptBelow), states(Q::MeanPromptAbove));
-    let longest = match (states_above, step.longest_tokens) {
-        (false, None) => return builder.not_defined(no_longest_prompt()),
-        (_, longest) => longest.unwrap_or(f64::NAN),
-    };
+    let unneeded = states_above.then_some(f64::NAN);
+    let longest = step.longest_tokens.or(unneeded);
+    let longest = builder.given(longest.ok_or_else(no_longest_prompt))?;
     let mut quantities = Vec::new();
-    let mut builder = builder;
     if states_below {
         quantities.push(Q::MeanPromptBelow);
     } else {
@@ -285,7 +273,7 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     } else {
         builder = builder.sheet("prompt_tokens_above", "S_2", longest, "tokens");
     }
-    let ratio = |values: &crate::evidence::builder::Values| {
+    let ratio = |values: &Values| {
         let or = |quantity, otherwise| {
             if states(quantity) {
                 values[quantity]
@@ -312,7 +300,7 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         .copied()
         .chain([Q::ActiveParameters])
         .collect();
-    builder
+    Ok(builder
         .solve(&quantities, ratio)
         .detail(
             (
@@ -328,10 +316,10 @@ fn attention(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
             &with_parameters,
             |values| Ok(ratio(values)? * values[Q::ActiveParameters]),
         )
-        .build()
+        .build())
 }
 
-fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
+fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Drawn {
     let builder = builder(&GQA_GROUP, evidence, step);
     let rises = |above: Price<'_>, below: Price<'_>, name: &str| {
         let rise = above?.minus(below?);
@@ -341,17 +329,14 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
     };
     let input = rises(step.above.input(), step.below.input(), "input");
     let output = rises(step.above.output(), step.below.output(), "output");
-    let (input, output) = match (input, output) {
-        (Ok(input), Ok(output)) => (input, output),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
-    };
+    let (input, output) = builder.given(both(input, output))?;
     let quantities = [
         Q::ComputeToBandwidth,
         Q::WeightBytes,
         Q::PrefillEfficiency,
         Q::DecodeBandwidthEfficiency,
     ];
-    let ratio = |values: &crate::evidence::builder::Values| {
+    let ratio = |values: &Values| {
         let efficiencies = values[Q::PrefillEfficiency] / values[Q::DecodeBandwidthEfficiency];
         Ok(
             2.0 * values[Q::ComputeToBandwidth] / values[Q::WeightBytes] * efficiencies
@@ -363,16 +348,16 @@ fn gqa_group(evidence: &Evidence<'_>, step: &ContextStep<'_>) -> Reading {
         .copied()
         .chain([Q::KvBytesPerElement])
         .collect();
-    builder
-        .sheet("input_price_rise", "Δp_in", input, evidence.price_unit())
-        .sheet("output_price_rise", "Δp_out", output, evidence.price_unit())
+    Ok(builder
+        .price("input_price_rise", "Δp_in", input)
+        .price("output_price_rise", "Δp_out", output)
         .solve(&quantities, ratio)
         .detail(
             ("query_heads_per_kv_head", "", Kind::Equal),
             &with_element,
             |values| Ok(ratio(values)? * values[Q::KvBytesPerElement]),
         )
-        .build()
+        .build())
 }
 
 /// The prompt length at which the output price rises, as a measure of where reading the cache begins to cost: a mixture

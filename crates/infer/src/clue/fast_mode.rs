@@ -1,14 +1,14 @@
 //! Fast modes: two points on the curve of cost against speed.
 
-use super::{Clue, Readings, or_lacking};
+use super::{Clue, Readings, or_lacking_modes};
 use crate::evidence::assumptions::Assumptions;
-use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::likelihood::{
     Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{NotDefined, Reading, Specification};
+use crate::evidence::reading::{NotDefined, Specification};
 use crate::evidence::sheet::{Evidence, ModePrices};
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::units::elementary::exp;
@@ -86,7 +86,7 @@ enum Speed {
 }
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let mut readings: Vec<Vec<Reading>> = vec![Vec::new(), Vec::new(), Vec::new()];
+    let mut drawn: [Vec<Drawn>; FORMS.len()] = Default::default();
     for mode in evidence.modes() {
         let tier = evidence.sheet.service_tiers.get(mode);
         let aliases = tier.into_iter().flat_map(|tier| &tier.aliases);
@@ -107,14 +107,13 @@ fn read(evidence: &Evidence<'_>) -> Readings {
             if !is_fast(&prices) && speed.is_err() {
                 continue;
             }
-            for (entries, form) in readings.iter_mut().zip(&FORMS) {
+            for (entries, form) in drawn.iter_mut().zip(&FORMS) {
                 entries.push(mode_reading(form, &with_speed, mode, &prices, &speed));
             }
         }
     }
     let lack = "the sheet states no mode that costs more than the standard one";
-    or_lacking(readings.into_iter().flatten().collect(), lack)
-        .map_err(|lack| evidence.no_standard_cell().unwrap_or(lack))
+    or_lacking_modes(evidence, drawn.into_iter().flatten(), lack)
 }
 
 fn is_fast(prices: &ModePrices<'_>) -> bool {
@@ -150,18 +149,11 @@ fn mode_reading(
     mode: &str,
     prices: &ModePrices<'_>,
     speed: &Result<Speed, NotDefined>,
-) -> Reading {
+) -> Drawn {
     let mut builder = ReadingBuilder::new(specification, evidence).of_mode(mode, &prices.cell);
-    let (price, speed) = match (&prices.output_ratio, speed) {
-        (Ok(price), Ok(speed)) => (*price, *speed),
-        (Ok(price), Err(reason)) => {
-            return builder
-                .sheet("output_price_multiplier", "m_p", *price, "")
-                .not_defined(reason.clone());
-        }
-        (Err(reason), _) => return builder.not_defined(reason.clone()),
-    };
+    let price = builder.given(prices.output_ratio.clone())?;
     builder = builder.sheet("output_price_multiplier", "m_p", price, "");
+    let speed = builder.given(speed.clone())?;
     let quantities: &[Q] = match speed {
         Speed::Stated => &[Q::SpeedMultiplier],
         Speed::OnSheet(value, bound, names_metric) => {
@@ -178,7 +170,7 @@ fn mode_reading(
             &[]
         }
     };
-    builder
+    Ok(builder
         .solve(quantities, |values: &Values| {
             let speed = match speed {
                 Speed::Stated => values[Q::SpeedMultiplier],
@@ -196,7 +188,7 @@ fn mode_reading(
             }
             Ok(form(Multipliers { price, speed }))
         })
-        .build()
+        .build())
 }
 
 /// log of the greatest speed-up by the mode's price and speed against that of the machine: prices are round and speeds

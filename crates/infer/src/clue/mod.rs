@@ -35,7 +35,7 @@ mod context_tier;
 mod fast_mode;
 mod model_kind;
 mod output_ratio;
-mod output_speed;
+pub(crate) mod output_speed;
 mod peak_schedule;
 mod price_level;
 mod reasoning_output;
@@ -43,7 +43,7 @@ mod recompute_or_hold;
 mod token_prices;
 
 use crate::evidence::assumptions::Assumptions;
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::clue_table;
 use crate::evidence::likelihood::Observed;
 use crate::evidence::reading::{NotDefined, Reading, Specification};
@@ -145,11 +145,24 @@ pub fn observed(
 }
 
 /// The readings, or where there are none, that the sheet lacks what they are drawn from.
-fn or_lacking(readings: Vec<Reading>, lack: &str) -> Readings {
+fn or_lacking(drawn: impl IntoIterator<Item = Drawn>, lack: &str) -> Readings {
+    let drawn = drawn.into_iter();
+    let readings: Vec<Reading> = drawn
+        .map(|reading| reading.unwrap_or_else(|ended| *ended))
+        .collect();
     if readings.is_empty() {
         return Err(NotDefined::sheet_lacks(lack));
     }
     Ok(readings)
+}
+
+/// The readings of modes, or where there are none, that the sheet lacks the modes or what they are compared with.
+fn or_lacking_modes(
+    evidence: &Evidence<'_>,
+    drawn: impl IntoIterator<Item = Drawn>,
+    lack: &str,
+) -> Readings {
+    or_lacking(drawn, lack).map_err(|lack| evidence.no_standard_cell().unwrap_or(lack))
 }
 
 /// Undefined entries for all readings of a clue that the sheet lacks.

@@ -2,7 +2,7 @@
 
 use super::Clue;
 use crate::evidence::clue_table::ClueKind;
-use crate::evidence::likelihood::{Likelihood, Observed, terms};
+use crate::evidence::likelihood::{Likelihood, Observed, count_f64, terms};
 use crate::evidence::release::release;
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
@@ -37,9 +37,9 @@ fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
     )])
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a number of sheets")]
 fn share_of(priced: &[bool]) -> f64 {
-    priced.iter().filter(|sells| **sells).count() as f64 / priced.len() as f64
+    let sellers = priced.iter().filter(|sells| **sells).count();
+    count_f64(sellers) / count_f64(priced.len())
 }
 
 impl ModelKind {

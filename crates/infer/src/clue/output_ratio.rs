@@ -1,11 +1,11 @@
 //! Output/input ratio: memory time over compute time of decoding.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::sheet::{Cell, Evidence, both};
 
 pub(super) static CLUE: Clue = Clue::new(&[&MEMORY_BOUNDNESS, &KV_BYTES], read);
 
@@ -49,31 +49,23 @@ fn read(evidence: &Evidence<'_>) -> Readings {
         .filter(|cell| cell.rate.input.is_some() && cell.rate.output.is_some())
         .collect();
     let boundness = cells.iter().map(|cell| memory_boundness(evidence, cell));
-    let readings = boundness
-        .chain(cells.iter().map(|cell| kv_bytes(evidence, cell)))
-        .collect();
+    let drawn = boundness.chain(cells.iter().map(|cell| kv_bytes(evidence, cell)));
     let lack = "the sheet states no cell with both an input and an output price";
-    or_lacking(readings, lack)
+    or_lacking(drawn, lack)
 }
 
 fn builder<'a>(
     specification: &'static Specification,
     evidence: &Evidence<'a>,
     cell: &Cell<'_>,
-) -> Result<(ReadingBuilder<'a>, f64), Reading> {
+) -> Result<(ReadingBuilder<'a>, f64), Box<Reading>> {
     let builder = ReadingBuilder::new(specification, evidence).of_cell(cell);
-    let (input, output) = match (cell.input(), cell.output()) {
-        (Ok(input), Ok(output)) => (input, output),
-        (Err(reason), _) | (_, Err(reason)) => return Err(builder.not_defined(reason)),
-    };
-    let builder = builder
-        .sheet("input_price", "p_in", input.to_f64(), evidence.price_unit())
-        .sheet(
-            "output_price",
-            "p_out",
-            output.to_f64(),
-            evidence.price_unit(),
-        );
+    let (input, output) = builder.given(both(cell.input(), cell.output()))?;
+    let builder = builder.price("input_price", "p_in", input.to_f64()).price(
+        "output_price",
+        "p_out",
+        output.to_f64(),
+    );
     Ok((builder, output.over(input)))
 }
 
@@ -82,11 +74,8 @@ fn ratio(values: &Values, price_ratio: f64) -> f64 {
     price_ratio * efficiencies * (1.0 - values[Q::OutputMargin]) / (1.0 - values[Q::InputMargin])
 }
 
-fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
-    let (builder, price_ratio) = match builder(&MEMORY_BOUNDNESS, evidence, cell) {
-        Err(reading) => return reading,
-        Ok(parts) => parts,
-    };
+fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Drawn {
+    let (builder, price_ratio) = builder(&MEMORY_BOUNDNESS, evidence, cell)?;
     let boundness = |values: &Values| {
         let boundness = ratio(values, price_ratio);
         let waits = price_ratio > 1.0 && boundness > 1.0;
@@ -98,29 +87,24 @@ fn memory_boundness(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
     };
     let builder = builder.solve(&RATIO_INPUTS, boundness);
     if !builder.has_value() {
-        return builder
-            .kind(Kind::Upper)
+        let builder = builder.kind(Kind::Upper);
+        return Ok(builder
             .detail(("bound", "", Kind::Upper), &[], |_| Ok(1.0))
-            .build();
+            .build());
     }
-    builder
+    Ok(builder
         .detail(
             ("relative_decode_utilisation", "", Kind::Equal),
             &RATIO_INPUTS,
             |values| Ok(1.0 / boundness(values)?),
         )
         .caveat("ratios are mostly one of a few round numbers (1, 2, 3, 4, 5, 6, 8), so a ratio is also a convention")
-        .build()
+        .build())
 }
 
-fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
-    let (builder, price_ratio) = match builder(&KV_BYTES, evidence, cell) {
-        Err(reading) => return reading,
-        Ok(parts) => parts,
-    };
-    if price_ratio <= 1.0 {
-        return builder.not_defined(nothing_left());
-    }
+fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Drawn {
+    let (builder, price_ratio) = builder(&KV_BYTES, evidence, cell)?;
+    builder.given((price_ratio > 1.0).then_some(()).ok_or_else(nothing_left))?;
     let mut quantities = RATIO_INPUTS.to_vec();
     quantities.extend([
         Q::BatchOverOptimal,
@@ -129,7 +113,7 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         Q::ComputeToBandwidth,
         Q::MeanDecodeContext,
     ]);
-    builder
+    Ok(builder
         .solve(&quantities, |values| {
             let weight_share = 1.0 / values[Q::BatchOverOptimal];
             let ratio = ratio(values, price_ratio);
@@ -140,7 +124,7 @@ fn kv_bytes(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             let reach = values[Q::ComputeToBandwidth] * values[Q::MeanDecodeContext];
             Ok((ratio - weight_share) * weights / reach)
         })
-        .build()
+        .build())
 }
 
 fn nothing_left() -> NotDefined {

@@ -2,18 +2,18 @@
 //! parameters.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::fastest_step::{Waits, log_fastest_speed};
 use crate::evidence::likelihood::{
-    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
+    Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_below, normal_tail, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::evidence::reading::{Kind, Specification};
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::units::elementary::exp;
-use unroof_price_sheet::sheet::{MeasuredSpeed, RateCell};
+use unroof_price_sheet::sheet::{MeasuredSpeed, RateCell, ServiceTier};
 use unroof_roofline::reference::calibration::Calibration;
 
 pub(super) static CLUE: Clue = Clue::new(&[&WEIGHT_BYTES], read)
@@ -35,24 +35,15 @@ static WEIGHT_BYTES: Specification = Specification {
 };
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let promised = evidence
-        .sheet
-        .service_tiers
-        .iter()
-        .filter_map(|(tier, service)| {
-            Some((
-                tier.as_str(),
-                service.slo.as_ref()?.output_tokens_per_second_min?,
-            ))
-        });
-    let readings: Vec<Reading> = promised
-        .map(|(tier, speed)| weight_bytes(evidence, tier, speed))
-        .collect();
+    let of_tier = |(tier, service): (&String, &ServiceTier)| {
+        Some(weight_bytes(evidence, tier, promised_speed(service)?))
+    };
+    let drawn = evidence.sheet.service_tiers.iter().filter_map(of_tier);
     let lack = "the sheet promises no output tokens per second; a multiplier is not a speed";
-    or_lacking(readings, lack)
+    or_lacking(drawn, lack)
 }
 
-fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Reading {
+fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Drawn {
     let quantities = [
         Q::DecodeBandwidthEfficiency,
         Q::Chips,
@@ -60,7 +51,7 @@ fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> 
         Q::AcceptedTokens,
     ];
     let with_capacity = [&quantities[..], &[Q::UnitCapacity]].concat();
-    ReadingBuilder::new(&WEIGHT_BYTES, evidence)
+    Ok(ReadingBuilder::new(&WEIGHT_BYTES, evidence)
         .label("service_tier", tier)
         .sheet(
             "output_tokens_per_second",
@@ -82,7 +73,7 @@ fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> 
                     * sweeps_per_second)
             },
         )
-        .build()
+        .build())
 }
 
 /// The law of speeds, learned from `data/serving_speeds.csv`: log v = `CONSTANT` + `ACTIVE`·log `N_a` + `INPUT`·log `p_in` +
@@ -129,9 +120,7 @@ fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
     for sheet in sheets {
         let explained = explained_by_prices(sheet);
         for (tier, service) in &sheet.sheet.service_tiers {
-            let promise = service.slo.as_ref();
-            let promise = promise.and_then(|slo| slo.output_tokens_per_second_min);
-            let speed = service.measured.as_ref().and_then(median_speed);
+            let (promise, speed) = (promised_speed(service), median_speed(service));
             if tier != RateCell::STANDARD {
                 let speeds = promise.into_iter().chain(speed);
                 of_modes = speeds.map(f64::ln).chain(of_modes).reduce(f64::max);
@@ -175,8 +164,14 @@ fn explained_by_prices(sheet: &Evidence<'_>) -> Option<f64> {
     Some(CONSTANT + INPUT * input.ln() + OUTPUT * output.ln())
 }
 
-/// Half of the requests are decoded at this speed or faster, tokens/s.
-fn median_speed(measured: &MeasuredSpeed) -> Option<f64> {
+/// Least speed that a tier promises, tokens/s.
+pub(crate) fn promised_speed(service: &ServiceTier) -> Option<f64> {
+    service.slo.as_ref()?.output_tokens_per_second_min
+}
+
+/// Half of the requests of a tier are decoded at this speed or faster, tokens/s.
+pub(crate) fn median_speed(service: &ServiceTier) -> Option<f64> {
+    let measured = service.measured.as_ref()?;
     measured.output_tokens_per_second.as_ref()?.p50
 }
 
@@ -194,8 +189,7 @@ fn mean_over_hosts(mut excesses: Vec<f64>) -> Option<SpeedTerm> {
     if excesses.is_empty() {
         return None;
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few hosts")]
-    let hosts = excesses.len() as f64;
+    let hosts = count_f64(excesses.len());
     Some(SpeedTerm::Measured {
         excess: excesses.iter().sum::<f64>() / hosts,
         sd: MODEL_SD.hypot(HOST_SD / hosts.sqrt()),

@@ -1,10 +1,10 @@
 //! Price level: an upper bound on the active parameters from the input price.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::ReadingBuilder;
+use crate::evidence::builder::{Drawn, ReadingBuilder};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, Reading, Specification};
+use crate::evidence::reading::{Kind, Specification};
 use crate::evidence::sheet::{Cell, Evidence};
 
 pub(super) static CLUE: Clue = Clue::new(&[&ACTIVE_PARAMETERS], read);
@@ -24,22 +24,15 @@ static ACTIVE_PARAMETERS: Specification = Specification {
 };
 
 fn read(evidence: &Evidence<'_>) -> Readings {
-    let cells = evidence
-        .cells()
-        .into_iter()
-        .filter(|cell| cell.rate.input.is_some());
-    let readings: Vec<Reading> = cells
-        .map(|cell| active_parameters(evidence, &cell))
-        .collect();
-    or_lacking(readings, "the sheet states no input price")
+    let cells = evidence.cells().into_iter();
+    let priced = cells.filter(|cell| cell.rate.input.is_some());
+    let drawn = priced.map(|cell| active_parameters(evidence, &cell));
+    or_lacking(drawn, "the sheet states no input price")
 }
 
-fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
+fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Drawn {
     let builder = ReadingBuilder::new(&ACTIVE_PARAMETERS, evidence).of_cell(cell);
-    let input = match cell.input() {
-        Ok(input) => input.to_f64(),
-        Err(reason) => return builder.not_defined(reason),
-    };
+    let input = builder.given(cell.input())?.to_f64();
     let at_peak = |quantity| {
         evidence
             .assumptions
@@ -59,9 +52,9 @@ fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
         Q::MultiplyRate,
         Q::RentalPerHour,
     ];
-    builder
+    Ok(builder
         .kind(kind)
-        .sheet("input_price", "p_in", input, evidence.price_unit())
+        .price("input_price", "p_in", input)
         .solve(&quantities, |values| {
             let usd_per_mtok =
                 values[Q::UsdPerCurrencyUnit] * input * (1.0 - values[Q::InputMargin]);
@@ -69,5 +62,5 @@ fn active_parameters(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
                 values[Q::PrefillEfficiency] * values[Q::Utilisation] * values[Q::MultiplyRate];
             Ok(usd_per_mtok * macs_per_second * 3600.0 / (1e6 * values[Q::RentalPerHour]))
         })
-        .build()
+        .build())
 }

@@ -1,11 +1,11 @@
 //! Reasoning output: thinking and plain output of one model as decoding at two contexts.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::{ReadingBuilder, Values};
+use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity as Q;
-use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
-use crate::evidence::sheet::{Cell, Evidence};
+use crate::evidence::reading::{Kind, NotDefined, Specification};
+use crate::evidence::sheet::{Cell, Evidence, both};
 
 /// No term of the joint estimate: each such sheet adds a context that no other price depends on, and the ratio of the
 /// two prices is used up by it.
@@ -38,10 +38,8 @@ const CONTEXT_INPUTS: [Q; 6] = [
 fn read(evidence: &Evidence<'_>) -> Readings {
     let cells = evidence.cells().into_iter();
     let priced = cells.filter(|cell| cell.rate.reasoning.is_some());
-    or_lacking(
-        priced.map(|cell| context_ratio(evidence, &cell)).collect(),
-        "the sheet states no reasoning price",
-    )
+    let drawn = priced.map(|cell| context_ratio(evidence, &cell));
+    or_lacking(drawn, "the sheet states no reasoning price")
 }
 
 /// L0 in tokens: the context whose reads take as long as the multiplies.
@@ -56,24 +54,21 @@ fn thinking_context(values: &Values, ratio: f64) -> f64 {
     ratio * (fixed + values[Q::MeanDecodeContext]) - fixed
 }
 
-fn context_ratio(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
+fn context_ratio(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Drawn {
     let builder = ReadingBuilder::new(&CONTEXT_RATIO, evidence).of_cell(cell);
     let thinking = Cell::price(cell.rate.reasoning.as_ref(), "reasoning");
-    let (plain, thinking) = match (cell.output(), thinking) {
-        (Ok(plain), Ok(thinking)) => (plain, thinking),
-        (Err(reason), _) | (_, Err(reason)) => return builder.not_defined(reason),
-    };
+    let (plain, thinking) = builder.given(both(cell.output(), thinking))?;
     let ratio = thinking.over(plain);
-    let unit = evidence.price_unit();
     let builder = builder
-        .sheet("reasoning_price", "p_think", thinking.to_f64(), &*unit)
-        .sheet("output_price", "p_out", plain.to_f64(), &*unit);
-    if ratio <= 1.0 {
-        return builder.not_defined(NotDefined::no_solution(
+        .price("reasoning_price", "p_think", thinking.to_f64())
+        .price("output_price", "p_out", plain.to_f64());
+    let no_higher = || {
+        NotDefined::no_solution(
             "the reasoning price is no higher than the output price, which says nothing about longer contexts",
-        ));
-    }
-    builder
+        )
+    };
+    builder.given((ratio > 1.0).then_some(()).ok_or_else(no_higher))?;
+    Ok(builder
         .solve(&[], |_| Ok(ratio))
         .detail(
             ("thinking_context_tokens", "tokens", Kind::Equal),
@@ -85,5 +80,5 @@ fn context_ratio(evidence: &Evidence<'_>, cell: &Cell<'_>) -> Reading {
             &CONTEXT_INPUTS,
             |values| Ok(thinking_context(values, ratio) / crossover(values)),
         )
-        .build()
+        .build())
 }

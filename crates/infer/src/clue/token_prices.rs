@@ -5,7 +5,7 @@ use wide::f64x8;
 use super::Clue;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::{
-    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail,
+    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_tail,
     student_t_scale_mixture, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
@@ -61,8 +61,7 @@ struct Density {
 
 impl Density {
     fn new(log_misprint: f64, of_scale: impl Fn(usize) -> (f64, [f64; 3])) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "a handful of points")]
-        let log_share = ((1.0 - MISPRINTS) / SCALES as f64).ln();
+        let log_share = ((1.0 - MISPRINTS) / count_f64(SCALES)).ln();
         Self {
             log_peak: std::array::from_fn(|scale| log_share + of_scale(scale).0).into(),
             form: std::array::from_fn(|entry| {
@@ -170,10 +169,7 @@ fn offer(
     years: f64,
     calibration: &Calibration,
 ) -> Option<Offer> {
-    let rate = evidence
-        .assumptions
-        .stated(Q::UsdPerCurrencyUnit)
-        .map(|rate| rate.middle);
+    let rate = evidence.assumptions.middle(Q::UsdPerCurrencyUnit);
     let usd = if evidence.in_usd() { 1.0 } else { rate? };
     let cell = evidence.base_cell()?;
     let markup = markup(evidence.sheet, years, calibration);
@@ -185,8 +181,7 @@ fn offer(
         log_price(cell.output(), OUTPUT),
     ];
     let law = &calibration.price_law;
-    #[expect(clippy::cast_precision_loss, reason = "a number of sellers")]
-    let weight = (1.0 + law.copy_weight * copies as f64).min(law.most_weight);
+    let weight = (1.0 + law.copy_weight * count_f64(copies)).min(law.most_weight);
     let noise = law.noise.map(|row| row.map(|entry| entry / weight));
     price.iter().any(Option::is_some).then(|| Offer {
         price,

@@ -22,6 +22,7 @@ use utoipa::ToSchema;
 
 use super::quantities::JointQuantity;
 use super::samples::{PriorAndPosterior, Samples};
+use crate::evidence::likelihood::count_f64;
 
 /// Points of the grid of a quantity.
 pub const GRID: usize = 64;
@@ -98,8 +99,10 @@ impl QuantityDensity {
         let prior = Smoothed::of(&samples.prior, quantity);
         let posterior = Smoothed::of(&samples.posterior, quantity);
         let low = prior.low.min(posterior.low);
-        let step = (prior.high.max(posterior.high) - low) / (count(GRID) - 1.0);
-        let logs: Vec<f64> = (0..GRID).map(|place| low + step * count(place)).collect();
+        let step = (prior.high.max(posterior.high) - low) / (count_f64(GRID) - 1.0);
+        let logs: Vec<f64> = (0..GRID)
+            .map(|place| low + step * count_f64(place))
+            .collect();
         let definition = quantity.definition();
         Self {
             quantity: definition.name,
@@ -133,7 +136,7 @@ impl Smoothed {
             (f64::INFINITY, f64::NEG_INFINITY),
             |(least, greatest), (log, _)| (least.min(log), greatest.max(log)),
         );
-        let per_bin = ((greatest - least) / (count(BINS) - 1.0)).max(f64::MIN_POSITIVE);
+        let per_bin = ((greatest - least) / (count_f64(BINS) - 1.0)).max(f64::MIN_POSITIVE);
         let mut bins = vec![0.0; BINS];
         for (log, weight) in logs {
             #[expect(
@@ -180,7 +183,7 @@ impl Smoothed {
     }
 
     fn middle(&self, bin: usize) -> f64 {
-        self.start + self.per_bin * count(bin)
+        self.start + self.per_bin * count_f64(bin)
     }
 
     /// The density at points so far apart. The kernel is at least half as wide as the distance, so that no peak is lost
@@ -205,12 +208,6 @@ impl Smoothed {
             .map(|density| short(density / integral));
         shown.collect()
     }
-}
-
-fn count(number: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-    let count = number as f64;
-    count
 }
 
 /// Five significant digits, more than a picture shows.

@@ -9,7 +9,7 @@
 //! assert_eq!((margin.interval_90.low, margin.median, margin.interval_90.high), (0.8, 0.9, 0.95));
 //! ```
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::quantities::Quantities;
@@ -34,7 +34,7 @@ const TRUTH: &str = "no public truth except DeepSeek's day: 84.5 % of list price
 const BATCH: &str = "batch";
 
 /// Margin of one price line.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct LineMargin {
     /// The price line: a meter with its service tier in front where it is not the standard one.
     pub line: String,
@@ -51,7 +51,7 @@ pub struct LineMargin {
     #[schema(nullable = false)]
     pub warning: Option<String>,
     /// Public truth about it; without one a margin is never identified.
-    pub truth: &'static str,
+    pub truth: String,
 }
 
 /// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
@@ -173,11 +173,8 @@ pub fn of_lines(
 
 /// USD per unit of the sheet's currency, where it is known.
 fn usd_per_unit(sheet: &PriceSheet, assumptions: &Assumptions) -> Option<f64> {
-    let stated = assumptions.stated(Quantity::UsdPerCurrencyUnit);
-    match stated {
-        Some(stated) => Some(stated.middle),
-        None => (sheet.currency == "USD").then_some(1.0),
-    }
+    let in_usd = (sheet.currency == "USD").then_some(1.0);
+    assumptions.middle(Quantity::UsdPerCurrencyUnit).or(in_usd)
 }
 
 fn lines(sheet: &PriceSheet, usd: f64, assumptions: &Assumptions) -> Vec<Line> {
@@ -296,6 +293,6 @@ fn margin(line: &Line, quantities: &Quantities, draws: &Draws<'_>) -> LineMargin
                 100.0 * exceeds
             )
         }),
-        truth: TRUTH,
+        truth: TRUTH.to_owned(),
     }
 }

@@ -13,7 +13,7 @@
 //! # Ok::<(), unroof_base::input::RequestError>(())
 //! ```
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::quantities::{JointQuantity, Quantities};
@@ -25,7 +25,7 @@ use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
 
 /// An open-weight model near the estimate.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct NearModel {
     /// Name of the model, as `/reference/open-models` has it.
     pub name: String,

@@ -58,7 +58,7 @@ pub struct QuantityEstimate {
 }
 
 /// The estimate before the sheets are read.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct PriorEstimate {
     /// Median of the prior.
     pub median: f64,

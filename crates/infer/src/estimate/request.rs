@@ -1,5 +1,7 @@
 //! Reads a request: a sheet in one of the known formats, and assumptions.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::body::{InferEntryRequest, InferRequest, PoolRequest, read_stated_sheet};
@@ -177,15 +179,13 @@ fn in_force(sheets: Vec<PriceSheet>, at: Timestamp) -> Option<PriceSheet> {
 
 /// Checks that one exchange rate is not used for two currencies.
 fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumptions) {
-    let mut currencies: Vec<&str> = sheets.iter().map(|sheet| sheet.currency.as_str()).collect();
-    currencies.retain(|currency| *currency != "USD");
-    currencies.sort_unstable();
-    currencies.dedup();
+    let currencies = sheets.iter().map(|sheet| sheet.currency.as_str());
+    let currencies: BTreeSet<&str> = currencies.filter(|currency| *currency != "USD").collect();
     if currencies.len() > 1 && assumptions.states(Quantity::UsdPerCurrencyUnit) {
         stated.fault(
             format!(
                 "one `usd_per_currency_unit` for {}",
-                currencies.join(" and ")
+                Vec::from_iter(currencies).join(" and ")
             ),
             "pool sheets in US dollars and at most one other currency",
         );
@@ -194,25 +194,15 @@ fn check_rate(stated: &Cursor<'_>, sheets: &[PriceSheet], assumptions: &Assumpti
 
 /// A speed can only be stated for a service tier that one of the sheets has.
 fn check_speed_tiers(stated: &Cursor<'_>, sheets: &[&PriceSheet], assumptions: &Assumptions) {
-    let tiers_of = |sheet: &&PriceSheet| -> Vec<String> {
-        let rated = sheet.rates.iter().map(|rate| rate.service_tier.clone());
-        let aliases = sheet
-            .service_tiers
-            .values()
-            .flat_map(|tier| tier.aliases.iter().cloned());
-        rated
-            .chain(sheet.service_tiers.keys().cloned())
-            .chain(aliases)
-            .collect()
-    };
-    let mut tiers: Vec<String> = sheets
-        .iter()
-        .flat_map(tiers_of)
-        .filter(|tier| tier != RateCell::STANDARD)
-        .collect();
-    tiers.sort_unstable();
-    tiers.dedup();
-    let known: Vec<&str> = tiers.iter().map(String::as_str).collect();
+    let mut tiers: BTreeSet<&str> = BTreeSet::new();
+    for sheet in sheets {
+        tiers.extend(sheet.rates.iter().map(|rate| rate.service_tier.as_str()));
+        tiers.extend(sheet.service_tiers.keys().map(String::as_str));
+        let aliases = sheet.service_tiers.values().flat_map(|tier| &tier.aliases);
+        tiers.extend(aliases.map(String::as_str));
+    }
+    tiers.remove(RateCell::STANDARD);
+    let known: Vec<&str> = tiers.into_iter().collect();
     for tier in assumptions
         .tiers_with_stated_speed()
         .filter(|tier| !known.contains(tier))

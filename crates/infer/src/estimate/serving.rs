@@ -17,6 +17,7 @@
 //! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
 //! ```
 
+use crate::evidence::likelihood::count_f64;
 use crate::evidence::machine::Machine;
 use crate::evidence::unknowns::{Running, Unknowns};
 use crate::posterior::{Draws, Interval, summarize};
@@ -110,8 +111,7 @@ impl Serving {
 /// Draws of equal weight: one for each of so many equal parts of the weight.
 fn even<'a>(draws: &Draws<'a>) -> Vec<Unknowns<'a>> {
     let total: f64 = draws.weights().iter().sum();
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
-    let per_draw = total / DRAWN as f64;
+    let per_draw = total / count_f64(DRAWN);
     let mut wanted = 0.5 * per_draw;
     let mut passed = 0.0;
     let mut chosen = Vec::with_capacity(DRAWN);

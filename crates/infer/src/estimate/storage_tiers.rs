@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::evidence::assumptions::Assumptions;
@@ -32,7 +32,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::{CacheDocument, StorageClass, StorageKind};
 
 /// A cache offer, with the probability of each storage tier.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct OfferTiers {
     /// Provider of the offer.
     pub provider: String,
@@ -43,46 +43,46 @@ pub struct OfferTiers {
     /// Document of the vendor about it; null where nothing is known.
     pub document: Option<OfferDocument>,
     /// Probability of each tier, by its id in `/reference/storage-tiers`. Tiers that the document excludes have none.
-    pub probabilities: BTreeMap<&'static str, f64>,
+    pub probabilities: BTreeMap<String, f64>,
     /// Probability of each tier without the documented medium; null where none is documented.
-    pub probability_without_document: Option<BTreeMap<&'static str, f64>>,
+    pub probability_without_document: Option<BTreeMap<String, f64>>,
     /// The most probable one.
-    pub most_likely: &'static str,
+    pub most_likely: String,
     /// Median time in which what one accelerator has of each tier fills with fresh tokens, in seconds. Tiers that are
     /// bought as needed have none.
-    pub fill_seconds: BTreeMap<&'static str, f64>,
+    pub fill_seconds: BTreeMap<String, f64>,
     /// Time to load a token from each tier over the time to compute it again: the median.
-    pub load_over_recompute: BTreeMap<&'static str, f64>,
+    pub load_over_recompute: BTreeMap<String, f64>,
     /// The tier whose drain time is nearest to the time to live: the lecture's rule, a reading that has no part in the
     /// probabilities.
     pub drain_time_reading: Option<String>,
     /// Evidence behind the probabilities.
-    pub rests_on: Vec<&'static str>,
+    pub rests_on: Vec<String>,
 }
 
 /// Document of a vendor about a cache offer.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 pub struct OfferDocument {
     /// The medium: null where only the lifetime is documented.
     pub class: Option<StorageClass>,
     /// The medium as it is written; null likewise.
-    pub medium: Option<&'static str>,
+    pub medium: Option<String>,
     /// The lifetime as it is written.
-    pub lifetime: &'static str,
+    pub lifetime: String,
     /// Whether the lifetime is promised; else tokens may be evicted before.
     pub promised: bool,
     /// Source of the document.
-    pub source: &'static str,
+    pub source: String,
 }
 
 impl OfferDocument {
     fn of(document: &'static CacheDocument) -> Self {
         Self {
             class: document.class(),
-            medium: Some(&*document.medium_documented).filter(|medium| !medium.is_empty()),
-            lifetime: &document.lifetime_documented,
+            medium: Some(document.medium_documented.clone()).filter(|medium| !medium.is_empty()),
+            lifetime: document.lifetime_documented.clone(),
             promised: document.promised,
-            source: &document.source,
+            source: document.source.clone(),
         }
     }
 }
@@ -132,7 +132,7 @@ impl<'a> Demands<'a> {
         &self,
         tiers: &[CacheTier],
         log_time: fn(&CacheTier, &Demand) -> Option<f64>,
-    ) -> BTreeMap<&'static str, f64> {
+    ) -> BTreeMap<String, f64> {
         let mut of_kind: [Option<&Demand>; 2] = [None; 2];
         let mut medians = BTreeMap::new();
         for tier in tiers {
@@ -148,7 +148,7 @@ impl<'a> Demands<'a> {
                 *median = self.median(|demand| log_time(tier, demand).unwrap_or_default());
             }
             if let Some(log) = median.and_then(|demand| log_time(tier, demand)) {
-                medians.insert(tier.id, significant(exp(log)));
+                medians.insert(tier.id.to_owned(), significant(exp(log)));
             }
         }
         medians
@@ -230,7 +230,7 @@ fn tiers(
         name: offer.name.clone(),
         ttl_seconds: offer.ttl_s,
         document: offer.document.map(OfferDocument::of),
-        most_likely,
+        most_likely: most_likely.clone(),
         probability_without_document: shares(offer, &sums.without_document),
         fill_seconds: demands.medians(&offer.tiers, CacheTier::log_fill_time),
         load_over_recompute: demands.medians(&offer.tiers, CacheTier::log_load_over_recompute),
@@ -241,16 +241,16 @@ fn tiers(
 }
 
 /// Shares of sums by tier; none where there is nothing to share.
-fn shares(offer: &CacheOffer, sums: &[f64]) -> Option<BTreeMap<&'static str, f64>> {
+fn shares(offer: &CacheOffer, sums: &[f64]) -> Option<BTreeMap<String, f64>> {
     let all: f64 = sums.iter().sum();
     let each = offer.tiers.iter().zip(sums);
     (all > 0.0).then(|| {
-        each.map(|(tier, sum)| (tier.id, significant(sum / all)))
+        each.map(|(tier, sum)| (tier.id.to_owned(), significant(sum / all)))
             .collect()
     })
 }
 
-fn evidence(offer: &CacheOffer) -> Vec<&'static str> {
+fn evidence(offer: &CacheOffer) -> Vec<String> {
     let lifetime = match (offer.ttl_s, offer.document) {
         (Some(_), _) => "time to live",
         (None, Some(_)) => "documented lifetime",
@@ -265,9 +265,8 @@ fn evidence(offer: &CacheOffer) -> Vec<&'static str> {
         (offer.read_over_input.is_some(), "cache-read price"),
     ];
     let others = others.iter().filter(|(is_used, _)| *is_used);
-    std::iter::once(lifetime)
-        .chain(others.map(|(_, clue)| *clue))
-        .collect()
+    let all = std::iter::once(lifetime).chain(others.map(|(_, clue)| *clue));
+    all.map(str::to_owned).collect()
 }
 
 fn drain_time_reading(readings: &[Reading], ttl_s: f64) -> Option<String> {

@@ -98,7 +98,7 @@ fn a_document_excludes_tiers_and_an_undocumented_seller_of_the_same_prices_exclu
             assert!(is_memory || *probability == 0.0, "{id}: {offer:?}");
         }
         assert!(without(offer, StorageClass::LocalFlash) > 0.05);
-        assert!(offer.rests_on.contains(&"documented medium"));
+        assert!(offer.rests_on.contains(&"documented medium".to_owned()));
     }
     let names: Vec<&str> = opus.iter().map(|offer| &*offer.name).collect();
     assert_eq!(names, ["cache write, 5 minutes", "cache write, 1 hour"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::assumptions::{Assumptions, Origin, RangeCorner, RangeEnd};
+use super::assumptions::{Origin, RangeCorner, RangeEnd};
 use super::quantity::Quantity;
 use super::reading::{Detail, Input, Kind, NotDefined, Reading, Specification, Value};
 use crate::evidence::sheet::{Cell, Evidence};
@@ -28,10 +28,12 @@ struct Solved {
     solvable: Option<(f64, f64)>,
 }
 
+/// A reading of a clue, or one that ended early with the reason that the sheet gives it no value.
+pub(crate) type Drawn = Result<Reading, Box<Reading>>;
+
 /// Builder of one reading.
 pub(crate) struct ReadingBuilder<'a> {
-    assumptions: &'a Assumptions,
-    sheet_in_usd: bool,
+    evidence: Evidence<'a>,
     reading: Reading,
 }
 
@@ -58,8 +60,7 @@ impl<'a> ReadingBuilder<'a> {
             track_record: track_record_of_reading(specification.id.name()),
         };
         Self {
-            assumptions: evidence.assumptions,
-            sheet_in_usd: evidence.in_usd(),
+            evidence: *evidence,
             reading,
         }
     }
@@ -106,6 +107,13 @@ impl<'a> ReadingBuilder<'a> {
     ) -> Self {
         let value = Value::Number(value);
         self.input(Input::new(name, symbol, value, unit, Origin::Sheet))
+    }
+
+    /// Adds a price of the sheet, in its currency per million tokens.
+    #[must_use]
+    pub(crate) fn price(self, name: &'static str, symbol: &'static str, price: f64) -> Self {
+        let unit = self.evidence.price_unit();
+        self.sheet(name, symbol, price, unit)
     }
 
     /// Adds a value of another origin.
@@ -194,6 +202,12 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
+    /// Adds remarks to the reading.
+    #[must_use]
+    pub(crate) fn caveats<C: Into<String>>(self, caveats: impl IntoIterator<Item = C>) -> Self {
+        caveats.into_iter().fold(self, Self::caveat)
+    }
+
     /// Adds a remark to the reading.
     #[must_use]
     pub(crate) fn caveat(mut self, caveat: impl Into<String>) -> Self {
@@ -206,6 +220,16 @@ impl<'a> ReadingBuilder<'a> {
     pub(crate) fn kind(mut self, kind: Kind) -> Self {
         self.reading.kind = kind;
         self
+    }
+
+    /// What the sheet states, or the end of the reading with the reason that it does not.
+    pub(crate) fn given<T>(&self, stated: Result<T, NotDefined>) -> Result<T, Box<Reading>> {
+        stated.map_err(|reason| {
+            Box::new(Reading {
+                not_defined: Some(reason),
+                ..self.reading.clone()
+            })
+        })
     }
 
     /// Ends the reading with the reason for a missing value.
@@ -256,10 +280,10 @@ impl<'a> ReadingBuilder<'a> {
 
     /// A sheet in US dollars has the exchange rate 1.
     fn known(&self, quantity: Quantity, corner: &RangeCorner) -> Option<(f64, Origin)> {
-        if quantity == Quantity::UsdPerCurrencyUnit && self.sheet_in_usd {
+        if quantity == Quantity::UsdPerCurrencyUnit && self.evidence.in_usd() {
             return Some((1.0, Origin::Sheet));
         }
-        self.assumptions.known_at(quantity, corner)
+        self.evidence.assumptions.known_at(quantity, corner)
     }
 
     fn solved(
@@ -280,7 +304,7 @@ impl<'a> ReadingBuilder<'a> {
         let ranged: Vec<Quantity> = {
             let ranges = quantities
                 .iter()
-                .flat_map(|quantity| self.assumptions.ranges_behind(*quantity));
+                .flat_map(|quantity| self.evidence.assumptions.ranges_behind(*quantity));
             ranges.collect::<BTreeSet<_>>().into_iter().collect()
         };
         if ranged.is_empty() {
@@ -311,7 +335,7 @@ impl<'a> ReadingBuilder<'a> {
             .iter()
             .filter(|quantity| self.known(**quantity, &RangeCorner::new()).is_none());
         let mut missing: Vec<&str> = Vec::new();
-        for name in unknown.flat_map(|quantity| self.assumptions.how_to_state(*quantity)) {
+        for name in unknown.flat_map(|quantity| self.evidence.assumptions.how_to_state(*quantity)) {
             if !missing.contains(&name) {
                 missing.push(name);
             }

@@ -63,7 +63,8 @@ impl CacheOffer {
         let of_class = self.tiers.iter().filter(|tier| tier.kind.class() == class);
         let keeps = of_class.map(|tier| self.placement.keeps(tier, demand) * tier.loads(demand));
         self.placement
-            .is_promised()
+            .lifetime
+            .promised
             .then(|| keeps.fold(0.0, f64::max))
     }
 }

@@ -41,12 +41,12 @@ fn with_misprints(probability: f64) -> f64 {
 /// Relative probability of each tier of an offer, were the unknowns true: by its placement, by the price of holding, and
 /// by the price of reading, which is hardly below the cost of reading. A document is not looked at.
 pub fn weigh(offer: &CacheOffer, demand: &Demand, weights: &mut [f64]) {
-    let log_bytes = demand.log_bytes_per_usd();
+    let log_bytes = demand.log_bytes_per_usd;
     for (weight, tier) in weights.iter_mut().zip(&offer.tiers) {
         let hold = offer
             .hold_over_input_per_hour
-            .map_or(1.0, |price| pays(ln(price), tier.log_hold() + log_bytes));
-        let read = offer.read_over_input.zip(tier.log_read());
+            .map_or(1.0, |price| pays(ln(price), tier.log_hold + log_bytes));
+        let read = offer.read_over_input.zip(tier.log_read);
         let read = read.map_or(1.0, |(price, log_read)| {
             pays(ln(price), log_read + log_bytes)
         });
@@ -68,12 +68,12 @@ impl HoldPrice {
     /// Probability that the price pays for holding the bytes, over some tiers.
     fn pays(&self, unknowns: &Unknowns<'_>, counts: impl Fn(&CacheTier) -> bool) -> f64 {
         let demand = Demand::of(unknowns);
-        let log_bytes = demand.log_bytes_per_usd();
+        let log_bytes = demand.log_bytes_per_usd;
         let (mut paid, mut all) = (0.0, 0.0);
         for tier in self.offer.tiers.iter().filter(|tier| counts(tier)) {
             let weight = self.offer.placement.weight(tier, &demand);
             all += weight;
-            paid += weight * pays(self.log_price_over_input, tier.log_hold() + log_bytes);
+            paid += weight * pays(self.log_price_over_input, tier.log_hold + log_bytes);
         }
         // Where no tier keeps the token in these circumstances, the price bounds nothing.
         if all > 0.0 { paid / all } else { 1.0 }
@@ -139,19 +139,17 @@ pub(crate) fn observe_hold_price(
 /// fills slowly, and so if they are light. A lifetime under eviction bounds nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentedMedium {
-    part: [ClueKind; 1],
     offers: Vec<CacheOffer>,
 }
 
 impl DocumentedMedium {
     /// The term of a sheet; none where no offer has a documented medium and a promise.
-    pub(crate) fn of(evidence: &Evidence<'_>, clue: ClueKind) -> Option<Self> {
+    pub(crate) fn of(evidence: &Evidence<'_>) -> Option<Self> {
         let mut offers = cache_offers(evidence.sheet, evidence.assumptions);
-        offers.retain(|offer| offer.documented_medium().is_some() && offer.placement.is_promised());
-        (!offers.is_empty()).then_some(Self {
-            part: [clue],
-            offers,
-        })
+        offers.retain(|offer| {
+            offer.documented_medium().is_some() && offer.placement.lifetime.promised
+        });
+        (!offers.is_empty()).then_some(Self { offers })
     }
 
     /// Probability that the promises are kept. They share the devices: the hardest counts.
@@ -167,7 +165,7 @@ impl DocumentedMedium {
 
 impl Likelihood for DocumentedMedium {
     fn parts(&self) -> &[ClueKind] {
-        &self.part
+        &[ClueKind::CacheTtl]
     }
 
     fn needs_prompts(&self) -> bool {
@@ -183,15 +181,9 @@ impl Likelihood for DocumentedMedium {
     }
 }
 
-/// The document of the first sheet that has one.
-fn first_document(sheets: &[Evidence<'_>], clue: ClueKind) -> Option<DocumentedMedium> {
-    let of_sheet = |evidence| DocumentedMedium::of(evidence, clue);
-    sheets.iter().find_map(of_sheet)
-}
-
 /// The term of the documented medium, from the first sheet that has one.
-pub(crate) fn observe_document(sheets: &[Evidence<'_>], clue: ClueKind) -> Observed {
-    terms(first_document(sheets, clue))
+pub(crate) fn observe_document(sheets: &[Evidence<'_>]) -> Observed {
+    terms(sheets.iter().find_map(DocumentedMedium::of))
 }
 
 /// The terms in which a vendor's document takes part, for what is known without it.
@@ -208,7 +200,7 @@ impl WithoutDocument {
         let evidence = |sheet| Evidence { sheet, assumptions };
         let sheets: Vec<Evidence<'_>> = contents.iter().map(evidence).collect();
         Self {
-            document: first_document(&sheets, ClueKind::CacheTtl),
+            document: sheets.iter().find_map(DocumentedMedium::of),
             hold: first_hold_price(&sheets, ClueKind::CacheWrite, held_for_longer),
         }
     }

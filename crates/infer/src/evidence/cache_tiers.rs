@@ -9,7 +9,7 @@
 //!
 //! // Holding a byte for an hour costs most in the memory of the accelerator, and less on each slower tier.
 //! let tiers = cache_tiers(&Assumptions::default());
-//! let log_hold = |kind| tiers.iter().find(|tier| tier.kind == kind).map(|tier| tier.log_hold());
+//! let log_hold = |kind| tiers.iter().find(|tier| tier.kind == kind).map(|tier| tier.log_hold);
 //! assert!(log_hold(StorageKind::Hbm) > log_hold(StorageKind::Dram));
 //! assert!(log_hold(StorageKind::Dram) > log_hold(StorageKind::Flash));
 //! ```
@@ -18,7 +18,7 @@ use std::f64::consts::LN_2;
 
 use super::assumptions::Assumptions;
 use super::hold_cost::tiers;
-use super::likelihood::normal_below;
+use super::likelihood::{count_f64, normal_below};
 use super::unknowns::Unknowns;
 use unroof_base::units::elementary::{exp, ln};
 use unroof_base::units::{Bytes, BytesPerSecond};
@@ -95,9 +95,10 @@ pub struct CacheTier {
     /// accelerator, per byte that it has.
     log_fill: Option<f64>,
     log_bandwidth: f64,
-    /// log of USD per byte and hour, all copies, and of USD per byte read; none in HBM, where a byte is read as any other.
-    log_hold: f64,
-    log_read: Option<f64>,
+    /// log of USD per byte and hour, all copies.
+    pub log_hold: f64,
+    /// log of USD per byte read; none in HBM, where a byte is read as any other.
+    pub log_read: Option<f64>,
     /// Copies that are kept.
     copies: f64,
     /// Cost of one copy by the capital.
@@ -158,7 +159,7 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
         let with = on_offer
             .iter()
             .filter(|id| ids.iter().any(|with| with == *id));
-        count(with.count()) / count(on_offer.len())
+        count_f64(with.count()) / count_f64(on_offer.len())
     };
     match row.tier {
         StorageKind::Dram if row.comes_with.is_empty() => {
@@ -170,16 +171,11 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
             let drives = storage_tiers()
                 .iter()
                 .filter(|other| other.tier == row.tier);
-            1.0 / count(drives.count())
+            1.0 / count_f64(drives.count())
         }
-        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count(accelerators().len()) + 2.0),
+        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count_f64(accelerators().len()) + 2.0),
         _ => 1.0,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "rows of a table")]
-fn count(rows: usize) -> f64 {
-    rows as f64
 }
 
 /// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
@@ -192,8 +188,8 @@ pub struct Demand {
     log_computed: f64,
     /// log of the bytes of its own memory.
     log_memory: f64,
-    /// log of the bytes of a token over the USD that computing it costs.
-    log_bytes_per_usd: f64,
+    /// log of the cost of a token's bytes at one USD per byte, over the cost of computing the token.
+    pub log_bytes_per_usd: f64,
 }
 
 /// log of tokens that a price is for
@@ -216,12 +212,6 @@ impl Demand {
             log_memory: machine.log_capacity,
             log_bytes_per_usd: log_bytes - log_usd,
         }
-    }
-
-    /// log of the cost of a token's bytes at one USD per byte, over the cost of computing the token.
-    #[must_use]
-    pub fn log_bytes_per_usd(&self) -> f64 {
-        self.log_bytes_per_usd
     }
 }
 
@@ -257,24 +247,13 @@ impl CacheTier {
             + self.cost.hold_usd_per_byte_hour * self.copies * time_s / 3600.0
             + self.cost.read_usd_per_byte
     }
-
-    /// log of USD per byte and hour, all copies.
-    #[must_use]
-    pub fn log_hold(&self) -> f64 {
-        self.log_hold
-    }
-
-    /// log of USD per byte read; none in HBM, where a byte is read as any other.
-    #[must_use]
-    pub fn log_read(&self) -> Option<f64> {
-        self.log_read
-    }
 }
 
 /// A cache offer as its tiers are weighed: its lifetime, and the share of fresh tokens that it takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
-    lifetime: Lifetime,
+    /// Time for which the offer keeps a token.
+    pub lifetime: Lifetime,
     /// `middle_s` of the lifetime.
     middle_s: f64,
     /// log of its shortest stay.
@@ -289,7 +268,7 @@ impl Placement {
     /// The share s of one of 1 + n has E ln s = −Σ 1/i and Var ln s = Σ 1/i² over i = 1 … n.
     #[must_use]
     pub fn new(lifetime: Lifetime, other_ways: usize) -> Self {
-        let ways = || (1..=other_ways).map(count);
+        let ways = || (1..=other_ways).map(count_f64);
         let (pool_mean, pool_variance) = pooled();
         let mean = pool_mean + ways().map(|way| 1.0 / way).sum::<f64>();
         let variance = pool_variance
@@ -334,12 +313,6 @@ impl Placement {
             })
     }
 
-    /// Whether the whole lifetime is promised.
-    #[must_use]
-    pub fn is_promised(&self) -> bool {
-        self.lifetime.promised
-    }
-
     /// Mean of log of the fill time, with the storage of other accelerators and the share of tokens of this offer.
     fn log_fill(&self, tier: &CacheTier, demand: &Demand) -> Option<f64> {
         Some(tier.log_fill_time(demand)? + self.log_longer.0)
@@ -349,9 +322,9 @@ impl Placement {
 /// Mean and variance of log of [`POOLED`].
 fn pooled() -> (f64, f64) {
     let logs = POOLED.map(f64::ln);
-    let mean = logs.iter().sum::<f64>() / count(logs.len());
+    let mean = logs.iter().sum::<f64>() / count_f64(logs.len());
     let squares = logs.iter().map(|log| (log - mean) * (log - mean));
-    (mean, squares.sum::<f64>() / count(logs.len()))
+    (mean, squares.sum::<f64>() / count_f64(logs.len()))
 }
 
 #[cfg(test)]
@@ -400,7 +373,7 @@ mod tests {
 
     #[test]
     fn networked_flash_costs_what_drives_servers_and_copies_cost_and_not_what_a_cloud_asks() {
-        let hold = |id: &str| tier(id).log_hold().exp();
+        let hold = |id: &str| tier(id).log_hold.exp();
         let ratio = hold("flash-network") / hold("flash-tlc");
         assert!((2.9..3.1).contains(&ratio), "{ratio}");
     }

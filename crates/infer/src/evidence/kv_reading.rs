@@ -31,29 +31,10 @@ fn slope_over_read(kind: AttentionKind) -> f64 {
     }
 }
 
-/// Source of the bytes read per further token of a very long context.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SlopeSource {
-    /// The bytes that are stored: what is read beside them is of windows.
-    Stored,
-    /// A part of the bytes read per token at 8,192.
-    Read {
-        /// log of that part
-        log_slope_over_read: f64,
-    },
-}
-
-impl SlopeSource {
-    /// Source of the slope in every model of a kind of attention.
-    #[must_use]
-    pub fn of(kind: AttentionKind) -> Self {
-        if kind == AttentionKind::Windowed {
-            return Self::Stored;
-        }
-        Self::Read {
-            log_slope_over_read: slope_over_read(kind).ln(),
-        }
-    }
+/// log of the bytes read per further token of a very long context over those read per token at 8,192; none where they are
+/// the bytes that are stored, as what is read beside them is of windows.
+pub(crate) fn log_slope_over_read(kind: AttentionKind) -> Option<f64> {
+    (kind != AttentionKind::Windowed).then(|| slope_over_read(kind).ln())
 }
 
 /// Bytes that one decode step reads of a context of C tokens: slope·C + bounded·min(C, limit), at one byte per element.

@@ -87,8 +87,7 @@ const ALL_NORMAL_ENTRIES: usize = 2 * NORMAL_REACH as usize * NORMAL_ENTRIES as 
 /// draw took most of the time of an answer.
 static NORMAL: LazyLock<[[f64; 2]; ALL_NORMAL_ENTRIES]> = LazyLock::new(|| {
     std::array::from_fn(|entry| {
-        #[expect(clippy::cast_precision_loss, reason = "an index of the table")]
-        let at = entry as f64 / f64::from(NORMAL_ENTRIES) - f64::from(NORMAL_REACH);
+        let at = count_f64(entry) / f64::from(NORMAL_ENTRIES) - f64::from(NORMAL_REACH);
         [exact_normal_below(at), log_normal(at, 1.0).exp()]
     })
 });
@@ -144,6 +143,12 @@ fn is_two(freedom: f64) -> bool {
     (freedom - 2.0).abs() < f64::EPSILON
 }
 
+/// A count of draws, sheets or rows as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub(crate) fn count_f64(count: usize) -> f64 {
+    count as f64
+}
+
 /// Probability of a normal residual at least this far out, on either side.
 #[must_use]
 pub(crate) fn normal_tail(residual: f64, sd: f64) -> f64 {
@@ -155,8 +160,8 @@ pub(crate) fn normal_tail(residual: f64, sd: f64) -> f64 {
 pub fn student_t_scale_mixture<const COUNT: usize>(degrees_of_freedom: f64) -> [f64; COUNT] {
     let half = 0.5 * degrees_of_freedom;
     let precision = Gamma::new(half, half).expect("degrees of freedom are positive");
-    #[expect(clippy::cast_precision_loss, reason = "a handful of them")]
-    std::array::from_fn(|point| 1.0 / precision.inverse_cdf((point as f64 + 0.5) / COUNT as f64))
+    let share = |point| (count_f64(point) + 0.5) / count_f64(COUNT);
+    std::array::from_fn(|point| 1.0 / precision.inverse_cdf(share(point)))
 }
 
 #[cfg(test)]

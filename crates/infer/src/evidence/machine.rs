@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
+use super::likelihood::count_f64;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 use unroof_roofline::forward;
@@ -129,31 +130,23 @@ pub fn machines(assumptions: &Assumptions) -> Vec<Machine> {
 pub fn machines_sold(assumptions: &Assumptions, day: Option<&str>) -> Vec<Machine> {
     let known_model = known_model(assumptions);
     let is_sold = |row: &&Accelerator| day.is_none_or(|day| row.is_sold_on(day));
+    let on_offer = || accelerators().iter().filter(|row| is_on_offer(row));
     let mut rows: Vec<&Accelerator> = match assumptions.reference_accelerator() {
         Some(chosen) => vec![chosen],
-        None => accelerators()
-            .iter()
-            .filter(|row| is_on_offer(row))
-            .filter(is_sold)
-            .collect(),
+        None => on_offer().filter(is_sold).collect(),
     };
     if rows.is_empty() {
         // Before the first of them was sold, all are possible.
-        rows = accelerators()
-            .iter()
-            .filter(|row| is_on_offer(row))
-            .collect();
+        rows = on_offer().collect();
     }
-    let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
-    let weights = stated(Q::WeightBytes).map_or_else(published_widths, |width| vec![(width, 1.0)]);
-    let elements = stated(Q::KvBytesPerElement)
-        .map_or_else(|| KV_ELEMENT_BYTES.to_vec(), |width| vec![(width, 1.0)]);
+    let stated = |quantity| assumptions.middle(quantity).map(|width| vec![(width, 1.0)]);
+    let weights = stated(Q::WeightBytes).unwrap_or_else(published_widths);
+    let elements = stated(Q::KvBytesPerElement).unwrap_or_else(|| KV_ELEMENT_BYTES.to_vec());
     let mut machines = Vec::new();
     for row in &rows {
         for (width, width_share) in &weights {
             for (element, element_share) in &elements {
-                #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
-                let share = width_share * element_share / rows.len() as f64;
+                let share = width_share * element_share / count_f64(rows.len());
                 machines.push(Machine {
                     known_model,
                     ..machine(assumptions, row, *width, *element, share)
@@ -184,7 +177,7 @@ fn known_model(assumptions: &Assumptions) -> Option<&'static KnownModel> {
 
 /// Sizes of units and their number: the stated one, else those of [`UNIT_SIZES`].
 fn units(assumptions: &Assumptions) -> ([f64; MOST_UNITS], usize) {
-    let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
+    let stated = |quantity| assumptions.middle(quantity);
     match stated(Q::Chips).or(stated(Q::DomainSize)) {
         Some(chips) => ([chips; MOST_UNITS], 1),
         None => (UNIT_SIZES, MOST_UNITS),
@@ -257,16 +250,12 @@ fn machine(
     kv_element_bytes: f64,
     share: f64,
 ) -> Machine {
-    let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
+    let stated = |quantity| assumptions.middle(quantity);
     let or = |quantity, otherwise: f64| stated(quantity).unwrap_or(otherwise);
     let flops = or(Q::FlopsPerSecond, row.peak_for_weights(weight_bytes).1.0);
     let bandwidth = or(Q::Bandwidth, row.hbm_bytes_per_second.0);
     let multiply_rate = FlopPerSecond(flops).multiply_adds();
-    let ratio = compute_to_bandwidth(
-        weight_bytes,
-        multiply_rate,
-        unroof_base::units::BytesPerSecond(bandwidth),
-    );
+    let ratio = compute_to_bandwidth(weight_bytes, multiply_rate, BytesPerSecond(bandwidth));
     let decode_efficiency = or(Q::DecodeComputeEfficiency, COMPUTE);
     let bandwidth_efficiency = or(Q::DecodeBandwidthEfficiency, BANDWIDTH);
     let (rental, rental_sd) = rental(assumptions, row);

@@ -4,8 +4,8 @@
 //! use unroof_infer::evidence::quantity::Quantity;
 //!
 //! let quantity = Quantity::KvBytesStored;
-//! assert_eq!((quantity.name(), quantity.symbol()), ("kv_bytes_per_token_stored", "k_st"));
-//! assert_eq!(Quantity::ActiveParameters.textbook(), Some(1e11));
+//! assert_eq!((quantity.name(), quantity.row().symbol), ("kv_bytes_per_token_stored", "k_st"));
+//! assert_eq!(Quantity::ActiveParameters.row().textbook, Some(1e11));
 //! ```
 
 use serde::Serialize;
@@ -41,21 +41,21 @@ type OfChip = fn(&Accelerator, &[Known]) -> Option<f64>;
 
 /// A row of the table: a quantity and how it follows where it is not stated.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub struct Row {
     /// Name of the quantity among the assumptions, behind `accelerator.` inside that one.
     path: &'static str,
     /// The symbol in equations.
-    pub(crate) symbol: &'static str,
+    pub symbol: &'static str,
     /// The unit, empty for a plain ratio.
-    pub(crate) unit: &'static str,
+    pub unit: &'static str,
     /// Whether it may be stated; otherwise it follows from others.
     is_statable: bool,
     /// The value a textbook reading takes where nothing is stated.
-    pub(crate) textbook: Option<f64>,
+    pub textbook: Option<f64>,
     /// The values that may be stated.
-    pub(crate) bounds: Bounds,
+    pub bounds: Bounds,
     /// The values between which it lies as a rule.
-    usual: Bounds,
+    pub usual: Bounds,
     /// The quantities that it follows from.
     pub(crate) parents: &'static [Quantity],
     /// Value of the quantity on an accelerator of the reference table, given the parents.
@@ -252,7 +252,8 @@ impl Quantity {
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// Row of the table of quantities.
-    pub(crate) fn row(self) -> &'static Row {
+    #[must_use]
+    pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
 
@@ -261,36 +262,6 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         let path = self.row().path;
         path.strip_prefix(OF_ACCELERATOR).unwrap_or(path)
-    }
-
-    /// The unit, empty for a plain ratio.
-    #[must_use]
-    pub fn unit(self) -> &'static str {
-        self.row().unit
-    }
-
-    /// The symbol in equations.
-    #[must_use]
-    pub fn symbol(self) -> &'static str {
-        self.row().symbol
-    }
-
-    /// The values that may be stated.
-    #[must_use]
-    pub fn bounds(self) -> Bounds {
-        self.row().bounds
-    }
-
-    /// The values between which it lies as a rule.
-    #[must_use]
-    pub fn usual(self) -> Bounds {
-        self.row().usual
-    }
-
-    /// The value a textbook reading takes where nothing is stated.
-    #[must_use]
-    pub fn textbook(self) -> Option<f64> {
-        self.row().textbook
     }
 
     /// Symbol, unit and permitted values of the quantity, in words.

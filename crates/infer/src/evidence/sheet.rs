@@ -26,6 +26,14 @@ pub(crate) struct Cell<'a> {
 /// A price for ratios, or the reason for none.
 pub(crate) type Price<'p> = Result<&'p Decimal, NotDefined>;
 
+/// Two prices that are needed together, or the reason for the first that is missing.
+pub(crate) fn both<T>(
+    one: Result<T, NotDefined>,
+    other: Result<T, NotDefined>,
+) -> Result<(T, T), NotDefined> {
+    Ok((one?, other?))
+}
+
 /// A context tier and the cell below it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ContextStep<'a> {

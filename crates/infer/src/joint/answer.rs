@@ -1,6 +1,6 @@
 //! The joint estimate as part of an answer.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::estimate::judgement::model_check::Misfit;
@@ -30,7 +30,7 @@ pub struct Joint {
 }
 
 /// Reliability of the draws.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, ToSchema)]
 pub struct Diagnostics {
     /// Number of independent draws with the same information.
     pub effective_sample_size: f64,
@@ -41,7 +41,7 @@ pub struct Diagnostics {
     /// Seed of the quasi-random points.
     pub seed: u32,
     /// Version of the estimation engine.
-    pub engine_version: &'static str,
+    pub engine_version: String,
     /// The calibration behind the prior and the law of prices.
     pub calibration_id: String,
     /// Warnings about the intervals.

@@ -101,15 +101,11 @@ pub fn estimate(
         settings: (settings_of(contents), independent_decisions(contents)),
         steps,
     };
-    let element_bytes = assumptions.stated(Quantity::KvBytesPerElement);
-    let quantities = Quantities::of_each(
-        regime,
-        element_bytes.map(|stated| stated.middle),
-        |quantity| {
-            wanted.check()?;
-            Ok(shared.estimate(quantity))
-        },
-    )?;
+    let element_bytes = assumptions.middle(Quantity::KvBytesPerElement);
+    let quantities = Quantities::of_each(regime, element_bytes, |quantity| {
+        wanted.check()?;
+        Ok(shared.estimate(quantity))
+    })?;
     Ok(Joint {
         margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
@@ -131,13 +127,8 @@ pub fn samples(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<PriorAndPosterior, Cancelled> {
-    let prior = Prior::shared(calibration, assumptions, contents);
-    let terms = clue::observed(contents, assumptions, calibration);
-    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
-    Ok(PriorAndPosterior {
-        prior: Samples::of(&prior_draws),
-        posterior: Samples::of(&posterior.draws),
-    })
+    let drawn = samples_and(contents, assumptions, calibration, wanted, |_| ());
+    Ok(drawn?.0)
 }
 
 /// Draws of the prior and of the estimate, and how the drawn models are served.
@@ -150,25 +141,26 @@ pub fn samples_and_serving(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<(PriorAndPosterior, Serving), Cancelled> {
-    let prior = Prior::shared(calibration, assumptions, contents);
-    let terms = clue::observed(contents, assumptions, calibration);
-    let (prior_draws, posterior) = draws(&prior, &terms, wanted)?;
-    let samples = PriorAndPosterior {
-        prior: Samples::of(&prior_draws),
-        posterior: Samples::of(&posterior.draws),
-    };
-    Ok((samples, Serving::of(&posterior.draws)))
+    samples_and(contents, assumptions, calibration, wanted, Serving::of)
 }
 
-/// Draws from the prior, and the posterior.
-fn draws<'a>(
-    prior: &'a Prior,
-    terms: &Observed,
+/// Draws of the prior and of the estimate, and what else is wanted of the posterior.
+fn samples_and<T>(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
     wanted: &CancelToken,
-) -> Result<(Draws<'a>, Posterior<'a>), Cancelled> {
-    let before = sample_prior(prior, PRIOR_DRAWS);
-    let posterior = posterior(prior, terms, wanted)?;
-    Ok((before, posterior))
+    of_posterior: impl FnOnce(&Draws<'_>) -> T,
+) -> Result<(PriorAndPosterior, T), Cancelled> {
+    let prior = Prior::shared(calibration, assumptions, contents);
+    let terms = clue::observed(contents, assumptions, calibration);
+    let before = sample_prior(&prior, PRIOR_DRAWS);
+    let posterior = posterior(&prior, &terms, wanted)?;
+    let samples = PriorAndPosterior {
+        prior: Samples::of(&before),
+        posterior: Samples::of(&posterior.draws),
+    };
+    Ok((samples, of_posterior(&posterior.draws)))
 }
 
 /// The posterior; without terms the prior.
@@ -371,7 +363,7 @@ fn diagnostics(
         pareto_k: significant(posterior.pareto_k),
         samples: posterior.drawn,
         seed: SEED,
-        engine_version: ENGINE_VERSION,
+        engine_version: ENGINE_VERSION.to_owned(),
         calibration_id: calibration.id(),
         warnings,
     }

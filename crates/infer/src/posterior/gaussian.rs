@@ -3,13 +3,11 @@
 use nalgebra::{DMatrix, DVector};
 use wide::f64x4;
 
+use crate::evidence::likelihood::LOG_NORMAL_PEAK;
 use unroof_base::units::elementary::exp_each;
 
 /// Unknowns that are sampled: log `N_a`, log `N_t`, log `k_bw`, log `k_st`, log β, log `L_mean`.
 pub(super) const UNKNOWNS: usize = 6;
-
-/// Log density of a standard normal distribution at its peak, −½·log 2π.
-const LOG_PEAK: f64 = -0.918_938_533_204_672_8;
 
 /// A normal distribution; only the first `free` coordinates are used.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +47,7 @@ impl Gaussian {
                 gaussian.lower[row][column] = factor[(row, column)];
             }
             gaussian.reciprocal[row] = 1.0 / factor[(row, row)];
-            gaussian.log_peak += LOG_PEAK - factor[(row, row)].ln();
+            gaussian.log_peak += LOG_NORMAL_PEAK - factor[(row, row)].ln();
         }
         gaussian
     }

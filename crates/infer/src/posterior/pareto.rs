@@ -1,14 +1,12 @@
 //! Pareto k̂: the tail of the importance weights.
 
+use crate::evidence::likelihood::count_f64;
+
 /// Shape k̂ of a generalized Pareto distribution fitted to the largest weights, by the estimator of Zhang and Stephens
 /// (2009) as Pareto-smoothed importance sampling uses it (Vehtari et al., 2024); above 0.7 the draws are not to be
 /// trusted. Zero where the weights are all alike.
 pub(super) fn pareto_k(weights: &[f64]) -> f64 {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "counts of draws are far below 2^52"
-    )]
-    let count = weights.len() as f64;
+    let count = count_f64(weights.len());
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -34,14 +32,10 @@ pub(super) fn pareto_k(weights: &[f64]) -> f64 {
 }
 
 /// Posterior mean of the shape given ascending exceedances, drawn a little towards 0.5.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of draws are far below 2^52"
-)]
 fn generalized_pareto_shape(tail: &[f64]) -> f64 {
     const PRIOR: f64 = 3.0;
     const PRIOR_WEIGHT: f64 = 10.0;
-    let length = tail.len() as f64;
+    let length = count_f64(tail.len());
     let grid = 30 + tail.len().isqrt();
     let quartile = tail[tail.len() / 4];
     let largest = tail[tail.len() - 1];
@@ -53,7 +47,7 @@ fn generalized_pareto_shape(tail: &[f64]) -> f64 {
     };
     let candidates: Vec<(f64, f64)> = (1..=grid)
         .map(|index| {
-            let step = 1.0 - (grid as f64 / (index as f64 - 0.5)).sqrt();
+            let step = 1.0 - (count_f64(grid) / (count_f64(index) - 0.5)).sqrt();
             let theta = 1.0 / largest + step / PRIOR / quartile;
             let shape = shape_at(theta);
             (theta, length * ((-theta / shape).ln() - shape - 1.0))

@@ -6,8 +6,8 @@ use super::draw::Drawn;
 use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::sobol::Point;
 use crate::evidence::assumptions::{Assumptions, SizeClass};
-use crate::evidence::kv_reading::{KvReading, SlopeSource};
-use crate::evidence::likelihood::student_t_scale_mixture;
+use crate::evidence::kv_reading::{KvReading, log_slope_over_read};
+use crate::evidence::likelihood::{count_f64, student_t_scale_mixture};
 use crate::evidence::machine::{Machine, machines, machines_sold};
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::serving_cost::{DECODE_ERROR_SD, PREFILL_ERROR_SD};
@@ -125,14 +125,13 @@ impl Prior {
             log_median: stated.middle.ln(),
             sd: stated.log_sd(),
         });
-        let stated = |quantity| assumptions.stated(quantity).map(|stated| stated.middle);
         let prior = Self {
             classes,
             machines_below: Vec::new(),
             machines: Vec::new(),
             utilisation,
-            prompt_tokens: stated(Q::PromptTokens),
-            cached_share: stated(Q::CachedPromptShare),
+            prompt_tokens: assumptions.middle(Q::PromptTokens),
+            cached_share: assumptions.middle(Q::CachedPromptShare),
             log_statement: all,
             is_for_users: true,
             drawn: Drawn::default(),
@@ -295,8 +294,7 @@ impl ClassPrior {
         for (log_share, _) in &mut mixture {
             *log_share -= all;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a handful of scales")]
-        let log_share = class.share.ln() + agreement + all - (SCALES as f64).ln();
+        let log_share = class.share.ln() + agreement + all - count_f64(SCALES).ln();
         let weighed =
             Mixture::new(&mixture.map(|(log_share, gaussian)| (log_share.exp(), gaussian)));
         Some(Self {
@@ -446,9 +444,7 @@ fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
 
 /// Stated values of the unknowns; KV bytes are stated as served and brought to one byte per element.
 fn statements(assumptions: &Assumptions) -> Vec<Statement> {
-    let element = assumptions
-        .stated(Q::KvBytesPerElement)
-        .map_or(1.0, |stated| stated.middle);
+    let element = assumptions.middle(Q::KvBytesPerElement).unwrap_or(1.0);
     let slots = [
         (ACTIVE, Q::ActiveParameters, 1.0),
         (TOTAL, Q::TotalParameters, 1.0),
@@ -471,12 +467,8 @@ fn statements(assumptions: &Assumptions) -> Vec<Statement> {
 
 /// A statement about the bytes read per further token is one about what these follow from. Returns as [`merge`] does.
 fn merge_slope(statements: &mut Vec<Statement>, attention: AttentionKind) -> Option<f64> {
-    let (into, log_slope_over_it) = match SlopeSource::of(attention) {
-        SlopeSource::Stored => (KV_STORED, 0.0),
-        SlopeSource::Read {
-            log_slope_over_read,
-        } => (KV_READ, log_slope_over_read),
-    };
+    let of_read = log_slope_over_read(attention).map(|log_slope| (KV_READ, log_slope));
+    let (into, log_slope_over_it) = of_read.unwrap_or((KV_STORED, 0.0));
     let of_slope = |stated: &&mut Statement| stated.slot == KV_SLOPE;
     if let Some(stated) = statements.iter_mut().find(of_slope) {
         stated.mean -= log_slope_over_it;

@@ -7,8 +7,8 @@ use super::gaussian::{Gaussian, Mixture, UNKNOWNS};
 use super::placing::{BLOCK, Placer};
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{Point, points};
-use super::weights::{count_f64, effective_sample_size, log_sum, normalize, share_of, softmax};
-use crate::evidence::likelihood::Likelihood;
+use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax};
+use crate::evidence::likelihood::{Likelihood, count_f64};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::elementary::{exp, ln};
 
@@ -39,16 +39,16 @@ pub(super) fn log_target(
     terms: &[Box<dyn Likelihood>],
     draw: &Draw,
     log_prior_over_proposal: f64,
-) -> (f64, f64) {
+) -> [f64; 2] {
     if !draw.is_possible {
-        return (f64::NEG_INFINITY, 0.0);
+        return [f64::NEG_INFINITY, 0.0];
     }
     let unknowns = draw.unknowns(prior, class);
     let likelihood: f64 = terms
         .iter()
         .map(|term| term.likelihood(&unknowns))
         .product();
-    (class.log_share + log_prior_over_proposal, ln(likelihood))
+    [class.log_share + log_prior_over_proposal, ln(likelihood)]
 }
 
 /// Normal distributions that were fitted, and the prior.
@@ -150,6 +150,7 @@ impl Proposal {
 const _: () = assert!(2 * SPREADS.len() <= Mixture::MOST_PARTS);
 
 /// A proposal for one class of models, its log evidence, and the effective draws that one draw is expected to give.
+#[derive(Clone)]
 pub(super) struct Fitted {
     pub(super) proposal: Proposal,
     log_evidence: f64,
@@ -192,10 +193,8 @@ struct Rounds<'p> {
     prior: &'p Prior,
     class: usize,
     splits: bool,
-    /// Proposal of the next round.
-    proposal: Proposal,
-    log_evidence: f64,
-    efficiency: f64,
+    /// Proposal of the next round, with what the last one says of it.
+    next: Fitted,
     /// Whether the last round's draws were good enough.
     is_good: bool,
     /// The best proposal so far, with its effective draws. Few draws may count where many fit no machine, and what is
@@ -211,19 +210,18 @@ impl<'p> Rounds<'p> {
             prior,
             class,
             splits,
-            proposal: Proposal::of_prior(),
-            log_evidence: f64::NEG_INFINITY,
-            efficiency: LEAST_EFFICIENCY,
+            next: Fitted {
+                proposal: Proposal::of_prior(),
+                log_evidence: f64::NEG_INFINITY,
+                efficiency: LEAST_EFFICIENCY,
+            },
             is_good: false,
             best: None,
         };
         let draws = pilots(prior, class);
         let logs: Vec<f64> = draws
             .iter()
-            .map(|draw| {
-                let (log_prior_weight, log_likelihood) = log_target(prior, kind, terms, draw, 0.0);
-                log_prior_weight + log_likelihood
-            })
+            .map(|draw| log_target(prior, kind, terms, draw, 0.0).iter().sum())
             .collect();
         rounds.learn(draws, &logs);
         rounds
@@ -243,19 +241,19 @@ impl<'p> Rounds<'p> {
         let (mut draws, mut logs) = (Vec::new(), Vec::new());
         for _ in 1..MOST_ROUNDS {
             wanted.check()?;
-            if self.log_evidence == f64::NEG_INFINITY {
+            if self.next.log_evidence == f64::NEG_INFINITY {
                 break;
             }
             draws.clear();
             logs.clear();
-            self.proposal
+            self.next
+                .proposal
                 .draw(PILOT_DRAWS, &mut points, class, |block| {
                     let of_block = placer.place(block);
                     logs.extend(block.iter().zip(of_block).map(|(proposed, draw)| {
                         let log_ratio = proposed.log_prior_over_proposal;
-                        let (log_prior_weight, log_likelihood) =
-                            log_target(prior, class, terms, draw, log_ratio);
-                        log_prior_weight + log_likelihood
+                        let logs = log_target(prior, class, terms, draw, log_ratio);
+                        logs.iter().sum::<f64>()
                     }));
                     draws.extend_from_slice(of_block);
                 });
@@ -265,7 +263,7 @@ impl<'p> Rounds<'p> {
                 break;
             }
         }
-        Ok(self.fitted())
+        Ok(self.best.map_or(self.next, |(_, best)| best))
     }
 
     /// Takes over the weighted moments of a round.
@@ -275,21 +273,16 @@ impl<'p> Rounds<'p> {
             return;
         }
         let weights = softmax(logs);
-        self.log_evidence = log_sum(logs) - ln(count_f64(logs.len()));
+        self.next.log_evidence = log_sum(logs) - ln(count_f64(logs.len()));
         let effective = effective_sample_size(&weights);
-        self.efficiency = (effective / count_f64(logs.len())).max(LEAST_EFFICIENCY);
+        self.next.efficiency = (effective / count_f64(logs.len())).max(LEAST_EFFICIENCY);
         if self.best.as_ref().is_none_or(|(most, _)| effective > *most) {
-            let so_far = Fitted {
-                proposal: self.proposal.clone(),
-                log_evidence: self.log_evidence,
-                efficiency: self.efficiency,
-            };
-            self.best = Some((effective, so_far));
+            self.best = Some((effective, self.next.clone()));
         }
         let possible = draws.iter().filter(|draw| draw.is_possible).count();
         self.is_good = effective > GOOD_ENOUGH * count_f64(possible);
         let fits = self.fits(draws, &weights);
-        self.proposal = Proposal::new(&fits, &self.prior.classes[self.class]);
+        self.next.proposal = Proposal::new(&fits, &self.prior.classes[self.class]);
     }
 
     /// A normal distribution per regime that holds weight, with its share.
@@ -315,15 +308,6 @@ impl<'p> Rounds<'p> {
             *share /= all;
         }
         fits
-    }
-
-    fn fitted(self) -> Fitted {
-        let last = Fitted {
-            proposal: self.proposal,
-            log_evidence: self.log_evidence,
-            efficiency: self.efficiency,
-        };
-        self.best.map_or(last, |(_, fitted)| fitted)
     }
 }
 

@@ -10,11 +10,9 @@ use super::prior::Prior;
 use super::proposal::{Fitted, class_probabilities, fit_classes, log_target, share_out};
 use super::sobol::{MOST_POINTS, Point, points};
 use super::summary::{Summary, summarize};
-use super::weights::{
-    count_f64, effective_sample_size, log_sum, normalize, share_of, softmax, whole,
-};
+use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax, whole};
 use crate::estimate::quantities::JointQuantity;
-use crate::evidence::likelihood::Likelihood;
+use crate::evidence::likelihood::{Likelihood, count_f64};
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::elementary::ln;
@@ -201,6 +199,9 @@ pub fn sample_while<'a>(
     Ok(pool.weighed())
 }
 
+/// Prior over proposal and likelihood of a draw, in logs.
+const OF_BOTH: fn(&[f64; 2]) -> f64 = |[prior, likelihood]| prior + likelihood;
+
 /// Effective sample size and k̂ where no draw agrees with the sheets at all; the answer carries a warning.
 const NO_DRAW_AGREES: (f64, f64) = (0.0, 1.0);
 
@@ -241,13 +242,12 @@ impl<'a, 't> Pool<'a, 't> {
 
     /// Draws until the effective sample size is reached, or most draws are made.
     fn draw_until(&mut self, effective: f64, wanted: &CancelToken) -> Result<(), Cancelled> {
-        #[expect(clippy::cast_precision_loss, reason = "a handful")]
-        let most = effective * MOST_DRAWS_PER_EFFECTIVE as f64;
+        let most = effective * count_f64(MOST_DRAWS_PER_EFFECTIVE);
         let mut further = (RESERVE * effective * self.draws_per_effective()).min(most);
         for _ in 0..=MOST_ADDITIONS {
             self.add(whole(further), wanted)?;
             let made = count_f64(self.counts.iter().sum());
-            let reached = effective_sample_size(&softmax(&self.log_weights()));
+            let reached = effective_sample_size(&softmax(&self.log_weights(OF_BOTH)));
             if reached >= ENOUGH * effective || made >= most {
                 break;
             }
@@ -295,9 +295,7 @@ impl<'a, 't> Pool<'a, 't> {
                 for (proposed, draw) in block.iter().zip(placer.place(block)) {
                     if draw.is_possible || self.keeps_impossible {
                         let log_ratio = proposed.log_prior_over_proposal;
-                        let (log_prior, log_likelihood) =
-                            log_target(prior, kind, terms, draw, log_ratio);
-                        logs.push([log_prior, log_likelihood]);
+                        logs.push(log_target(prior, kind, terms, draw, log_ratio));
                         each.push(*draw);
                     }
                 }
@@ -306,27 +304,18 @@ impl<'a, 't> Pool<'a, 't> {
         Ok(())
     }
 
-    fn log_weights(&self) -> Vec<f64> {
-        let log_counts = self.log_counts();
-        let weight = |(draw, logs): (&Draw, &[f64; 2])| {
-            logs[0] + logs[1] - log_counts[usize::from(draw.class)]
-        };
+    /// log weight of each draw by these of its logs.
+    fn log_weights(&self, of: fn(&[f64; 2]) -> f64) -> Vec<f64> {
+        let counts = self.counts.iter();
+        let log_counts: Vec<f64> = counts.map(|count| ln(count_f64(*count))).collect();
+        let weight =
+            |(draw, logs): (&Draw, &[f64; 2])| of(logs) - log_counts[usize::from(draw.class)];
         self.each.iter().zip(&self.logs).map(weight).collect()
     }
 
-    fn log_counts(&self) -> Vec<f64> {
-        self.counts
-            .iter()
-            .map(|count| ln(count_f64(*count)))
-            .collect()
-    }
-
     fn weighed(self) -> Posterior<'a> {
-        let logs = self.log_weights();
-        let log_counts = self.log_counts();
-        let of_prior =
-            |(draw, logs): (&Draw, &[f64; 2])| logs[0] - log_counts[usize::from(draw.class)];
-        let log_prior_weights = self.each.iter().zip(&self.logs).map(of_prior).collect();
+        let logs = self.log_weights(OF_BOTH);
+        let log_prior_weights = self.log_weights(|[prior, _]| *prior);
         let weights = softmax(&logs);
         let (effective_sample_size, pareto_k) = if logs.iter().any(|log| log.is_finite()) {
             (effective_sample_size(&weights), pareto_k(&weights))

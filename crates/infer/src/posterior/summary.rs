@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::evidence::likelihood::count_f64;
 use unroof_base::units::significant;
 
 /// Ends of an interval that holds a stated share of the probability, as much on either side.
@@ -55,8 +56,7 @@ pub fn summarize(logs: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Su
             log_quantiles: [log_mean; 5],
         };
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand bins")]
-    let bins = BINS as f64;
+    let bins = count_f64(BINS);
     let start = log_mean - REACH * log_sd;
     let per_bin = 2.0 * REACH * log_sd / bins;
     let bins_per_unit = 1.0 / per_bin;
@@ -77,10 +77,8 @@ pub fn summarize(logs: impl Iterator<Item = f64> + Clone, weights: &[f64]) -> Su
         while let Some((probability, quantile)) =
             wanted.next_if(|(probability, _)| below + weight >= **probability * total)
         {
-            #[expect(clippy::cast_precision_loss, reason = "a few thousand bins")]
-            let edge = bin as f64;
             let within = (probability * total - below) / weight;
-            *quantile = start + per_bin * (edge + within);
+            *quantile = start + per_bin * (count_f64(bin) + within);
         }
         below += weight;
     }

@@ -1,5 +1,6 @@
 //! Weights of draws: their sums, and how many draws they are worth.
 
+use crate::evidence::likelihood::count_f64;
 use unroof_base::units::elementary::{exp, ln};
 
 /// log of the sum of exponentials.
@@ -34,11 +35,6 @@ pub(crate) fn effective_sample_size(weights: &[f64]) -> f64 {
     let total: f64 = weights.iter().sum();
     let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
     total * total / squares
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-pub(super) fn count_f64(count: usize) -> f64 {
-    count as f64
 }
 
 #[expect(

@@ -5,10 +5,10 @@ use super::subject::Subject;
 use crate::compute::Views;
 use unroof_base::units::compact;
 use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
+use unroof_infer::estimate::nearest::NearModel;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::{
-    EstimatedQuantity, StoredMove, StoredNeighbour, StoredTiers,
-};
+use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove};
+use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::heat::{HeatMap, HeatRow};
 use unroof_report::chart::kinds::neighbours::{Neighbours, Point};
@@ -99,10 +99,10 @@ pub(super) async fn cache_tiers(views: &Views, question: &Question) -> Result<Ch
 }
 
 /// The offers of caches that are shown: of the seller by which the subject is shown, else the first ones.
-pub(crate) fn tiers_shown(subject: &Subject) -> Vec<&StoredTiers> {
+pub(crate) fn tiers_shown(subject: &Subject) -> Vec<&OfferTiers> {
     let all = &subject.estimate.storage_tiers;
     let provider = subject.own_offer().map(|own| own.offer.provider.as_str());
-    let own: Vec<&StoredTiers> = all
+    let own: Vec<&OfferTiers> = all
         .iter()
         .filter(|tiers| Some(tiers.provider.as_str()) == provider)
         .collect();
@@ -119,7 +119,7 @@ pub(crate) fn cache_tiers_of(subject: &Subject) -> Option<Chart> {
     let shown = tiers_shown(subject);
     let first = shown.first()?;
     let share =
-        |tiers: &StoredTiers, id: &str| tiers.probabilities.get(id).copied().unwrap_or_default();
+        |tiers: &OfferTiers, id: &str| tiers.probabilities.get(id).copied().unwrap_or_default();
     let title = format!(
         "The cache “{}” is probably kept in {} ({:.0}\u{a0}%)",
         first.name,
@@ -135,7 +135,7 @@ pub(crate) fn cache_tiers_of(subject: &Subject) -> Option<Chart> {
                 .any(|tiers| tiers.probabilities.contains_key(*id))
         })
         .collect();
-    let row = |tiers: &&StoredTiers| HeatRow {
+    let row = |tiers: &&OfferTiers| HeatRow {
         name: format!("{}: {}", tiers.provider, tiers.name),
         shares: columns.iter().map(|id| share(tiers, id)).collect(),
     };
@@ -186,7 +186,7 @@ pub(crate) fn neighbours_of(subject: &Subject, against: JointQuantity) -> Result
     let active = required(subject, JointQuantity::ActiveParameters)?;
     let other = required(subject, against)?;
     let is_of_cache = against == JointQuantity::KvBytesRead;
-    let point = |model: &StoredNeighbour| -> Point {
+    let point = |model: &NearModel| -> Point {
         let vertical = if is_of_cache {
             model.kv_bytes_per_token_read
         } else {

@@ -1,6 +1,7 @@
 //! A speed that no listed accelerator reaches with any size that the prices allow.
 
 use super::conflict::Conflict;
+use crate::clue::output_speed::{median_speed, promised_speed};
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::fastest_step::{FastestStep, fastest_step};
 use crate::joint::Joint;
@@ -83,11 +84,8 @@ impl<'s> SoldSpeed<'s> {
 }
 
 fn speed_of(service: &ServiceTier) -> Option<f64> {
-    let promised = service.slo.as_ref();
-    let promised = promised.and_then(|slo| slo.output_tokens_per_second_min);
-    let measured = service.measured.as_ref();
-    let measured = measured.and_then(|measured| measured.output_tokens_per_second.as_ref()?.p50);
-    promised.into_iter().chain(measured).reduce(f64::max)
+    let promised = promised_speed(service).into_iter();
+    promised.chain(median_speed(service)).reduce(f64::max)
 }
 
 /// The speed of the fastest machine, in words.

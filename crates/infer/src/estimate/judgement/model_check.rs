@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::evidence::clue_table::ClueKind;
 use crate::joint::steps::Step;
-use unroof_base::units::{Decimal, significant};
+use unroof_base::units::significant;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// Whether the sheets fit the model.
@@ -57,31 +57,19 @@ pub(crate) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
 fn contradictions(sheet: &PriceSheet) -> Vec<String> {
     let mut found = Vec::new();
     for cell in &sheet.rates {
-        let place = place(cell);
-        let mut is_dearer = |less: (&str, Option<&Decimal>), more: (&str, Option<&Decimal>)| {
-            if let (Some(less_price), Some(more_price)) = (less.1, more.1)
-                && !more_price.is_zero()
-                && less_price.to_f64() > more_price.to_f64()
+        let input = ("a fresh prompt token", &cell.input);
+        let cached = ("a prompt token found in the cache", &cell.cache_read);
+        let explicit = "a prompt token found in the explicit cache";
+        let explicit = (explicit, &cell.cache_read_explicit);
+        let output = ("a generated token", &cell.output);
+        for ((less, low), (more, high)) in [(cached, input), (explicit, input), (input, output)] {
+            if let (Some(low), Some(high)) = (low, high)
+                && !high.is_zero()
+                && low.to_f64() > high.to_f64()
             {
-                found.push(format!("{}: {} costs more than {}", place, less.0, more.0));
+                found.push(format!("{}: {less} costs more than {more}", place(cell)));
             }
-        };
-        let input = ("a fresh prompt token", cell.input.as_ref());
-        is_dearer(
-            (
-                "a prompt token found in the cache",
-                cell.cache_read.as_ref(),
-            ),
-            input,
-        );
-        is_dearer(
-            (
-                "a prompt token found in the explicit cache",
-                cell.cache_read_explicit.as_ref(),
-            ),
-            input,
-        );
-        is_dearer(input, ("a generated token", cell.output.as_ref()));
+        }
     }
     found.dedup();
     found

@@ -12,7 +12,8 @@
 //! # Ok::<(), unroof_base::input::RequestError>(())
 //! ```
 
-use crate::estimate::record::stored_estimate::{StoredEstimate, StoredMargin};
+use crate::estimate::margins::LineMargin;
+use crate::estimate::record::stored_estimate::StoredEstimate;
 use unroof_base::units::readable;
 
 /// Reasons to doubt an estimate: prices that do not fit, or cannot be read in US dollars, and lines below cost. `currency` is
@@ -54,7 +55,7 @@ fn foreign(estimate: &StoredEstimate, currency: Option<&str>) -> Option<String> 
     })
 }
 
-fn below_cost(margin: &StoredMargin) -> Option<String> {
+fn below_cost(margin: &LineMargin) -> Option<String> {
     let warning = margin.warning.as_ref()?;
     Some(format!("{}: {warning}", margin.line.replace('_', " ")))
 }

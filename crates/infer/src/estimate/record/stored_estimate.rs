@@ -21,8 +21,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
+use crate::estimate::margins::LineMargin;
+use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
-use crate::estimate::quantity_estimate::Regime;
+use crate::estimate::quantity_estimate::{PriorEstimate, Regime};
+use crate::estimate::storage_tiers::OfferTiers;
+use crate::joint::Diagnostics;
 use crate::posterior::Interval;
 use unroof_roofline::reference::RecordSetting;
 
@@ -42,17 +46,17 @@ pub struct StoredEstimate {
     quantities: BTreeMap<String, EstimatedQuantity>,
     /// Margin of each price line.
     #[serde(default)]
-    pub margins: Vec<StoredMargin>,
+    pub margins: Vec<LineMargin>,
     /// Storage tier of each cache offer.
     #[serde(default)]
-    pub storage_tiers: Vec<StoredTiers>,
+    pub storage_tiers: Vec<OfferTiers>,
     /// Open-weight models with the most similar figures.
     #[serde(default)]
-    pub nearest_open_models: Vec<StoredNeighbour>,
+    pub nearest_open_models: Vec<NearModel>,
     /// Whether the sheets fit the model.
     pub misfit: StoredMisfit,
     /// Reliability of the draws.
-    pub diagnostics: StoredDiagnostics,
+    pub diagnostics: Diagnostics,
     /// Pairs of readings that contradict each other, of an answer.
     #[serde(default)]
     pub conflicts: Vec<StoredConflict>,
@@ -91,7 +95,7 @@ impl StoredEstimate {
 
     /// Margin of the output price.
     #[must_use]
-    pub fn output_margin(&self) -> Option<&StoredMargin> {
+    pub fn output_margin(&self) -> Option<&LineMargin> {
         self.margins.iter().find(|margin| margin.line == "output")
     }
 
@@ -130,7 +134,7 @@ pub struct EstimatedQuantity {
     /// 90 % interval of the posterior.
     pub interval_90: Interval,
     /// The estimate before the sheets are read.
-    pub prior: StoredPrior,
+    pub prior: PriorEstimate,
     /// Information that the sheets add.
     pub information_gained_bits: f64,
     /// Whether that is enough.
@@ -145,15 +149,6 @@ pub struct EstimatedQuantity {
     pub regime: Option<Regime>,
     /// Probability of the regime.
     pub regime_probability: Option<f64>,
-}
-
-/// The estimate before the sheets are read.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredPrior {
-    /// Median of the prior.
-    pub median: f64,
-    /// 90 % interval of the prior.
-    pub interval_90: Interval,
 }
 
 /// Errors of estimates on open-weight models.
@@ -184,70 +179,6 @@ pub struct StoredMove {
     pub factor: f64,
 }
 
-/// Margin of one price line.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredMargin {
-    /// Price line of the margin.
-    pub line: String,
-    /// USD per million tokens.
-    pub price_usd_per_mtok: f64,
-    /// Median of the margin.
-    pub median: f64,
-    /// 90 % interval of the margin.
-    pub interval_90: Interval,
-    /// Probability that the cost exceeds the price.
-    pub cost_exceeds_price_probability: f64,
-    /// A warning where that is at least a half.
-    pub warning: Option<String>,
-}
-
-/// A cache offer with the probability of each storage tier.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredTiers {
-    /// Provider of the offer.
-    pub provider: String,
-    /// Name of the offer.
-    pub name: String,
-    /// Time to live of a write; an implicit cache has none.
-    pub ttl_seconds: Option<f64>,
-    /// Probability of each tier, by its id.
-    pub probabilities: BTreeMap<String, f64>,
-    /// Probability of each tier without the documented medium.
-    pub probability_without_document: Option<BTreeMap<String, f64>>,
-    /// The most probable one.
-    pub most_likely: String,
-    /// Evidence behind the probabilities.
-    pub rests_on: Vec<String>,
-    /// Document of the vendor.
-    pub document: Option<StoredDocument>,
-}
-
-/// Document of a vendor about a cache offer.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredDocument {
-    /// The medium as it is written.
-    pub medium: Option<String>,
-    /// The lifetime as it is written.
-    pub lifetime: String,
-    /// Source of the document.
-    pub source: String,
-}
-
-/// An open-weight model near the estimate.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredNeighbour {
-    /// Name of the open-weight model.
-    pub name: String,
-    /// Distance in standard deviations of the estimate.
-    pub distance: f64,
-    /// Active parameters of the open-weight model.
-    pub active_parameters: f64,
-    /// Total parameters of the open-weight model.
-    pub total_parameters: f64,
-    /// KV bytes read per token of a context of 8,192.
-    pub kv_bytes_per_token_read: f64,
-}
-
 /// Whether the sheets fit the model.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredMisfit {
@@ -266,15 +197,6 @@ pub struct StoredCheck {
     pub clue: String,
     /// Probability of a value at least as extreme.
     pub probability: f64,
-}
-
-/// Reliability of the draws.
-#[derive(Debug, Clone, Deserialize)]
-pub struct StoredDiagnostics {
-    /// Number of independent draws with the same information.
-    pub effective_sample_size: f64,
-    /// Warnings about the intervals.
-    pub warnings: Vec<String>,
 }
 
 /// Readings that contradict each other.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::evidence::likelihood::count_f64;
 use crate::evidence::machine::Machine;
 use unroof_price_sheet::vendors::vendor;
 use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines};
@@ -81,8 +82,7 @@ pub(super) fn markups(seller: &str, calibration: &Calibration) -> Vec<[f64; 2]> 
 
 /// Evenly spread points between 0 and 1: multiples of the square root of a prime, without their whole parts.
 pub(super) fn spread(number: usize, prime: u32) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand points")]
-    let multiple = (number as f64 + 0.5) * f64::from(prime).sqrt();
+    let multiple = (count_f64(number) + 0.5) * f64::from(prime).sqrt();
     multiple.fract().clamp(1e-6, 1.0 - 1e-6)
 }
 

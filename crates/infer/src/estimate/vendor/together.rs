@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::answer::{MarkupEstimate, SizeEstimate, SizeRatio, Span, VendorEstimate};
 use super::drawn::{Drawn, Sizes};
 use super::hypothesis::{Accelerators, MARKUPS, spread};
+use crate::evidence::likelihood::count_f64;
 use crate::posterior::summarize;
 use unroof_base::units::significant;
 
@@ -120,9 +121,7 @@ fn share_above_zero(logs: &[f64]) -> f64 {
         Ordering::Less => 0.0,
     };
     let above: f64 = logs.iter().map(of_one).sum();
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand draws")]
-    let count = logs.len() as f64;
-    significant(above / count)
+    significant(above / count_f64(logs.len()))
 }
 
 /// Primes whose square roots spread the draws of the models, each in a way of its own.
@@ -135,8 +134,7 @@ fn joint_draws(drawn: &[Drawn], weighed: &[(Hypothesis, f64)]) -> Vec<Vec<Sizes>
     let mut current = (0, 0);
     let mut below = 0.0;
     for number in 0..JOINT_DRAWS {
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand draws")]
-        let wanted = (number as f64 + 0.5) / JOINT_DRAWS as f64;
+        let wanted = (count_f64(number) + 0.5) / count_f64(JOINT_DRAWS);
         while below < wanted
             && let Some((hypothesis, weight)) = hypotheses.next()
         {

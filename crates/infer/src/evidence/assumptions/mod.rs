@@ -212,6 +212,12 @@ impl Assumptions {
         self.stated.get(&quantity).copied()
     }
 
+    /// The caller's value of this quantity itself, the middle of a range.
+    #[must_use]
+    pub fn middle(&self, quantity: Q) -> Option<f64> {
+        self.stated(quantity).map(|stated| stated.middle)
+    }
+
     /// The accelerator, where it is one of the reference table.
     #[must_use]
     pub fn reference_accelerator(&self) -> Option<&'static Accelerator> {

@@ -23,33 +23,13 @@ const EXPERT_SHARE: (f64, f64) = (0.05, 0.97);
 /// A linear function of the features.
 type Line = [f64; FEATURES];
 
-/// The regressions, of logarithms.
-#[derive(Debug)]
-struct Regressions {
-    layers: Line,
-    hidden_dimension: Line,
-    /// The input embedding over the hidden dimension: the vocabulary.
-    vocabulary: Line,
-    /// Multiply-adds of attention per element that a generated token reads.
-    decode_macs: Line,
-    /// Multiply-adds of attention per element that a prompt token would read alone.
-    prefill_macs: Line,
-    /// Bytes of linear state per sequence, of models that have it.
-    state_bytes: Line,
-    /// log odds that an active parameter is one of an expert.
-    expert_odds: Line,
-    /// Routed experts per token.
-    active_experts: Line,
-    /// Layers with experts over layers.
-    expert_layers: Line,
-}
-
-static REGRESSIONS: LazyLock<Regressions> = LazyLock::new(|| {
+/// The regressions of the logarithms of [`Regressed`], in its order; that of the experts is of log odds.
+static REGRESSIONS: LazyLock<[Line; REGRESSED]> = LazyLock::new(|| {
     let models: Vec<&Architecture> = open_models()
         .iter()
         .map(|model| &model.architecture)
         .collect();
-    Regressions::new(&models)
+    regressions(&models)
 });
 
 /// Features that differ between draws of one class of models.
@@ -67,7 +47,7 @@ struct OfClass {
 /// Regressions of dense models and of mixtures of experts, by [`AttentionKind`].
 static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::new(|| {
     [false, true].map(|is_dense| {
-        std::array::from_fn(|kind| REGRESSIONS.of_class(is_dense, AttentionKind::ALL[kind]))
+        std::array::from_fn(|kind| OfClass::new(&REGRESSIONS, is_dense, AttentionKind::ALL[kind]))
     })
 });
 
@@ -76,12 +56,19 @@ static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::ne
 pub(super) struct Regressed<N> {
     layers: N,
     hidden_dimension: N,
+    /// The input embedding over the hidden dimension: the vocabulary.
     vocabulary: N,
+    /// Multiply-adds of attention per element that a generated token reads.
     pub(super) decode_macs: N,
+    /// Multiply-adds of attention per element that a prompt token would read alone.
     pub(super) prefill_macs: N,
+    /// Bytes of linear state per sequence, of models that have it.
     pub(super) state_bytes: N,
+    /// Odds that an active parameter is one of an expert.
     expert_odds: N,
+    /// Routed experts per token.
     active_experts: N,
+    /// Layers with experts over layers.
     expert_layers: N,
 }
 
@@ -135,66 +122,54 @@ impl<N: Number> Regressed<N> {
     }
 }
 
-impl Regressions {
-    fn new(models: &[&Architecture]) -> Self {
-        let line = |value: &dyn Fn(&Architecture) -> f64| {
-            let rows = models
-                .iter()
-                .map(|model| (Sizes::of(model), value(model)))
-                .filter(|(sizes, value)| sizes.log_kv_read.is_finite() && value.is_finite());
-            fit(&rows.collect::<Vec<_>>())
-        };
-        let of_experts = |value: fn(&Architecture, f64) -> f64| {
-            move |model: &Architecture| {
-                let active = model.experts.map(|experts| f64::from(experts.active));
-                active.map_or(f64::NAN, |active| value(model, active))
-            }
-        };
-        Self {
-            layers: line(&|model| f64::from(model.layers).ln()),
-            hidden_dimension: line(&|model| f64::from(model.hidden_dimension).ln()),
-            vocabulary: line(&|model| {
-                (model.input_embedding_parameters / f64::from(model.hidden_dimension)).ln()
-            }),
-            decode_macs: line(&|model| {
-                let read = Sizes::of(model).reading().bytes_at(READ_CONTEXT_TOKENS);
-                (KvCache::new(model).decode_macs(READ_CONTEXT_TOKENS) / read).ln()
-            }),
-            prefill_macs: line(&|model| {
-                let prompt = PromptTokens::fresh(READ_CONTEXT_TOKENS);
-                let read = Sizes::of(model).reading().read_up_to(READ_CONTEXT_TOKENS);
-                (KvCache::new(model).prefill_macs(prompt) / read).ln()
-            }),
-            state_bytes: line(&|model| KvCache::new(model).state_per_sequence().0.ln()),
-            expert_odds: line(&of_experts(|model, _| {
-                let share = model.active_expert_parameters() / model.active_parameters;
-                let share = share.clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
-                (share / (1.0 - share)).ln()
-            })),
-            active_experts: line(&of_experts(|_, active| active.ln())),
-            expert_layers: line(&of_experts(|model, _| {
-                (f64::from(model.expert_layers()) / f64::from(model.layers)).ln()
-            })),
+/// Fits the regressions to models.
+fn regressions(models: &[&Architecture]) -> [Line; REGRESSED] {
+    let line = |value: &dyn Fn(&Architecture) -> f64| {
+        let rows = models
+            .iter()
+            .map(|model| (Sizes::of(model), value(model)))
+            .filter(|(sizes, value)| sizes.log_kv_read.is_finite() && value.is_finite());
+        fit(&rows.collect::<Vec<_>>())
+    };
+    let of_experts = |value: fn(&Architecture, f64) -> f64| {
+        move |model: &Architecture| {
+            let active = model.experts.map(|experts| f64::from(experts.active));
+            active.map_or(f64::NAN, |active| value(model, active))
         }
-    }
+    };
+    [
+        line(&|model| f64::from(model.layers).ln()),
+        line(&|model| f64::from(model.hidden_dimension).ln()),
+        line(&|model| (model.input_embedding_parameters / f64::from(model.hidden_dimension)).ln()),
+        line(&|model| {
+            let read = Sizes::of(model).reading().bytes_at(READ_CONTEXT_TOKENS);
+            (KvCache::new(model).decode_macs(READ_CONTEXT_TOKENS) / read).ln()
+        }),
+        line(&|model| {
+            let prompt = PromptTokens::fresh(READ_CONTEXT_TOKENS);
+            let read = Sizes::of(model).reading().read_up_to(READ_CONTEXT_TOKENS);
+            (KvCache::new(model).prefill_macs(prompt) / read).ln()
+        }),
+        line(&|model| KvCache::new(model).state_per_sequence().0.ln()),
+        line(&of_experts(|model, _| {
+            let share = model.active_expert_parameters() / model.active_parameters;
+            let share = share.clamp(EXPERT_SHARE.0, EXPERT_SHARE.1);
+            (share / (1.0 - share)).ln()
+        })),
+        line(&of_experts(|_, active| active.ln())),
+        line(&of_experts(|model, _| {
+            (f64::from(model.expert_layers()) / f64::from(model.layers)).ln()
+        })),
+    ]
+}
 
-    /// The lines of a class, in the order of [`Regressed`].
-    fn of_class(&self, is_dense: bool, attention: AttentionKind) -> OfClass {
-        let lines = [
-            &self.layers,
-            &self.hidden_dimension,
-            &self.vocabulary,
-            &self.decode_macs,
-            &self.prefill_macs,
-            &self.state_bytes,
-            &self.expert_odds,
-            &self.active_experts,
-            &self.expert_layers,
-        ];
+impl OfClass {
+    fn new(lines: &[Line; REGRESSED], is_dense: bool, attention: AttentionKind) -> Self {
         let of_density = |line: &Line| if is_dense { line[OF_SIZES - 1] } else { 0.0 };
-        OfClass {
-            intercepts: lines
-                .map(|line| line[0] + of_density(line) + line[OF_SIZES + attention as usize]),
+        let at_zero =
+            |line: &Line| line[0] + of_density(line) + line[OF_SIZES + attention as usize];
+        Self {
+            intercepts: lines.each_ref().map(at_zero),
             slopes: std::array::from_fn(|feature| lines.map(|line| line[1 + feature])),
         }
     }

@@ -9,7 +9,8 @@ use crate::charts::model::{tier_name, tiers_shown};
 use crate::pages::words::percent;
 use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::listed;
-use unroof_infer::estimate::record::stored_estimate::{StoredConflict, StoredReading, StoredTiers};
+use unroof_infer::estimate::record::stored_estimate::{StoredConflict, StoredReading};
+use unroof_infer::estimate::storage_tiers::OfferTiers;
 
 /// Quantity of the readings that name a storage tier.
 const STORAGE_TIER: &str = "storage_tier";
@@ -18,7 +19,7 @@ const LEAST_PROBABILITY: f64 = 0.05;
 
 /// A cache offer, and the readings whose tier the estimate all but excludes.
 struct Misplaced<'a> {
-    tiers: &'a StoredTiers,
+    tiers: &'a OfferTiers,
     readings: Vec<(&'a StoredReading, &'a str)>,
 }
 
@@ -86,7 +87,7 @@ fn misplaced(shown: &Shown) -> Vec<Misplaced<'_>> {
         .filter(|reading| reading.quantity == STORAGE_TIER)
         .filter_map(|reading| Some((reading, reading.value.as_str()?)))
         .collect();
-    let of_offer = |tiers: &&'_ StoredTiers, (reading, tier): &(&StoredReading, &str)| {
+    let of_offer = |tiers: &&'_ OfferTiers, (reading, tier): &(&StoredReading, &str)| {
         let time = reading
             .inputs
             .iter()
@@ -110,7 +111,6 @@ fn misplaced(shown: &Shown) -> Vec<Misplaced<'_>> {
 fn of_offer(offer: &Misplaced<'_>) -> Markup {
     let tiers = offer.tiers;
     let share = tiers.probabilities.get(&tiers.most_likely).copied();
-    let rests_on: Vec<&str> = tiers.rests_on.iter().map(String::as_str).collect();
     html! {
         div.card {
             h3 { "Storage tier of “" (tiers.name) "” at " (tiers.provider) }
@@ -126,7 +126,7 @@ fn of_offer(offer: &Misplaced<'_>) -> Markup {
                     Some(document) if document.medium.is_some() => {
                         "the vendor’s own document names the medium, and outweighs readings that take the time to live alone for evidence"
                     }
-                    _ => { "the estimate rests on " (listed(&rests_on)) ", the readings on the time to live alone" }
+                    _ => { "the estimate rests on " (listed(&tiers.rests_on)) ", the readings on the time to live alone" }
                 }
                 ". A tier that a reading names has less than " (percent(LEAST_PROBABILITY)) " in the estimate."
             }

@@ -8,8 +8,8 @@ use crate::pages::figure::{figure, under_heading};
 use unroof_base::units::{compact, readable};
 use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
+use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::StoredMargin;
 use unroof_report::chart::Chart;
 
 /// The quantities that are asked for most.
@@ -136,7 +136,7 @@ fn cost_finding(shown: &Shown, output: &Chart) -> String {
 }
 
 /// The margin of each line of the tariff.
-fn margins(margins: &[StoredMargin]) -> Markup {
+fn margins(margins: &[LineMargin]) -> Markup {
     html! {
         @if margins.is_empty() {
             (empty(&html! {

@@ -13,7 +13,7 @@ use crate::pages::names::segment;
 use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::StoredTiers;
+use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_roofline::reference::address_of_document;
 
 /// The quantities whose moves are shown first.
@@ -95,10 +95,9 @@ pub(super) fn caches(shown: &Shown) -> Markup {
 }
 
 /// The evidence behind an offer's tiers.
-fn why(tiers: &StoredTiers) -> Markup {
-    let rests_on: Vec<&str> = tiers.rests_on.iter().map(String::as_str).collect();
+fn why(tiers: &OfferTiers) -> Markup {
     html! {
-        strong { (tiers.provider) ": " (tiers.name) } ": " (tier_name(&tiers.most_likely)) ". It rests on: " (listed(&rests_on)) "."
+        strong { (tiers.provider) ": " (tiers.name) } ": " (tier_name(&tiers.most_likely)) ". It rests on: " (listed(&tiers.rests_on)) "."
         @if let Some(document) = &tiers.document {
             " The vendor’s document says: " (document.medium.as_deref().unwrap_or(&document.lifetime)) " (" (source(&document.source)) ")."
         }

@@ -74,17 +74,12 @@ pub(super) fn speeds(filled: &Filled, sheets: &[PriceSheet]) -> Markup {
 
 fn of_quantity(filled: &Filled, quantity: Quantity, name: &str) -> Markup {
     let label = quantity.name().replace('_', " ");
-    let unit = match (quantity.symbol(), quantity.unit()) {
+    let row = quantity.row();
+    let unit = match (row.symbol, row.unit) {
         (symbol, "") => symbol.to_owned(),
         (symbol, unit) => format!("{symbol}, {unit}"),
     };
-    control(
-        filled,
-        name,
-        &label,
-        &unit,
-        (quantity.bounds(), quantity.usual()),
-    )
+    control(filled, name, &label, &unit, (row.bounds, row.usual))
 }
 
 /// A field, with a slider over the usual values that a script shows.
