@@ -13,6 +13,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::fmt;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,6 +21,7 @@ use utoipa::ToSchema;
 use unroof_base::input::body::Stated;
 use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::input::json::Json;
+use unroof_base::units::readable;
 
 /// Largest number that a request may state where nothing else bounds it; products of several stay finite.
 pub const MOST: f64 = 1e18;
@@ -60,6 +62,15 @@ impl InputValue {
             Json::Text(text) => text.as_ref().into(),
             Json::Bool(truth) => (*truth).into(),
             other => other.kind().into(),
+        }
+    }
+}
+
+impl fmt::Display for InputValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => formatter.write_str(&readable(*number)),
+            Self::Name(name) => formatter.write_str(name),
         }
     }
 }
