@@ -39,7 +39,7 @@ pub use self::kind::{
     Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object,
 };
 use self::section::read_section;
-pub use self::section::{BareOr, Section, bare_or, name_or, section};
+pub use self::section::{Section, bare_or, section};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;

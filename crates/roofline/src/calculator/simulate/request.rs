@@ -23,7 +23,7 @@ use crate::forward::KvCache;
 use crate::forward::Spread;
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, OneOf, Stated, bare_or, name_or, object, section, value};
+use unroof_base::input::body::{Body, OneOf, Stated, bare_or, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
 body! {
@@ -43,7 +43,7 @@ body! {
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
-        efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
+        efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
         /// The load.
         load: StatedLoad = section::<StatedLoad>(),
         /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
