@@ -208,13 +208,35 @@ impl<'a> Inputs<'a> {
         field: &Stated<T>,
         other: Option<(T, InputOrigin)>,
     ) -> Option<T> {
-        let (value, from) = match field.value.clone() {
-            Ok(Some(stated)) => (stated, InputOrigin::Stated),
-            Ok(None) => other?,
-            Err(Recorded) => return None,
-        };
-        self.note(&field.name, value.clone().into(), field.unit, from);
-        Some(value)
+        self.known(field, other).ok().flatten()
+    }
+
+    /// The stated value, else the given one, if there is one.
+    ///
+    /// # Errors
+    /// The stated value is invalid.
+    pub fn known<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+        other: Option<(T, InputOrigin)>,
+    ) -> Result<Option<T>, Recorded> {
+        let stated = field.value.clone()?;
+        let known = stated.map(|value| (value, InputOrigin::Stated)).or(other);
+        if let Some((value, from)) = &known {
+            self.note(&field.name, value.clone().into(), field.unit, *from);
+        }
+        Ok(known.map(|(value, _)| value))
+    }
+
+    /// The stated value, if there is one.
+    ///
+    /// # Errors
+    /// The value is invalid.
+    pub fn stated<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+    ) -> Result<Option<T>, Recorded> {
+        self.known(field, None)
     }
 
     /// The stated value, else the given one; none if it is invalid.

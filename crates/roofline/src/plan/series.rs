@@ -16,20 +16,21 @@ pub(super) fn series(
     best: Option<&Candidate<'_>>,
 ) -> Vec<PlanPoint> {
     let mut rows = Vec::new();
-    let axes = &question.axes;
+    let grid = &question.grid;
     if let Some(best) = best {
         rows.extend(
-            axes.pass_tokens
+            grid.pass_tokens
                 .iter()
+                .flatten()
                 .map(|tokens| of_pass(question, best, *tokens)),
         );
     }
-    for hit_rate in &axes.hit_rates {
+    for hit_rate in grid.cache_hit_rate.iter().flatten() {
         let mut changed = question.clone();
         changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
-    for chips in &axes.chips {
+    for chips in grid.chips.iter().flatten() {
         let mut changed = question.clone();
         changed.budget = Some(*chips);
         let goal = Goal {

@@ -162,9 +162,6 @@ fn even_share(experts: u32, domain: u32) -> u32 {
 
 /// Chips of a stage where those of the machine are stated.
 fn of_machine(stated: &Stated<u32>, inputs: &Inputs<'_>, stages: u32) -> Option<u32> {
-    if !stated.is_stated() {
-        return None;
-    }
     let chips = inputs.or_else(stated, None)?;
     if !chips.is_multiple_of(stages) {
         inputs.fault(

@@ -143,9 +143,8 @@ impl StatedLoad {
 
     /// Drafted and accepted tokens of a decode step.
     pub fn speculation(&self, inputs: &Inputs<'_>) -> Option<Speculation> {
-        let drafted = inputs.or_default(&self.drafted_tokens);
-        let accepted = inputs.or_default(&self.accepted_tokens_per_step);
-        let (drafted, accepted) = (drafted?, accepted?);
+        let drafted = inputs.or_default(&self.drafted_tokens)?;
+        let accepted = inputs.or_default(&self.accepted_tokens_per_step)?;
         let most = 1.0 + drafted;
         if accepted > most {
             let allowed = format!("a number from 1 to {}", readable(most));

@@ -235,10 +235,8 @@ impl StatedMachine {
 
     fn with_rent(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Chip> {
         let usual = chip.usd_per_hour.map(|usd| (usd, Origin::Reference));
-        let is_wrong = self.rental_usd_per_hour.value.is_err();
-        let usd_per_hour = inputs.or_else(&self.rental_usd_per_hour, usual);
-        (!is_wrong).then_some(Chip {
-            usd_per_hour,
+        Some(Chip {
+            usd_per_hour: inputs.known(&self.rental_usd_per_hour, usual).ok()?,
             ..chip.clone()
         })
     }

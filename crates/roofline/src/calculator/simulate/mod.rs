@@ -22,7 +22,7 @@ pub mod request;
 mod series;
 
 use self::answer::EQUATIONS;
-use self::grid::Grid;
+use self::grid::SimulatedGrid;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
 use crate::forward::READ_CONTEXT_TOKENS;
@@ -69,7 +69,7 @@ impl Simulation {
     /// Number of points of the grid; 1 without a grid.
     #[must_use]
     pub fn points(&self) -> usize {
-        self.0.grid.as_ref().map_or(1, Grid::points)
+        self.0.grid.as_ref().map_or(1, SimulatedGrid::points)
     }
 
     /// Computes the answer to the request.

@@ -10,7 +10,7 @@
 //! ```
 
 use super::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies, fill_efficiency};
-use super::grid::{Grid, SimulatedGrid, fill_grid};
+use super::grid::{SimulatedGrid, fill_grid};
 use super::hardware::{Hardware, SPREADS, fill_hardware};
 use super::load::{Load, Served, fill_load};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
@@ -62,7 +62,7 @@ pub(super) struct Question {
     pub(super) hardware: Hardware,
     pub(super) efficiency: Efficiency,
     pub(super) load: Load,
-    pub(super) grid: Option<Grid>,
+    pub(super) grid: Option<SimulatedGrid>,
     pub(super) offer: Option<Offer>,
     pub(super) inputs: Vec<InputUsed>,
 }
@@ -94,13 +94,8 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     );
     let load = fill_load(&request.load, &inputs, served);
     let grid = fill_grid(&request.grid, &inputs);
-    let offer = match &request.price_sheet.value {
-        Ok(Some(stated)) => {
-            fill_offer(stated, &inputs, model.as_ref(), hardware.as_ref()).map(Some)
-        }
-        Ok(None) => Some(None),
-        Err(_) => None,
-    };
+    let offer = (request.price_sheet)
+        .filled(|stated| fill_offer(stated, &inputs, model.as_ref(), hardware.as_ref()));
     Some(Question {
         model: model?,
         cache: cache?,
@@ -109,7 +104,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         efficiency: efficiency?,
         load: load?,
         grid: grid.ok()?,
-        offer: offer?,
+        offer: offer.ok()?,
         inputs: inputs.into_used(),
     })
 }

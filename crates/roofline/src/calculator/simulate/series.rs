@@ -7,16 +7,20 @@ use crate::forward::{Overlap, PromptTokens, Serving, latency_floor};
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
     let grid = question.grid.clone().unwrap_or_default();
-    let batches = grid.batches.unwrap_or_else(|| vec![load.batch]);
+    let batches = grid.batch.map(|axis| axis.points);
+    let batches = batches.unwrap_or_else(|| vec![load.batch]);
     let serving = question.serving();
     let mut rows = Vec::new();
     for batch in batches {
         let mut contexts = grid
-            .contexts
+            .context_tokens
             .as_ref()
             .map_or_else(|| vec![load.context_tokens], |axis| axis.points.clone());
         // Where attention overlaps nothing else, cost is a straight line.
-        let is_made = grid.contexts.as_ref().is_some_and(|axis| axis.is_made);
+        let is_made = grid
+            .context_tokens
+            .as_ref()
+            .is_some_and(|axis| axis.is_made);
         let kink = if is_made && serving.overlap == Overlap::Full {
             kink(&serving, batch, &contexts)
         } else {

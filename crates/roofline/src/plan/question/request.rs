@@ -25,7 +25,7 @@ use crate::plan::grid::Degrees;
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::body;
 use unroof_base::input::body::{
-    Body, List, OneOf, Stated, bare_or, number, object, section, value,
+    Body, List, OneOf, Stated, bare_or, number, object, optional, section, value,
 };
 use unroof_base::input::cursor::Cursor;
 
@@ -97,15 +97,19 @@ body! {
     }
 
     /// Axes of a series.
+    #[derive(Default)]
     #[at_least(1)]
     pub struct PlannedGrid {
         /// Tokens of a sequence that a pass computes, from 1 (decoding) to a whole prompt: the cost of a token falls
         /// from that of decoding to that of prefill.
-        pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256]),
+        pass_tokens: Option<Vec<f64>> =
+            optional(value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256])),
         /// Shares of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
+        cache_hit_rate: Option<Vec<f64>> =
+            optional(value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5])),
         /// Numbers of chips in the grid.
-        chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16]),
+        chips: Option<Vec<u32>> =
+            optional(value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16])),
     }
 }
 
@@ -155,14 +159,6 @@ pub(crate) struct Limits {
     pub(crate) percentile: Percentile,
 }
 
-/// Axes of a series.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Axes {
-    pub(crate) pass_tokens: Vec<f64>,
-    pub(crate) hit_rates: Vec<f64>,
-    pub(crate) chips: Vec<u32>,
-}
-
 /// A request with every default filled in.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
@@ -180,7 +176,7 @@ pub(crate) struct Question {
     pub(crate) kinds: ServingKinds,
     pub(crate) whole_units: bool,
     pub(crate) prices: Option<Prices>,
-    pub(crate) axes: Axes,
+    pub(crate) grid: PlannedGrid,
     pub(crate) inputs: Vec<InputUsed>,
 }
 
@@ -213,31 +209,19 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
     let is_peak = inputs.choice(&request.efficiencies, EFFICIENCIES, false);
     let has_budget = request.machine.chips.is_stated();
-    let budget = match request.machine.chips.value {
-        Ok(None) => Some(None),
-        _ => inputs.or_else(&request.machine.chips, None).map(Some),
-    };
+    let budget = inputs.stated(&request.machine.chips);
     let load = fill_traffic(&request.load, &inputs, has_budget);
     let limits = fill_limits(&request.limits, &inputs);
     let layouts = &request.layouts;
     let kinds = inputs.choice(&layouts.serving, SERVINGS, ServingKinds::Both);
     let whole_units = inputs.choice(&layouts.units, UNITS, true);
-    let listed = |field: &Stated<Vec<u32>>| field.value.clone().ok().map(Option::unwrap_or_default);
     let degrees = Degrees {
-        tensor: listed(&layouts.tensor)?,
-        data: listed(&layouts.data)?,
-        pipeline: listed(&layouts.pipeline)?,
+        tensor: layouts.tensor.list()?,
+        data: layouts.data.list()?,
+        pipeline: layouts.pipeline.list()?,
     };
-    let prices = match &request.prices.value {
-        Ok(Some(stated)) => Some(stated.fill(&inputs)?),
-        Ok(None) => None,
-        Err(_) => return None,
-    };
-    let axes = match &request.grid.value {
-        Ok(Some(stated)) => fill_axes(stated)?,
-        Ok(None) => Axes::default(),
-        Err(_) => return None,
-    };
+    let prices = request.prices.filled(|stated| stated.fill(&inputs)).ok()?;
+    let grid = request.grid.value.ok()?.unwrap_or_default();
     let (load, speculation) = load?;
     Some(Question {
         model: model?,
@@ -246,42 +230,22 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         is_peak: is_peak?,
         decode_chip: decode_chip?,
         prefill_chip: prefill_chip?,
-        budget: budget?,
+        budget: budget.ok()?,
         load,
         limits: limits?,
         degrees,
         kinds: kinds?,
         whole_units: whole_units?,
         prices,
-        axes,
+        grid,
         inputs: inputs.into_used(),
     })
 }
 
 fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {
-    let limit = |field: &Stated<f64>| match field.value {
-        Ok(None) => Some(None),
-        _ => inputs.or_else(field, None).map(Some),
-    };
-    let first_token = limit(&stated.time_to_first_token_seconds);
-    let per_token = limit(&stated.time_per_output_token_seconds);
-    let percentile = inputs.choice(&stated.percentile, PERCENTILES, Percentile::P95);
     Some(Limits {
-        first_token_s: first_token?,
-        per_token_s: per_token?,
-        percentile: percentile?,
-    })
-}
-
-fn fill_axes(stated: &PlannedGrid) -> Option<Axes> {
-    Some(Axes {
-        pass_tokens: stated.pass_tokens.value.clone().ok()?.unwrap_or_default(),
-        hit_rates: stated
-            .cache_hit_rate
-            .value
-            .clone()
-            .ok()?
-            .unwrap_or_default(),
-        chips: stated.chips.value.clone().ok()?.unwrap_or_default(),
+        first_token_s: inputs.stated(&stated.time_to_first_token_seconds).ok()?,
+        per_token_s: inputs.stated(&stated.time_per_output_token_seconds).ok()?,
+        percentile: inputs.choice(&stated.percentile, PERCENTILES, Percentile::P95)?,
     })
 }
