@@ -71,7 +71,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =
         prompts * prompt.fresh / prefill.prefill(prompts, prompt).total.0;
-    let floor = latency_floor(question.readable_weights(), question.unit());
+    let floor = latency_floor(question.setup.readable_weights(), question.setup.unit());
     SeriesItem {
         batch,
         context_tokens: context,
@@ -88,7 +88,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         tokens_per_second_per_user: accepted / pass.total.0,
         tokens_per_second_per_chip: batch * accepted
             / pass.total.0
-            / question.hardware.machine.chips,
+            / question.setup.hardware.machine.chips,
         cost_output_usd_per_mtok: cost(pass.total.0),
         cost_compute_limit_usd_per_mtok: cost(step.compute().0),
         cost_kv_limit_usd_per_mtok: cost(step.kv_memory.0),

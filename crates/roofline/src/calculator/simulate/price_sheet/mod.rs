@@ -140,15 +140,18 @@ impl Costs<'_> {
     /// The model as the readings see it at a context: every weight read, the cache in proportion to the context.
     fn model_at(&self, context: f64) -> Model {
         let question = self.question;
-        let architecture = &question.model.architecture;
+        let architecture = &question.setup.model.architecture;
         let computed = question.load.speculation.computed();
         Model {
             active_parameters: architecture.active_parameters * computed,
             total_parameters: architecture.total_parameters,
-            weight_bytes_per_parameter: question.precision.weights,
+            weight_bytes_per_parameter: question.setup.precision.weights,
             weight_reads: WeightReads::All,
-            kv_bytes_per_token: BytesPerToken(question.kv_bytes_per_sequence(context) / context),
-            attention_macs_per_token: question.cache.decode_macs(context) / context * computed,
+            kv_bytes_per_token: BytesPerToken(
+                question.setup.kv_bytes_per_sequence(context) / context,
+            ),
+            attention_macs_per_token: question.setup.cache.decode_macs(context) / context
+                * computed,
             state_per_sequence: Bytes(0.0),
         }
     }
@@ -164,7 +167,7 @@ impl Costs<'_> {
 
     fn step(&self, batch: f64, context: f64) -> StepTime {
         let point = self.point(batch, context);
-        step_time(&self.model_at(context), self.question.unit(), &point)
+        step_time(&self.model_at(context), self.question.setup.unit(), &point)
     }
 
     fn is_memory_bound(&self, batch: f64, context: f64) -> bool {
@@ -175,20 +178,20 @@ impl Costs<'_> {
     /// E5 with E1, per accepted token.
     fn output_usd(&self, batch: f64, context: f64) -> f64 {
         let point = self.point(batch, context);
-        let unit = self.question.unit();
+        let unit = self.question.setup.unit();
         cost_per_generated_token(&self.model_at(context), unit, &point)
             / self.question.load.speculation.accepted
     }
 
     /// Multiply-adds of a prompt token in the mean over a prompt, `N_a` + a·S/2.
     fn prompt_macs(&self, prompt: f64) -> f64 {
-        let weights = self.question.model.architecture.active_parameters;
+        let weights = self.question.setup.model.architecture.active_parameters;
         weights + self.attention_macs(prompt) * prompt / 2.0
     }
 
     /// `a_pre` in the mean over a prompt.
     fn attention_macs(&self, prompt: f64) -> f64 {
-        let all = (self.question.cache).prefill_macs(PromptTokens::fresh(prompt));
+        let all = (self.question.setup.cache).prefill_macs(PromptTokens::fresh(prompt));
         2.0 * all / prompt / prompt
     }
 
@@ -196,19 +199,25 @@ impl Costs<'_> {
     fn input_usd(&self, prompt: f64) -> f64 {
         let tokens = PromptTokens::fresh(prompt);
         let model = Model {
-            active_parameters: self.question.model.architecture.active_parameters,
+            active_parameters: self.question.setup.model.architecture.active_parameters,
             ..self.model_at(prompt)
         };
         let attention = self.attention_macs(prompt);
         let efficiency = self.efficiencies.prefill;
-        cost_per_prompt_token(&model, self.question.unit(), efficiency, attention, tokens)
+        cost_per_prompt_token(
+            &model,
+            self.question.setup.unit(),
+            efficiency,
+            attention,
+            tokens,
+        )
     }
 }
 
 /// The sheet, or why there is none.
 pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<ImpliedSheet, String> {
-    let has_rental = is_rented(&question.hardware.prefill_machine);
-    let rental = question.hardware.rental_usd_per_hour;
+    let has_rental = is_rented(&question.setup.hardware.prefill_machine);
+    let rental = question.setup.hardware.rental_usd_per_hour;
     let Some(rental) = rental.filter(|_| has_rental) else {
         return Err(NO_RENTAL.to_owned());
     };
@@ -224,7 +233,8 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
     let caches = Caches {
         question,
         offer,
-        hold_in_hbm: rental * question.hardware.machine.chips / question.unit().capacity.0,
+        hold_in_hbm: rental * question.setup.hardware.machine.chips
+            / question.setup.unit().capacity.0,
     };
     let tiers = Tiers::new(&costs, offer);
     let rates = tiers.rates(&caches).ok_or(NO_DECIMAL)?;
@@ -244,13 +254,13 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
 
 /// The largest ratio of simulated cost to roofline cost: at the ends of the tiers, and in the fast mode.
 fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
-    let (load, reached) = (&question.load, question.efficiency.efficiencies);
+    let (load, reached) = (&question.load, question.setup.efficiency.efficiencies);
     let rooflines = Costs {
         question,
         efficiencies: reached,
     };
     let (serving, prefill) = (question.serving(), question.prefill_serving());
-    let rent = question.unit().rental_usd_per_second;
+    let rent = question.setup.unit().rental_usd_per_second;
     let output = |batch: f64, context: f64| {
         let step_s = serving.decode(batch, context).total.0;
         rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
@@ -272,7 +282,7 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
     let output_cost_factor = standard.chain(fast).fold(1.0, f64::max);
     let shortest = std::iter::once(SHORTEST_PROMPT.min(first));
     let input_cost_factor = shortest.chain(ends).map(input).fold(1.0, f64::max);
-    let active = question.model.architecture.active_parameters;
+    let active = question.setup.model.architecture.active_parameters;
     let input_attention_factor = rooflines.prompt_macs(first) / active;
     AllInEfficiencies {
         prefill: reached.prefill / input_cost_factor / input_attention_factor,
@@ -392,8 +402,9 @@ impl Caches<'_> {
     /// `k_st` as served: bytes stored per token.
     fn stored(&self) -> f64 {
         self.question
+            .setup
             .cache
-            .stored_per_token(self.question.precision.cache)
+            .stored_per_token(self.question.setup.precision.cache)
             .0
     }
 
@@ -429,7 +440,7 @@ impl Caches<'_> {
 
     /// The time that a token's bytes take on the load path, at the chip's rent.
     fn read_usd_per_mtok(&self) -> Option<f64> {
-        let machine = &self.question.hardware.machine;
+        let machine = &self.question.setup.hardware.machine;
         let rent_per_chip = machine.unit.rental_usd_per_second / machine.chips;
         let path = self.offer.load_path_bytes_per_second?;
         let cost = self.stored() * rent_per_chip / path * MILLION;
@@ -464,7 +475,7 @@ fn sheet(
     tiers: &Tiers<'_>,
     rates: Vec<RateCell>,
 ) -> Option<PriceSheet> {
-    let model = question.model.name.as_deref();
+    let model = question.setup.model.name.as_deref();
     let mut service_tiers = BTreeMap::new();
     if tiers.has_fast_mode() {
         service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
@@ -514,9 +525,9 @@ fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
 /// Assumptions that describe the simulated machine to `/infer`.
 fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let (question, offer) = (tiers.costs.question, tiers.offer);
-    let machine = &question.hardware.machine;
+    let machine = &question.setup.hardware.machine;
     let per_chip = |amount: f64| amount / machine.chips;
-    let accelerator = match question.hardware.accelerator {
+    let accelerator = match question.setup.hardware.accelerator {
         Some(id) => json!(id),
         None => json!({
             "flops_per_second": per_chip(machine.unit.multiply_rate.0) * 2.0,
@@ -528,11 +539,11 @@ fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let mut stated = json!({
         "accelerator": accelerator,
         "chips": machine.chips,
-        "rental_usd_per_hour": question.hardware.rental_usd_per_hour,
-        "weight_bytes_per_parameter": question.precision.weights,
-        "active_parameters": question.model.architecture.active_parameters,
-        "total_parameters": question.model.architecture.total_parameters,
-        "batch_over_optimal_batch": question.load.batch / question.optimal_batch(),
+        "rental_usd_per_hour": question.setup.hardware.rental_usd_per_hour,
+        "weight_bytes_per_parameter": question.setup.precision.weights,
+        "active_parameters": question.setup.model.architecture.active_parameters,
+        "total_parameters": question.setup.model.architecture.total_parameters,
+        "batch_over_optimal_batch": question.load.batch / question.setup.optimal_batch(),
         "prefill_efficiency": efficiencies.prefill,
         "decode_bandwidth_efficiency": efficiencies.decode_bandwidth,
         "decode_compute_efficiency": efficiencies.decode_compute,

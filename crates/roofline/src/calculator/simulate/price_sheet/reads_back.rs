@@ -85,7 +85,8 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     if !costs.is_memory_bound(batch, context) {
         return subject.of(Err(COMPUTE_BOUND));
     }
-    let compute_s = question.model.architecture.active_parameters / question.unit().multiply_rate.0;
+    let compute_s =
+        question.setup.model.architecture.active_parameters / question.setup.unit().multiply_rate.0;
     let memory_s = costs.step(batch, context).memory().0 * costs.efficiencies.decode_bandwidth
         / batch
         / question.load.speculation.accepted;
@@ -105,7 +106,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         quantity,
         min_prompt_tokens: threshold,
     };
-    let of_cache = |context| question.kv_bytes_per_sequence(context);
+    let of_cache = |context| question.setup.kv_bytes_per_sequence(context);
     let kv_bytes = (of_cache(far) - of_cache(near)) / (far - near);
     let cover = subject("x = L0·B*/B");
     if !costs.is_memory_bound(batch, near) || !costs.is_memory_bound(batch, far) {
@@ -114,7 +115,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     if kv_bytes <= 0.0 {
         return vec![cover.of(Err(NOTHING_GROWS))];
     }
-    let weights = question.weights().0 / batch;
+    let weights = question.setup.weights().0 / batch;
     let beside = of_cache(near) - kv_bytes * near;
     let tokens = (weights + beside) / kv_bytes;
     // A reading takes all fixed cost for weights.
@@ -129,9 +130,9 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         ]
     };
     let crossover = crossover_context(
-        question.precision.weights,
-        question.model.architecture.active_parameters,
-        question.compute_to_bandwidth(),
+        question.setup.precision.weights,
+        question.setup.model.architecture.active_parameters,
+        question.setup.compute_to_bandwidth(),
         BytesPerToken(read_kv),
     );
     let detail = "kv_bytes_per_token_read_slope";
@@ -167,8 +168,8 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
         quantity,
         min_prompt_tokens,
     };
-    let fixed = question.weights().0;
-    let growing = batch * question.kv_bytes_per_sequence(context);
+    let fixed = question.setup.weights().0;
+    let growing = batch * question.setup.kv_bytes_per_sequence(context);
     let y = if !costs.is_memory_bound(batch, context) {
         Err(COMPUTE_BOUND)
     } else if growing <= 0.0 {
