@@ -19,10 +19,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use unroof_base::input::body::body;
 use unroof_base::input::body::{
-    Body, List, Schemas, Source, by, count, number, object, optional, plain, schema_of, schemas_of,
-    value,
+    Body, List, Schemas, Source, body, by, count, number, object, optional, plain, schema_of,
+    schemas_of, value,
 };
 use unroof_base::input::cursor::{Cursor, Fields};
 use unroof_base::input::schema::one_of_texts;

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::words;
-use super::{StorageClass, StorageKind};
+use super::{StorageClass, StorageKind, words};
 
 embedded_tables! {
     /// All documents of vendors about their caches, in the order of the file.

@@ -22,8 +22,7 @@ use crate::forward::{
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
-use unroof_base::units::BytesPerToken;
-use unroof_base::units::Seconds;
+use unroof_base::units::{BytesPerToken, Seconds};
 
 /// Limit of experts, chips and micro-batches of a request.
 const MOST_COUNT: u32 = 1_000_000;

@@ -17,8 +17,7 @@ use std::ops::RangeInclusive;
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::Speculation;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{OneOf, Stated, number, object, value};
+use unroof_base::input::body::{OneOf, Stated, body, number, object, value};
 use unroof_base::units::readable;
 
 /// Longest context.

@@ -20,8 +20,7 @@ use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::{Machine, MultiplyRates, ServingUnit};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{Accelerator, accelerator};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, count, number, value};
+use unroof_base::input::body::{Stated, body, count, number, value};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// Most chips of a machine or of a scale-up domain.

@@ -17,10 +17,9 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use super::config::Published;
 use super::sizes::{DEFAULT_MODEL, StatedSizes};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::reference::WeightFormats;
 use crate::reference::architecture::{Architecture, PARAMETERS};
 use crate::reference::names::OpenModelName;
-use crate::reference::open_model;
+use crate::reference::{WeightFormats, open_model};
 use unroof_base::input::body::document::inline;
 use unroof_base::input::body::{
     Body, Flag, Kind, Schemas, Stated, add_schema, body, number, object, plain, value,

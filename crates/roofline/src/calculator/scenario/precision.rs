@@ -18,8 +18,7 @@ use std::ops::RangeInclusive;
 use super::model::Model;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::reference::WeightFormats;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, number};
+use unroof_base::input::body::{Stated, body, number};
 
 /// Bytes per parameter or element.
 const WIDTHS: RangeInclusive<f64> = 0.0625..=4.0;

@@ -13,8 +13,7 @@
 //! ```
 
 use crate::calculator::inputs::Inputs;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, number};
+use unroof_base::input::body::{Stated, body, number};
 
 body! {
     /// Prices of tokens, in USD per million.

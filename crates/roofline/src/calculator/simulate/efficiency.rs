@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::{Efficiencies, Overheads, Overlap};
 use crate::reference::fitted_attainment;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{OneOf, Stated, Truth, number, value};
+use unroof_base::input::body::{OneOf, Stated, Truth, body, number, value};
 use unroof_base::units::Seconds;
 
 /// Shares of a peak.

@@ -7,8 +7,9 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::calculator::inputs::Inputs;
 use crate::calculator::scenario::load::{BATCHES, MOST_CONTEXT};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
+use unroof_base::input::body::{
+    Describe, Kind, List, Stated, body, count, number, optional, value,
+};
 use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::input::json::Json;
 

@@ -8,8 +8,7 @@ use crate::calculator::scenario::Model;
 use crate::calculator::scenario::load::MOST_CONTEXT;
 use crate::reference::StorageTier;
 use crate::reference::names::{OfferedTierId, offered_tiers};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{List, Stated, number, optional, value};
+use unroof_base::input::body::{List, Stated, body, number, optional, value};
 
 /// Longest context if the model states none.
 const DEFAULT_LONGEST_CONTEXT: f64 = 1_048_576.0;

@@ -21,8 +21,7 @@ use crate::calculator::scenario::{
 };
 use crate::forward::Spread;
 use crate::reference::names::AcceleratorId;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, OneOf, Stated, bare_or, object, section, value};
+use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
 body! {

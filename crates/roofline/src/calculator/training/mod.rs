@@ -23,10 +23,8 @@ use crate::forward::{
     RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
     chinchilla_tokens, overtraining,
 };
-use crate::reference::PublishedEquivalent;
-use crate::reference::published_equivalents;
-use unroof_base::input::RequestError;
-use unroof_base::input::read;
+use crate::reference::{PublishedEquivalent, published_equivalents};
+use unroof_base::input::{RequestError, read};
 use unroof_base::units::FlopPerSecond;
 
 pub use self::answer::{

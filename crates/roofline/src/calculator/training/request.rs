@@ -15,14 +15,10 @@ use crate::calculator::scenario::{
     Chip, Model, ModelKind, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };
 use crate::forward::{Activations, Demand, TokenCost};
-use crate::reference::Accelerator;
-use crate::reference::RoutedLaw;
 use crate::reference::architecture::Experts;
-use crate::reference::names::AcceleratorId;
-use crate::reference::names::RoutingName;
-use crate::reference::routed_law;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, List, Stated, bare_or, count, number, section, value};
+use crate::reference::names::{AcceleratorId, RoutingName};
+use crate::reference::{Accelerator, RoutedLaw, routed_law};
+use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
 
 /// Most tokens in flight.

@@ -23,9 +23,8 @@ use crate::calculator::scenario::{
 use crate::forward::Speculation;
 use crate::plan::grid::Degrees;
 use crate::reference::names::AcceleratorId;
-use unroof_base::input::body::body;
 use unroof_base::input::body::{
-    Body, List, OneOf, Stated, bare_or, number, object, optional, section, value,
+    Body, List, OneOf, Stated, bare_or, body, number, object, optional, section, value,
 };
 use unroof_base::input::cursor::Cursor;
 

@@ -1,10 +1,9 @@
 //! Requests of a plan: their lengths, hits and rate, or the tokens of a day.
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::StatedDay;
-use crate::calculator::scenario::StatedLoad;
 use crate::calculator::scenario::lengths::Lengths;
 use crate::calculator::scenario::load::ARRIVALS;
+use crate::calculator::scenario::{StatedDay, StatedLoad};
 use crate::forward::Speculation;
 use unroof_base::input::body::Stated;
 use unroof_base::units::readable;

@@ -12,9 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::Question;
-use super::is_rented;
 use super::offer::Offer;
+use super::{Question, is_rented};
 use crate::forward::{
     Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
     cost_per_generated_token, cost_per_prompt_token, step_time,
