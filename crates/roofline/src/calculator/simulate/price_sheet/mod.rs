@@ -229,24 +229,24 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
             decode_compute: efficiencies.decode_compute,
         },
     };
-    let caches = Caches {
-        question,
+    let machine = &question.setup.hardware.machine;
+    let tiers = Tiers {
+        costs: &costs,
         offer,
-        hold_in_hbm: rental * question.setup.hardware.machine.chips
-            / question.setup.unit().capacity.0,
+        bounds: tier_bounds(offer),
+        hold_in_hbm: rental * machine.chips / machine.unit.capacity.0,
     };
-    let tiers = Tiers::new(&costs, offer);
-    let rates = tiers.rates(&caches).ok_or(NO_DECIMAL)?;
-    let price_sheet = sheet(question, offer, &tiers, rates).ok_or(NO_DECIMAL)?;
+    let rates = tiers.rates().ok_or(NO_DECIMAL)?;
+    let price_sheet = tiers.sheet(rates).ok_or(NO_DECIMAL)?;
     Ok(ImpliedSheet {
         infer_request: ReadingRequest {
             price_sheet,
             assumptions: assumptions(&tiers, &efficiencies),
         },
-        reads_back: reads_back::reads_back(&tiers, &caches),
-        cache_offers: caches.offers(&tiers),
+        reads_back: reads_back::reads_back(&tiers),
+        cache_offers: tiers.cache_offers(),
         fast_mode_simulated_speed_multiplier: tiers.simulated_speed(),
-        cache_storage_tier: caches.chosen().map(|tier| tier.id.as_str()),
+        cache_storage_tier: tiers.cache_tier().map(|tier| tier.id.as_str()),
         all_in_efficiencies: efficiencies,
     })
 }
@@ -307,17 +307,11 @@ struct Tiers<'a> {
     offer: &'a Offer,
     /// Threshold below, and longest prompt, of each tier.
     bounds: Vec<(u32, u32)>,
+    /// Holding a byte in HBM, in USD per hour.
+    hold_in_hbm: f64,
 }
 
-impl<'a> Tiers<'a> {
-    fn new(costs: &'a Costs<'a>, offer: &'a Offer) -> Self {
-        Self {
-            costs,
-            offer,
-            bounds: tier_bounds(offer),
-        }
-    }
-
+impl Tiers<'_> {
     fn batch(&self) -> f64 {
         self.costs.question.load.batch
     }
@@ -354,7 +348,7 @@ impl<'a> Tiers<'a> {
         self.offer.fast_batch_ratio > 1.0
     }
 
-    fn rates(&self, caches: &Caches<'_>) -> Option<Vec<RateCell>> {
+    fn rates(&self) -> Option<Vec<RateCell>> {
         let mut rates = Vec::new();
         for (low, high) in &self.bounds {
             let context_tier = ContextTier {
@@ -365,11 +359,11 @@ impl<'a> Tiers<'a> {
             let mut cell = RateCell::new(RateCell::STANDARD, context_tier, None);
             cell.input = Some(decimal(input)?);
             cell.output = Some(decimal(self.output(self.batch(), *high))?);
-            if let Some(tier) = caches.chosen() {
-                cell.cache_read = caches.read_usd_per_mtok().and_then(decimal);
+            if let Some(tier) = self.cache_tier() {
+                cell.cache_read = self.read_usd_per_mtok().and_then(decimal);
                 for ttl in &self.offer.ttls_seconds {
                     // Added as decimals: what holding costs may be lost in a float next to the input price.
-                    let keeping = decimal(caches.keeping_usd_per_mtok(tier, *ttl))?;
+                    let keeping = decimal(self.keeping_usd_per_mtok(tier, *ttl))?;
                     cell.cache_write.push(CacheWrite {
                         ttl_seconds: Some(*ttl),
                         price: decimal(input)?.plus(&keeping),
@@ -390,21 +384,11 @@ impl<'a> Tiers<'a> {
 }
 
 /// Cache offers of the implied sheet.
-struct Caches<'a> {
-    question: &'a Question,
-    offer: &'a Offer,
-    /// USD per byte and hour.
-    hold_in_hbm: f64,
-}
-
-impl Caches<'_> {
+impl Tiers<'_> {
     /// `k_st` as served: bytes stored per token.
     fn stored(&self) -> f64 {
-        self.question
-            .setup
-            .cache
-            .stored_per_token(self.question.setup.precision.cache)
-            .0
+        let setup = &self.costs.question.setup;
+        setup.cache.stored_per_token(setup.precision.cache).0
     }
 
     fn keeping(&self, tier: &StorageTier) -> HoldCost {
@@ -425,7 +409,7 @@ impl Caches<'_> {
     }
 
     /// Storage tier of the sheet's cache offers.
-    fn chosen(&self) -> Option<&'static StorageTier> {
+    fn cache_tier(&self) -> Option<&'static StorageTier> {
         let longest = *self.offer.ttls_seconds.last()?;
         self.offer.cache_tier.or_else(|| self.cheapest(longest))
     }
@@ -439,18 +423,15 @@ impl Caches<'_> {
 
     /// The time that a token's bytes take on the load path, at the chip's rent.
     fn read_usd_per_mtok(&self) -> Option<f64> {
-        let machine = &self.question.setup.hardware.machine;
+        let machine = &self.costs.question.setup.hardware.machine;
         let rent_per_chip = machine.unit.rental_usd_per_second / machine.chips;
         let path = self.offer.load_path_bytes_per_second?;
         let cost = self.stored() * rent_per_chip / path * MILLION;
         Some(cost / (1.0 - self.offer.input_margin))
     }
 
-    fn offers(&self, tiers: &Tiers<'_>) -> Vec<CacheOffer> {
-        let base_input = tiers
-            .bounds
-            .first()
-            .map_or(0.0, |(_, high)| tiers.input(*high));
+    fn cache_offers(&self) -> Vec<CacheOffer> {
+        let base_input = self.input(self.bounds[0].1);
         let offer = |ttl: &u32, tier: &'static StorageTier| CacheOffer {
             storage_tier: &tier.id,
             ttl_seconds: *ttl,
@@ -468,57 +449,55 @@ impl Caches<'_> {
     }
 }
 
-fn sheet(
-    question: &Question,
-    offer: &Offer,
-    tiers: &Tiers<'_>,
-    rates: Vec<RateCell>,
-) -> Option<PriceSheet> {
-    let model = question.setup.model.name.as_deref();
-    let mut service_tiers = BTreeMap::new();
-    if tiers.has_fast_mode() {
-        service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
+/// The sheet around the rates.
+impl Tiers<'_> {
+    fn sheet(&self, rates: Vec<RateCell>) -> Option<PriceSheet> {
+        let model = self.costs.question.setup.model.name.as_deref();
+        let mut service_tiers = BTreeMap::new();
+        if self.has_fast_mode() {
+            service_tiers.insert(FAST.to_owned(), self.fast_mode()?);
+        }
+        let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
+        Some(PriceSheet {
+            limits: Limits {
+                context: Some(self.offer.longest),
+                ..Limits::default()
+            },
+            context_tier_semantics: ContextTierSemantics::WholeRequest,
+            context_tier_measure: ContextTierMeasure::PromptTokens,
+            cache_write_billing: if has_writes {
+                CacheWriteBilling::Priced
+            } else {
+                CacheWriteBilling::NotPublished
+            },
+            service_tiers,
+            sources: vec![Source {
+                url: "https://example.org/simulated".to_owned(),
+                format: SourceFormat::Manual,
+                retrieved_at: None,
+                published_at: None,
+                sha256: None,
+                locator: None,
+            }],
+            notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
+            ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
+        })
     }
-    let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
-    Some(PriceSheet {
-        limits: Limits {
-            context: Some(offer.longest),
-            ..Limits::default()
-        },
-        context_tier_semantics: ContextTierSemantics::WholeRequest,
-        context_tier_measure: ContextTierMeasure::PromptTokens,
-        cache_write_billing: if has_writes {
-            CacheWriteBilling::Priced
-        } else {
-            CacheWriteBilling::NotPublished
-        },
-        service_tiers,
-        sources: vec![Source {
-            url: "https://example.org/simulated".to_owned(),
-            format: SourceFormat::Manual,
-            retrieved_at: None,
-            published_at: None,
-            sha256: None,
-            locator: None,
-        }],
-        notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
-        ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
-    })
-}
 
-/// The service tier of the fast mode.
-fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
-    let (_, first) = tiers.bounds.first()?;
-    let speed = SpeedMultiplier {
-        value: Some(decimal(tiers.speed(f64::from(*first)))?),
-        // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
-        bound: Some(SpeedBound::UpTo),
-        metric: Some(SpeedMetric::OutputTokensPerSecond),
-    };
-    Some(ServiceTier {
-        speed_multiplier: Some(speed),
-        ..ServiceTier::default()
-    })
+    /// The service tier of the fast mode.
+    fn fast_mode(&self) -> Option<ServiceTier> {
+        let (_, first) = self.bounds[0];
+        let speed = SpeedMultiplier {
+            value: Some(decimal(self.speed(f64::from(first)))?),
+            // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
+            bound: Some(SpeedBound::UpTo),
+            metric: Some(SpeedMetric::OutputTokensPerSecond),
+        };
+        Some(ServiceTier {
+            speed_multiplier: Some(speed),
+            ..ServiceTier::default()
+        })
+    }
 }
 
 /// Assumptions that describe the simulated machine to `/infer`.
@@ -548,10 +527,8 @@ fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
         "decode_compute_efficiency": efficiencies.decode_compute,
         "input_margin": offer.input_margin,
         "output_margin": offer.output_margin,
+        "mean_decode_context_tokens": tiers.bounds[0].1,
     });
-    if let Some((_, first)) = tiers.bounds.first() {
-        stated["mean_decode_context_tokens"] = json!(first);
-    }
     if let Some(path) = offer.load_path_bytes_per_second {
         stated["load_path_bytes_per_second"] = json!(path);
     }

@@ -1,6 +1,6 @@
 //! Readings of an implied sheet: each reading's value from the machine, by the equation that it inverts.
 
-use super::{Caches, ReadBack, Tiers};
+use super::{ReadBack, Tiers};
 use crate::forward::crossover_context;
 use unroof_base::units::BytesPerToken;
 
@@ -43,7 +43,7 @@ impl Subject {
 
 /// Values that the readings of the sheet give, and the reason for none where the equations that set the prices are not
 /// those that the readings invert.
-pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack> {
+pub(super) fn reads_back(tiers: &Tiers<'_>) -> Vec<ReadBack> {
     let mut list = vec![ratio(tiers)];
     for pair in tiers.bounds.windows(2) {
         let ((_, below), (threshold, above)) = (pair[0], pair[1]);
@@ -53,20 +53,20 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     if tiers.has_fast_mode() {
         list.extend(fast_mode(tiers));
     }
-    if let Some(tier) = caches.chosen()
-        && caches.stored() > 0.0
+    if let Some(tier) = tiers.cache_tier()
+        && tiers.stored() > 0.0
     {
         let stored = |reading| Subject {
             reading,
             quantity: "k_st",
             min_prompt_tokens: 0,
         };
-        if caches.read_usd_per_mtok().is_some() {
-            list.push(stored("cache_read_load_path").of(Ok(caches.stored())));
+        if tiers.read_usd_per_mtok().is_some() {
+            list.push(stored("cache_read_load_path").of(Ok(tiers.stored())));
         }
         if tiers.offer.ttls_seconds.len() > 1 {
             let subject = stored("cache_write_hold_price");
-            list.push(subject.detail_of(&tier.id, caches.stored()));
+            list.push(subject.detail_of(&tier.id, tiers.stored()));
         }
     }
     list
