@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::calculator::scenario::efficiency::Efficiency;
 use crate::forward::{Efficiencies, Overheads, Overlap};
-use crate::reference::fitted_attainment;
 use unroof_base::input::body::{OneOf, Stated, Truth, body, number, value};
 use unroof_base::units::Seconds;
 
@@ -82,21 +82,14 @@ body! {
     }
 }
 
-/// Shares of the peaks, overheads and overlap.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Efficiency {
-    pub(super) efficiencies: Efficiencies,
-    pub(super) overheads: Overheads,
-    pub(super) overlap: Overlap,
-}
-
 pub(super) fn fill_efficiency(
     stated: &StatedEfficiencies,
     inputs: &Inputs<'_>,
 ) -> Option<Efficiency> {
     let point = inputs.choice(&stated.name, STARTING_POINTS, StartingPoint::Fitted)?;
     let is_peak = point == StartingPoint::Peak;
-    let (shares, from) = starting_point(is_peak);
+    let base = Efficiency::of(is_peak);
+    let (shares, from) = (base.efficiencies, base.overheads);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);
     let seconds = |field, other: Seconds| or(field, other.0).map(Seconds);
     let efficiencies = Efficiencies {
@@ -114,11 +107,6 @@ pub(super) fn fill_efficiency(
         from.counts_kernels,
         Origin::Default,
     )?;
-    let overlap = if is_peak {
-        Overlap::Full
-    } else {
-        Overlap::AttentionApart
-    };
     Some(Efficiency {
         efficiencies,
         overheads: Overheads {
@@ -146,14 +134,6 @@ pub(super) fn fill_efficiency(
             memory_headroom: or(&stated.memory_headroom, from.memory_headroom)?,
             activation_vectors: or(&stated.activation_vectors, from.activation_vectors)?,
         },
-        overlap: inputs.choice(&stated.overlap, OVERLAPS, overlap)?,
+        overlap: inputs.choice(&stated.overlap, OVERLAPS, base.overlap)?,
     })
-}
-
-fn starting_point(is_peak: bool) -> (Efficiencies, Overheads) {
-    if is_peak {
-        return (Efficiencies::PEAK, Overheads::NONE);
-    }
-    let fitted = fitted_attainment();
-    (fitted.into(), fitted.into())
 }

@@ -1,7 +1,7 @@
 //! A model on a machine: what the load of a simulation is put on.
 
-use super::efficiency::Efficiency;
 use super::hardware::Hardware;
+use crate::calculator::scenario::efficiency::Efficiency;
 use crate::calculator::scenario::{Model, Precision};
 use crate::forward::{
     KvCache, Serving, ServingUnit, Speculation, compute_to_bandwidth, optimal_batch,
