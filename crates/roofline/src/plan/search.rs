@@ -150,12 +150,7 @@ impl<'a> Search<'a> {
             .shared
             .iter()
             .filter_map(|unit| {
-                let chip = unit.decode.engine.chip;
-                let price = if self.has_rent() {
-                    chip.usd_per_hour.unwrap_or(0.0)
-                } else {
-                    1.0
-                };
+                let price = self.price(unit.decode.engine.chip);
                 let rate = unit.most_rate(goal)?;
                 Some((price * unit.chips() / rate / 3_600.0, unit))
             })
@@ -189,18 +184,9 @@ impl<'a> Search<'a> {
     }
 
     fn pairs(&self, goal: &Goal) -> Vec<Candidate<'_>> {
-        let price = |chip: &Chip, chips: f64| {
-            chips
-                * if self.has_rent() {
-                    chip.usd_per_hour.unwrap_or(0.0)
-                } else {
-                    1.0
-                }
-        };
-        let of_prefill = |unit: &PrefillUnit<'_>| price(unit.engine.chip, unit.engine.chips());
-        let of_decode = |unit: &DecodeUnit<'_>| price(unit.engine.chip, unit.engine.chips());
-        let prefill = prefill_choices(&self.prefill, goal, of_prefill, PAIRED);
-        let decode = decode_choices(&self.decode, goal, of_decode, PAIRED);
+        let price = |engine: &Engine<'_>| engine.chips() * self.price(engine.chip);
+        let prefill = prefill_choices(&self.prefill, goal, price, PAIRED);
+        let decode = decode_choices(&self.decode, goal, price, PAIRED);
         let mut found = Vec::new();
         for of_prefill in &prefill {
             for of_decode in &decode {
@@ -234,6 +220,15 @@ impl<'a> Search<'a> {
         let traffic = &self.question.load;
         let tokens = traffic.input.mean() + traffic.output.mean();
         candidate.usd_per_request().map(|usd| usd / tokens * 1e6)
+    }
+
+    /// Rent of a chip, or 1 where a rent is not known.
+    fn price(&self, chip: &Chip) -> f64 {
+        if self.has_rent() {
+            chip.usd_per_hour.unwrap_or(0.0)
+        } else {
+            1.0
+        }
     }
 
     fn has_rent(&self) -> bool {

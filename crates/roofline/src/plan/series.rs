@@ -5,7 +5,7 @@ use super::binding::binds;
 use super::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
-use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::candidate::Candidate;
 
 const MILLION: f64 = 1e6;
 
@@ -44,10 +44,7 @@ pub(super) fn series(
 
 /// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.
 fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint {
-    let (decode, batch) = match &best.way {
-        Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
-        Way::Disaggregated { decode, batch, .. } => (*decode, *batch),
-    };
+    let (decode, batch) = best.decode();
     let batch = batch.max(1.0);
     let context = decode.context_tokens();
     let parts = if tokens <= 1.0 {

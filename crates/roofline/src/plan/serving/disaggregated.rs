@@ -1,6 +1,7 @@
 //! Prompts and answers on units of their own, with the ratio of prefill to decode units.
 
 use super::decode::DecodeUnit;
+use super::forward::Engine;
 use super::prefill::PrefillUnit;
 use crate::plan::question::goal::Goal;
 
@@ -21,13 +22,13 @@ pub(crate) struct Choice {
 pub(crate) fn prefill_choices(
     units: &[PrefillUnit<'_>],
     goal: &Goal,
-    price: impl Fn(&PrefillUnit<'_>) -> f64,
+    price: impl Fn(&Engine<'_>) -> f64,
     most: usize,
 ) -> Vec<Choice> {
     let of_unit = |(index, unit): (usize, &PrefillUnit<'_>)| {
         if let Some(rate) = goal.rate {
             let units = unit.units_for(goal, rate)?;
-            let cost = units * price(unit) / rate;
+            let cost = units * price(&unit.engine) / rate;
             return Some(Choice {
                 index,
                 units,
@@ -41,7 +42,7 @@ pub(crate) fn prefill_choices(
             index,
             units: half,
             rate,
-            cost: price(unit) / rate,
+            cost: price(&unit.engine) / rate,
         })
     };
     cheapest(units.iter().enumerate().filter_map(of_unit).collect(), most)
@@ -51,7 +52,7 @@ pub(crate) fn prefill_choices(
 pub(crate) fn decode_choices(
     units: &[DecodeUnit<'_>],
     goal: &Goal,
-    price: impl Fn(&DecodeUnit<'_>) -> f64,
+    price: impl Fn(&Engine<'_>) -> f64,
     most: usize,
 ) -> Vec<Choice> {
     let deviations = goal.limits.percentile.deviations();
@@ -64,8 +65,8 @@ pub(crate) fn decode_choices(
             None => 1.0,
         };
         let cost = match goal.rate {
-            Some(wanted) => units * price(unit) / wanted,
-            None => price(unit) / rate,
+            Some(wanted) => units * price(&unit.engine) / wanted,
+            None => price(&unit.engine) / rate,
         };
         Some(Choice {
             index,
