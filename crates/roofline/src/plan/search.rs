@@ -1,9 +1,10 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
+use super::answer::ServingKind;
 use super::grid::{Layout, layouts};
 use crate::calculator::scenario::Chip;
 use crate::plan::question::goal::Goal;
-use crate::plan::question::request::{Question, ServingKinds};
+use crate::plan::question::request::Question;
 use crate::plan::serving::aggregated::SharedUnit;
 use crate::plan::serving::candidate::{Candidate, Way};
 use crate::plan::serving::decode::DecodeUnit;
@@ -110,14 +111,14 @@ impl<'a> Search<'a> {
     /// Every candidate that reaches the goal, cheapest first.
     pub(super) fn candidates(&self, goal: &Goal) -> Vec<Candidate<'_>> {
         let mut found = Vec::new();
-        if self.question.kinds != ServingKinds::Disaggregated {
+        if self.question.serving != Some(ServingKind::Disaggregated) {
             found.extend(
                 self.shared
                     .iter()
                     .filter_map(|unit| self.aggregated(unit, goal)),
             );
         }
-        if self.question.kinds != ServingKinds::Aggregated {
+        if self.question.serving != Some(ServingKind::Aggregated) {
             found.extend(self.pairs(goal));
         }
         found.sort_by(|left, right| {
@@ -136,14 +137,14 @@ impl<'a> Search<'a> {
     /// bound is below the cheapest cost.
     pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
         let cost = |candidate: &Candidate<'_>| candidate.cost_per_request();
-        let mut best = (self.question.kinds != ServingKinds::Aggregated)
+        let mut best = (self.question.serving != Some(ServingKind::Aggregated))
             .then(|| self.pairs(goal))
             .and_then(|found| {
                 found
                     .into_iter()
                     .min_by(|left, right| cost(left).total_cmp(&cost(right)))
             });
-        if self.question.kinds == ServingKinds::Disaggregated {
+        if self.question.serving == Some(ServingKind::Disaggregated) {
             return best;
         }
         let mut bounds: Vec<(f64, &SharedUnit<'a>)> = self

@@ -60,15 +60,12 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint 
     PlanPoint {
         pass_tokens: Some(tokens),
         cache_hit_rate: question.load.hit_rate,
-        chips_limit: None,
         is_feasible: true,
         chips: Some(decode.engine.chips()),
-        requests_per_second: None,
         pass_seconds: Some(parts.total_s),
         usd_per_mtok: per_s.map(|usd| usd * parts.total_s / (batch * tokens) * MILLION),
         bound: Some(parts.longest()),
-        time_per_output_token_seconds: None,
-        time_to_first_token_seconds: None,
+        ..PlanPoint::default()
     }
 }
 
@@ -79,16 +76,15 @@ fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
     let share = goal.limits.percentile.share();
     let first = best.and_then(Candidate::first_token);
     PlanPoint {
-        pass_tokens: None,
         cache_hit_rate: question.load.hit_rate,
         chips_limit: goal.budget,
         is_feasible: best.is_some(),
         chips: best.map(Candidate::chips),
         requests_per_second: best.map(|best| best.rate),
-        pass_seconds: None,
         usd_per_mtok: best.and_then(|best| search.usd_per_mtok(best)),
         bound: best.and_then(|best| binds(question, goal, best).first().copied()),
         time_per_output_token_seconds: best.map(|best| best.per_token_s(goal).1),
         time_to_first_token_seconds: first.map(|first| first.quantile(share)),
+        ..PlanPoint::default()
     }
 }

@@ -362,13 +362,6 @@ impl Architecture {
         self.always_read_parameters.unwrap_or(rest.max(0.0))
     }
 
-    /// Parameters of the output head: as many as those of an input embedding of its own. Where both are one matrix its size is
-    /// not known, and the head counts with the rest.
-    #[must_use]
-    pub fn output_head_parameters(&self) -> f64 {
-        self.input_embedding_parameters.min(self.always_read())
-    }
-
     /// Layers with routed experts.
     #[must_use]
     pub fn expert_layers(&self) -> u32 {

@@ -32,8 +32,6 @@ pub struct CacheDocument {
     pub lifetime_documented: String,
     /// The medium as it is written; empty where only the lifetime is.
     pub medium_documented: String,
-    /// The medium in short.
-    pub medium_class: String,
     /// The name of the offer in an answer.
     pub name: String,
     /// Kind of the offer.

@@ -3,6 +3,9 @@
 use crate::forward::{Efficiencies, Overheads, Overlap};
 use crate::reference::fitted_attainment;
 
+/// Efficiencies to start from, and whether they are the peaks.
+pub(crate) const STARTING_POINTS: &[(&str, bool)] = &[("fitted", false), ("peak", true)];
+
 /// Shares of the peaks, overheads and overlap.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Efficiency {

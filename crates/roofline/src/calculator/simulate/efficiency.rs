@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::efficiency::Efficiency;
+use crate::calculator::scenario::efficiency::{Efficiency, STARTING_POINTS};
 use crate::forward::{Efficiencies, Overheads, Overlap};
 use unroof_base::input::body::{OneOf, Stated, Truth, body, number, value};
 use unroof_base::units::Seconds;
@@ -11,19 +11,6 @@ use unroof_base::units::Seconds;
 /// Shares of a peak.
 const SHARES: RangeInclusive<f64> = 1e-6..=1.0;
 
-/// Efficiencies from which stated ones depart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartingPoint {
-    /// Fitted to published measurements.
-    Fitted,
-    /// Peak values without losses.
-    Peak,
-}
-
-pub(super) const STARTING_POINTS: &[(&str, StartingPoint)] = &[
-    ("fitted", StartingPoint::Fitted),
-    ("peak", StartingPoint::Peak),
-];
 const OVERLAPS: &[(&str, Overlap)] = &[
     ("full", Overlap::Full),
     ("attention_apart", Overlap::AttentionApart),
@@ -37,7 +24,7 @@ body! {
         /// The point to start from: `fitted` to published measurements, where compute and memory overlap within attention
         /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
         /// if left out.
-        name: Stated<StartingPoint> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
+        name: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
         /// `η_pre`: share of peak arithmetic in prefill.
         prefill: Stated<f64> = number(SHARES),
         /// `η_m`: share of HBM bandwidth in decoding.
@@ -86,8 +73,7 @@ pub(super) fn fill_efficiency(
     stated: &StatedEfficiencies,
     inputs: &Inputs<'_>,
 ) -> Option<Efficiency> {
-    let point = inputs.choice(&stated.name, STARTING_POINTS, StartingPoint::Fitted)?;
-    let is_peak = point == StartingPoint::Peak;
+    let is_peak = inputs.choice(&stated.name, STARTING_POINTS, false)?;
     let base = Efficiency::of(is_peak);
     let (shares, from) = (base.efficiencies, base.overheads);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);

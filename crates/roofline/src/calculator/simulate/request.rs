@@ -9,13 +9,14 @@
 //! assert_eq!(batch.pointer, "/load/batch");
 //! ```
 
-use super::efficiency::{STARTING_POINTS, StatedEfficiencies, fill_efficiency};
+use super::efficiency::{StatedEfficiencies, fill_efficiency};
 use super::grid::{SimulatedGrid, fill_grid};
 use super::hardware::{SPREADS, fill_hardware};
 use super::load::{Load, fill_load};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use super::setup::Setup;
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::efficiency::STARTING_POINTS;
 use crate::calculator::scenario::{
     Model, ModelKind, PREFILL_FLAGS, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };

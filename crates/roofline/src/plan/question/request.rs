@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use super::traffic::{Traffic, fill_traffic};
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::efficiency::STARTING_POINTS;
 use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
 use crate::calculator::scenario::machine::MOST_CHIPS;
 use crate::calculator::scenario::prices::Prices;
@@ -21,6 +22,7 @@ use crate::calculator::scenario::{
     StatedPrecision, StatedPrices,
 };
 use crate::forward::Speculation;
+use crate::plan::answer::ServingKind;
 use crate::plan::grid::Degrees;
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{
@@ -33,12 +35,12 @@ const DEGREES: RangeInclusive<u32> = 1..=4_096;
 /// Most points of an axis of the grid.
 const MOST_POINTS: usize = 32;
 
-const EFFICIENCIES: &[(&str, bool)] = &[("fitted", false), ("peak", true)];
 const PERCENTILES: &[(&str, Percentile)] = &[("p50", Percentile::P50), ("p95", Percentile::P95)];
-const SERVINGS: &[(&str, ServingKinds)] = &[
-    ("both", ServingKinds::Both),
-    ("aggregated", ServingKinds::Aggregated),
-    ("disaggregated", ServingKinds::Disaggregated),
+/// Ways of serving that are searched; none for both.
+const SERVINGS: &[(&str, Option<ServingKind>)] = &[
+    ("both", None),
+    ("aggregated", Some(ServingKind::Aggregated)),
+    ("disaggregated", Some(ServingKind::Disaggregated)),
 ];
 const UNITS: &[(&str, bool)] = &[("whole", true), ("average", false)];
 
@@ -56,7 +58,7 @@ body! {
         prefill_machine: StatedMachine =
             bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
         /// Shares of the peaks: `fitted` to published measurements, or `peak`; `fitted` if left out.
-        efficiencies: Stated<bool> = value(OneOf(EFFICIENCIES)).flag("efficiencies"),
+        efficiencies: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
         /// Requests and their lengths.
         load: StatedLoad = section::<StatedLoad>(),
         /// Limits on latency.
@@ -83,7 +85,7 @@ body! {
     pub struct PlannedLayouts {
         /// `aggregated`: prompts and answers on the same chips; `disaggregated`: on chips of their own; `both` if left
         /// out.
-        serving: Stated<ServingKinds> = value(OneOf(SERVINGS)).flag("serving"),
+        serving: Stated<Option<ServingKind>> = value(OneOf(SERVINGS)).flag("serving"),
         /// Degrees of tensor parallelism.
         tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("tensor").example([1, 8]),
         /// Degrees of data parallelism within a unit.
@@ -139,17 +141,6 @@ impl Percentile {
     }
 }
 
-/// Ways of serving that are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServingKinds {
-    /// Shared and separate chips.
-    Both,
-    /// Prompts and answers on the same chips.
-    Aggregated,
-    /// Prompts and answers on chips of their own.
-    Disaggregated,
-}
-
 /// Limits on latency, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -172,7 +163,8 @@ pub(crate) struct Question {
     pub(crate) load: Traffic,
     pub(crate) limits: Limits,
     pub(crate) degrees: Degrees,
-    pub(crate) kinds: ServingKinds,
+    /// The way of serving that is searched; both where there is none.
+    pub(crate) serving: Option<ServingKind>,
     pub(crate) whole_units: bool,
     pub(crate) prices: Option<Prices>,
     pub(crate) grid: PlannedGrid,
@@ -206,13 +198,13 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let served = model.as_ref().zip(precision.as_ref());
     let decode_chip = request.machine.fill(&inputs, None, served);
     let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
-    let is_peak = inputs.choice(&request.efficiencies, EFFICIENCIES, false);
+    let is_peak = inputs.choice(&request.efficiencies, STARTING_POINTS, false);
     let has_budget = request.machine.chips.is_stated();
     let budget = inputs.stated(&request.machine.chips);
     let load = fill_traffic(&request.load, &inputs, has_budget);
     let limits = fill_limits(&request.limits, &inputs);
     let layouts = &request.layouts;
-    let kinds = inputs.choice(&layouts.serving, SERVINGS, ServingKinds::Both);
+    let serving = inputs.choice(&layouts.serving, SERVINGS, None);
     let whole_units = inputs.choice(&layouts.units, UNITS, true);
     let degrees = Degrees {
         tensor: layouts.tensor.list()?,
@@ -233,7 +225,7 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         load,
         limits: limits?,
         degrees,
-        kinds: kinds?,
+        serving: serving?,
         whole_units: whole_units?,
         prices,
         grid,
