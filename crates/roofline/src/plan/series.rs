@@ -46,7 +46,7 @@ pub(super) fn series(
 fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint {
     let (decode, batch) = best.decode();
     let batch = batch.max(1.0);
-    let context = decode.context_tokens();
+    let context = decode.context_tokens;
     let parts = if tokens <= 1.0 {
         decode.engine.step(batch, context)
     } else {

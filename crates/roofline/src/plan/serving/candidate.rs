@@ -110,7 +110,7 @@ impl<'s> Candidate<'s> {
             Way::Disaggregated { decode, batch, .. } => {
                 let deviations = goal.limits.percentile.deviations();
                 let at_limit = decode.batch_at(*batch, deviations);
-                let per_token = |batch: f64| decode.step_s(batch) / decode.accepted();
+                let per_token = |batch: f64| decode.step_s(batch) / decode.accepted;
                 (per_token(*batch), per_token(at_limit))
             }
         }

@@ -28,7 +28,8 @@ pub(crate) struct PrefillUnit<'a> {
     /// Transfer of the cache to the chips that decode.
     pub(crate) transfer_s: f64,
     pub(crate) parts: Parts,
-    is_random: bool,
+    /// Whether requests arrive at random.
+    pub(crate) is_random: bool,
 }
 
 impl<'a> PrefillUnit<'a> {
@@ -92,11 +93,6 @@ impl<'a> PrefillUnit<'a> {
             parts,
             is_random: traffic.is_random,
         }
-    }
-
-    /// Whether requests arrive at random.
-    pub(crate) fn is_random(&self) -> bool {
-        self.is_random
     }
 
     /// Prompts that a unit works on at once.
