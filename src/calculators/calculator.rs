@@ -2,25 +2,83 @@
 
 use std::io::{self, Write};
 use std::marker::PhantomData;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::estimates::chart::{Chart, show};
 use crate::estimates::report::{paragraph, table, write_reasons, write_table};
 use crate::shell::input::read_input;
 use crate::shell::terminal;
 use crate::{Failure, label};
 use unroof_base::input::RequestError;
 use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
-use unroof_base::units::{Bytes, readable};
-use unroof_roofline::calculator::inputs::{
-    EquationUsed, InputOrigin, InputUsed, InputValue, NoValue,
-};
+use unroof_base::units::{Bytes, Seconds, readable};
+use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, NoValue};
 use unroof_roofline::calculator::scenario::model::FILE_PLACEHOLDER;
-use unroof_roofline::reference::{Accelerator, accelerators};
+use unroof_roofline::reference::accelerators;
+
+/// Arguments of a calculator's command: a request from a file and flags, and what becomes of the answer.
+#[derive(Debug, Args)]
+pub(crate) struct Calculation<Request: Body + Clone> {
+    #[arg(help = file_help::<Request>())]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    stated: RequestFlags<Request>,
+    /// Print the answer as HTTP gives it
+    #[arg(long)]
+    json: bool,
+    /// Save the curve of the answer as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Print the ids of the accelerators instead
+    #[arg(long, exclusive = true)]
+    list_accelerators: bool,
+}
+
+/// Help of the file of a request, whose type is named after its route.
+fn file_help<Request: Body>() -> String {
+    let route = Request::NAME.trim_end_matches("Request").to_lowercase();
+    format!(
+        "File with a request as `POST /{route}` takes it; `-` reads standard input; all defaults if left out"
+    )
+}
+
+impl<Request: Body + Clone> Calculation<Request> {
+    /// Answers the request, prints the answer and shows its chart; or lists the accelerators.
+    pub(crate) fn run<Answer: Serialize>(
+        &self,
+        answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
+        write: impl Fn(&mut dyn Write, &Answer) -> io::Result<()>,
+        chart: impl Fn(&Answer) -> Option<Chart>,
+        is_drawn: bool,
+    ) -> Result<(), Failure> {
+        if self.list_accelerators {
+            let list = List::of("", accelerators())
+                .column("id", |row| row.id.clone())
+                .column("name", |row| row.name.clone());
+            return Ok(list.write(&mut terminal::stdout())?);
+        }
+        let answer = answered(self.file.as_deref(), &self.stated, answer)?;
+        print(&answer, self.json, write)?;
+        show(chart(&answer), self.save.as_deref(), is_drawn && !self.json)
+    }
+
+    /// Calls fields by their flags in remarks on an answer to a request that is made of flags alone.
+    pub(crate) fn name_flags(&self, caveats: &mut [String], not_defined: &mut [NoValue]) {
+        if self.file.is_some() {
+            return;
+        }
+        let all = flags::<Request>();
+        let reasons = not_defined.iter_mut().map(|entry| &mut entry.reason);
+        for text in caveats.iter_mut().chain(reasons) {
+            *text = with_flags(text, &all);
+        }
+    }
+}
 
 /// Flags that state fields of a request; the request's type declares them.
 #[derive(Debug)]
@@ -94,7 +152,7 @@ impl<Request: Body + Clone> RequestFlags<Request> {
 }
 
 /// The answer to the request in a file, or to an empty request, with the fields stated by flags.
-pub(crate) fn answered<Request: Body + Clone, Answer>(
+fn answered<Request: Body + Clone, Answer>(
     file: Option<&Path>,
     flags: &RequestFlags<Request>,
     answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
@@ -156,22 +214,6 @@ fn naming_flags(error: RequestError, stated: &[(Flag, String)], all: &[Flag]) ->
     RequestError::Wrong(faults)
 }
 
-/// Calls fields by their flags in remarks on an answer to a request that is made of flags alone.
-pub(crate) fn remarks_with_flags<Request: Body + Clone>(
-    file: Option<&Path>,
-    caveats: &mut [String],
-    not_defined: &mut [NoValue],
-) {
-    if file.is_some() {
-        return;
-    }
-    let all = flags::<Request>();
-    let reasons = not_defined.iter_mut().map(|entry| &mut entry.reason);
-    for text in caveats.iter_mut().chain(reasons) {
-        *text = with_flags(text, &all);
-    }
-}
-
 /// A message in which fields that have a flag are called by it.
 fn with_flags(text: &str, all: &[Flag]) -> String {
     all.iter().fold(text.to_owned(), |text, flag| {
@@ -228,6 +270,44 @@ pub(crate) fn write_values(
     writeln!(out)
 }
 
+/// A table of items below a heading, column by column.
+pub(crate) struct List<'i, Item> {
+    heading: &'i str,
+    items: Vec<&'i Item>,
+    header: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl<'i, Item> List<'i, Item> {
+    /// A table without columns; without a heading if that is empty.
+    pub(crate) fn of(heading: &'i str, items: impl IntoIterator<Item = &'i Item>) -> Self {
+        let items: Vec<&Item> = items.into_iter().collect();
+        Self {
+            heading,
+            header: Vec::new(),
+            rows: vec![Vec::new(); items.len()],
+            items,
+        }
+    }
+
+    /// Adds a column: the name, and the cell of each item.
+    pub(crate) fn column(mut self, name: &'static str, cell: impl Fn(&Item) -> String) -> Self {
+        self.header.push(name);
+        for (row, item) in self.rows.iter_mut().zip(&self.items) {
+            row.push(cell(item));
+        }
+        self
+    }
+
+    /// Writes the table.
+    pub(crate) fn write(self, mut out: &mut dyn Write) -> io::Result<()> {
+        if !self.heading.is_empty() {
+            writeln!(out, "{}", label(self.heading))?;
+        }
+        write_table(&mut out, &table(&self.header, self.rows))
+    }
+}
+
 /// Last part of every report of a calculator: null values, equations, inputs.
 pub(crate) fn write_grounds(
     mut out: &mut dyn Write,
@@ -246,31 +326,43 @@ pub(crate) fn write_grounds(
         paragraph(&mut out, text.trim_start(), 2)?;
     }
     writeln!(out)?;
-    writeln!(out, "{}", label("values used"))?;
-    let rows = inputs.iter().map(|input| {
-        let value = match &input.value {
-            InputValue::Number(number) => format!("{} {}", readable(*number), input.unit),
-            InputValue::Name(name) => name.clone(),
-        };
-        let from = match input.from {
-            InputOrigin::Stated => "stated",
-            InputOrigin::Reference => "reference",
-            InputOrigin::Derived => "derived",
-            InputOrigin::Default => "default",
-            InputOrigin::Unused => "unused",
-        };
-        vec![
-            input.name.clone(),
-            value.trim_end().to_owned(),
-            from.to_owned(),
-        ]
-    });
-    write_table(&mut out, &table(&["name", "value", "from"], rows))
+    List::of("values used", inputs)
+        .column("name", |input| input.name.clone())
+        .column("value", |input| {
+            let written = format!("{} {}", input.value, input.unit);
+            written.trim_end().to_owned()
+        })
+        .column("from", |input| origin(input.from).to_owned())
+        .write(out)
+}
+
+fn origin(from: InputOrigin) -> &'static str {
+    match from {
+        InputOrigin::Stated => "stated",
+        InputOrigin::Reference => "reference",
+        InputOrigin::Derived => "derived",
+        InputOrigin::Default => "default",
+        InputOrigin::Unused => "unused",
+    }
 }
 
 /// A value with its unit, or a dash.
 pub(crate) fn or_dash<T: ToString>(value: Option<T>) -> String {
     value.map_or("–".to_owned(), |value| value.to_string())
+}
+
+/// A number, or a dash.
+pub(crate) fn number(number: Option<f64>) -> String {
+    or_dash(number.map(readable))
+}
+
+/// A duration in seconds, or in milliseconds where it is less than one second.
+pub(crate) fn time(time: Seconds) -> String {
+    if time.0 >= 1.0 {
+        format!("{} s", readable(time.0))
+    } else {
+        format!("{} ms", readable(time.0 * 1e3))
+    }
 }
 
 /// Bytes in a readable unit.
@@ -290,26 +382,13 @@ pub(crate) fn size(bytes: Bytes) -> String {
 
 /// The value of an input by its name, as text.
 pub(crate) fn input(inputs: &[InputUsed], name: &str) -> Option<String> {
-    let found = inputs.iter().find(|input| input.name == name)?;
-    Some(match &found.value {
-        InputValue::Number(number) => readable(*number),
-        InputValue::Name(name) => name.clone(),
-    })
+    let mut inputs = inputs.iter();
+    let found = inputs.find(|input| input.name == name)?;
+    Some(found.value.to_string())
 }
 
-/// Prints the ids and names of the accelerators.
-pub(crate) fn list_accelerators() -> Result<(), Failure> {
-    let mut out = terminal::stdout();
-    let row = |row: &Accelerator| vec![row.id.clone(), row.name.clone()];
-    write_table(
-        &mut out,
-        &table(&["id", "name"], accelerators().iter().map(row)),
-    )?;
-    Ok(())
-}
-
-pub(crate) fn yes_no(answer: bool) -> &'static str {
-    if answer { "yes" } else { "no" }
+pub(crate) fn yes_no(answer: bool) -> String {
+    if answer { "yes" } else { "no" }.to_owned()
 }
 
 pub(crate) fn percent(share: f64) -> String {

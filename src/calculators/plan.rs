@@ -1,23 +1,21 @@
 //! `unroof plan`: the layouts that serve a load within limits on latency, without a server.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, list_accelerators, or_dash, percent, print, remarks_with_flags, size,
-    values, write_grounds, write_values,
+    Calculation, List, number, or_dash, percent, size, time, values, write_grounds, write_values,
 };
-use crate::estimates::chart::{Chart, Line, show};
-use crate::estimates::report::{paragraph, table, write_table};
+use crate::estimates::chart::{Chart, Line};
+use crate::estimates::report::paragraph;
 use crate::shell::terminal::width;
 use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{
-    CheapestTier, FrontItem, Layout, Offloaded, PlanAnswer, PlanItem, PlanPoint, PoolItem,
-    SensitivityItem, ServingKind, SplitItem, plan,
+    FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, SensitivityItem,
+    ServingKind, SplitItem, plan,
 };
 
 /// Arguments of `unroof plan`.
@@ -29,66 +27,39 @@ Examples:
   unroof plan --model DeepSeek-V3 --accelerator h200-sxm --rate 50 --hit-rate 0.5 --input-spread 1 --ttft 3 --tpot 0.05
   unroof plan request.json --json | jq .plans[0]")]
 pub(crate) struct PlanArguments {
-    /// File with a request as `POST /plan` takes it; `-` reads standard input; all defaults if left out
-    file: Option<PathBuf>,
     #[command(flatten)]
-    stated: RequestFlags<PlanRequest>,
-    /// Print the answer as HTTP gives it
-    #[arg(long)]
-    json: bool,
-    /// Save the curve of the answer as an SVG picture
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// Print the ids of the accelerators instead
-    #[arg(long, exclusive = true)]
-    list_accelerators: bool,
+    calculation: Calculation<PlanRequest>,
 }
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    if arguments.list_accelerators {
-        return list_accelerators();
-    }
-    let file = arguments.file.as_deref();
-    let mut answer = answered(file, &arguments.stated, plan)?;
-    if !arguments.json {
-        remarks_with_flags::<PlanRequest>(file, &mut answer.caveats, &mut answer.not_defined);
-    }
-    print(&answer, arguments.json, write_plan)?;
-    show(
-        Some(chart(&answer)),
-        arguments.save.as_deref(),
-        !arguments.json,
-    )
+    let calculation = &arguments.calculation;
+    let write = |out: &mut dyn Write, answer: &PlanAnswer| {
+        let mut answer = answer.clone();
+        calculation.name_flags(&mut answer.caveats, &mut answer.not_defined);
+        write_plan(out, &answer)
+    };
+    calculation.run(plan, write, |answer| Some(chart(answer)), true)
 }
 
 /// The cost of a token over the length of a pass where the grid has it, else the front of speed against cost.
 fn chart(answer: &PlanAnswer) -> Chart {
-    let passes = answer
-        .series
-        .iter()
-        .filter_map(|item| Some((item.pass_tokens?, item.usd_per_mtok?)));
+    let passes = answer.series.iter();
+    let passes = passes.filter_map(|item| Some((item.pass_tokens?, item.usd_per_mtok?)));
     let passes: Vec<(f64, f64)> = passes.collect();
-    if passes.len() > 1 {
-        return Chart {
-            title: title(answer),
-            x: "tokens of a sequence per pass",
-            y: "USD/Mtok",
-            lines: vec![Line {
-                name: "pass".to_owned(),
-                points: passes,
-            }],
-        };
-    }
-    let front = answer.front.iter();
-    let points =
-        front.filter_map(|item| Some((item.tokens_per_second_per_user, item.usd_per_mtok?)));
+    let (x, name, points) = if passes.len() > 1 {
+        ("tokens of a sequence per pass", "pass", passes)
+    } else {
+        let front = answer.front.iter();
+        let point = |item: &FrontItem| Some((item.tokens_per_second_per_user, item.usd_per_mtok?));
+        ("tok/s per user", "front", front.filter_map(point).collect())
+    };
     Chart {
         title: title(answer),
-        x: "tok/s per user",
+        x,
         y: "USD/Mtok",
         lines: vec![Line {
-            name: "front".to_owned(),
-            points: points.collect(),
+            name: name.to_owned(),
+            points,
         }],
     }
 }
@@ -102,12 +73,12 @@ fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
         writeln!(out)?;
     }
     if let Some(best) = answer.plans.first() {
-        write_ranking(out, answer)?;
+        write_ranking(out, &answer.plans)?;
         write_best(out, best)?;
     }
     write_front(out, &answer.front)?;
     write_sensitivity(out, &answer.sensitivity)?;
-    write_offload(out, answer)?;
+    write_offload(out, &answer.offload)?;
     write_series(out, &answer.series)?;
     write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
 }
@@ -138,18 +109,6 @@ fn question(answer: &PlanAnswer) -> String {
         answer.searched.layouts,
         answer.searched.units,
     )
-}
-
-fn time(time: Seconds) -> String {
-    if time.0 >= 1.0 {
-        format!("{} s", readable(time.0))
-    } else {
-        format!("{} ms", readable(time.0 * 1e3))
-    }
-}
-
-fn usd(amount: Option<f64>) -> String {
-    or_dash(amount.map(readable))
 }
 
 /// A time with three digits.
@@ -198,41 +157,36 @@ fn rounded(count: f64) -> String {
     readable((count * 10.0).round() / 10.0)
 }
 
-fn write_ranking(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
-    writeln!(out, "{}", label("plans within the limits, cheapest first"))?;
-    // A narrow terminal has no room for all.
-    let is_narrow = width() < LEAST_WIDTH_FOR_ALL;
-    let row = |plan: &PlanItem| {
-        let prefill = plan.prefill.as_ref();
-        let mut cells = vec![
-            plan.rank.to_string(),
-            prefill.map_or_else(|| "the same".to_owned(), pool),
-            pool(&plan.decode),
-            rounded(plan.chips),
-            readable((plan.requests_per_second * 100.0).round() / 100.0),
-            short(plan.cost.usd_per_mtok),
-            usd(plan.cost.usd_per_day.map(f64::round)),
-            or_dash(plan.time_to_first_token.p95_seconds.map(short_time)),
-            short_time(plan.time_per_output_token.at_percentile_seconds),
-        ];
-        if is_narrow {
-            cells.drain(PER_DAY);
-        }
-        cells
-    };
-    let mut header = vec![
-        "", "prefill", "decode", "chips", "req/s", "$/Mtok", "$/day", "first", "next",
-    ];
-    if is_narrow {
-        header.drain(PER_DAY);
-    }
-    write_table(&mut out, &table(&header, answer.plans.iter().map(row)))
+/// Columns of the terminal that the whole ranking needs; else the cost of a day, which follows from others, is left out.
+const LEAST_WIDTH_FOR_ALL: usize = 76;
+
+/// The units that compute prompts, where they are others than those that decode.
+fn or_same(prefill: Option<String>) -> String {
+    prefill.unwrap_or_else(|| "the same".to_owned())
 }
 
-/// Columns that the whole ranking needs.
-const LEAST_WIDTH_FOR_ALL: usize = 76;
-/// The columns of the ranking that follow from others: requests per second to USD per day.
-const PER_DAY: std::ops::Range<usize> = 6..7;
+fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
+    let per_second = |plan: &PlanItem| (plan.requests_per_second * 100.0).round() / 100.0;
+    let mut list = List::of("plans within the limits, cheapest first", plans)
+        .column("", |plan| plan.rank.to_string())
+        .column("prefill", |plan| or_same(plan.prefill.as_ref().map(pool)))
+        .column("decode", |plan| pool(&plan.decode))
+        .column("chips", |plan| rounded(plan.chips))
+        .column("req/s", |plan| readable(per_second(plan)))
+        .column("$/Mtok", |plan| short(plan.cost.usd_per_mtok));
+    if width() >= LEAST_WIDTH_FOR_ALL {
+        list = list.column("$/day", |plan| {
+            number(plan.cost.usd_per_day.map(f64::round))
+        });
+    }
+    list.column("first", |plan| {
+        or_dash(plan.time_to_first_token.p95_seconds.map(short_time))
+    })
+    .column("next", |plan| {
+        short_time(plan.time_per_output_token.at_percentile_seconds)
+    })
+    .write(out)
+}
 
 fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
     let first = &best.time_to_first_token;
@@ -258,10 +212,10 @@ fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
         "  transfer" => time(first.transfer_seconds);
         "next token, mean" => time(best.time_per_output_token.mean_seconds);
         "speed per user" => format!("{} tok/s", readable(best.time_per_output_token.tokens_per_second_per_user));
-        "USD per request" => usd(cost.usd_per_request);
-        "USD per Mtok" => usd(cost.usd_per_mtok);
-        "USD per Mtok in, out" => format!("{}, {}", usd(cost.input_usd_per_mtok), usd(cost.output_usd_per_mtok));
-        "USD per day" => usd(cost.usd_per_day.map(f64::round));
+        "USD per request" => number(cost.usd_per_request);
+        "USD per Mtok" => number(cost.usd_per_mtok);
+        "USD per Mtok in, out" => format!("{}, {}", number(cost.input_usd_per_mtok), number(cost.output_usd_per_mtok));
+        "USD per day" => number(cost.usd_per_day.map(f64::round));
         "power" => or_dash(best.power.watts.map(|watts| format!("{} kW", readable(watts / 1e3))));
         "energy per generated token" => or_dash(best.power.joules_per_output_token.map(|joules| format!("{} J", readable(joules))));
         "binds" => best.binds.join(", ").replace('_', " ");
@@ -287,28 +241,22 @@ fn write_pool(out: &mut dyn Write, name: &str, pool: &PoolItem) -> io::Result<()
         "KV cache per chip" => size(pool.kv_bytes_per_chip);
         "HBM per chip" => size(pool.capacity_bytes_per_chip);
     });
-    if let Some(batch) = pool.batch {
-        rows.push((
-            "sequences of a unit",
-            format!(
-                "{}, of {} that fit",
-                rounded(batch),
-                readable(pool.most_sequences)
-            ),
-        ));
-    }
-    if let Some(prompts) = pool.prompts_per_pass {
-        rows.push(("prompts of a pass", readable(prompts)));
-    }
+    let most = readable(pool.most_sequences);
+    let sequences = pool
+        .batch
+        .map(|batch| format!("{}, of {most} that fit", rounded(batch)));
+    let optional = [
+        ("sequences of a unit", sequences),
+        ("prompts of a pass", pool.prompts_per_pass.map(readable)),
+        ("time for prefill", pool.prefill_utilisation.map(percent)),
+    ];
     rows.extend(
-        pool.prefill_utilisation
-            .map(|share| ("time for prefill", percent(share))),
+        optional
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?))),
     );
-    let steps = [("step", &pool.step), ("pass", &pool.pass)];
-    for (name, split) in steps {
-        if let Some(split) = split {
-            rows.extend(of_split(name, split));
-        }
+    for (name, split) in [("decode step", &pool.step), ("prefill pass", &pool.pass)] {
+        rows.extend(split.iter().flat_map(|split| of_split(name, split)));
     }
     let heading = format!(
         "{name}: {} × {} of {}",
@@ -320,11 +268,6 @@ fn write_pool(out: &mut dyn Write, name: &str, pool: &PoolItem) -> io::Result<()
 }
 
 fn of_split(name: &'static str, split: &SplitItem) -> Vec<(&'static str, String)> {
-    let name = if name == "step" {
-        "decode step"
-    } else {
-        "prefill pass"
-    };
     let mut rows = vec![(name, time(split.total_seconds))];
     rows.extend(values! {
         "  multiplying with weights" => time(split.weight_compute_seconds);
@@ -337,56 +280,42 @@ fn of_split(name: &'static str, split: &SplitItem) -> Vec<(&'static str, String)
     rows
 }
 
-fn write_front(mut out: &mut dyn Write, front: &[FrontItem]) -> io::Result<()> {
+fn write_front(out: &mut dyn Write, front: &[FrontItem]) -> io::Result<()> {
     if front.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", label("speed against cost"))?;
-    let row = |item: &FrontItem| {
-        vec![
-            readable(item.tokens_per_second_per_user),
-            usd(item.usd_per_mtok),
-            rounded(item.chips),
-            readable(item.requests_per_second),
-            item.prefill
-                .as_ref()
-                .map_or_else(|| "the same".to_owned(), layout),
-            layout(&item.decode),
-        ]
-    };
-    let header = [
-        "tok/s user",
-        "$/Mtok",
-        "chips",
-        "req/s",
-        "prefill",
-        "decode",
-    ];
-    write_table(&mut out, &table(&header, front.iter().map(row)))
+    List::of("speed against cost", front)
+        .column("tok/s user", |item| {
+            readable(item.tokens_per_second_per_user)
+        })
+        .column("$/Mtok", |item| number(item.usd_per_mtok))
+        .column("chips", |item| rounded(item.chips))
+        .column("req/s", |item| readable(item.requests_per_second))
+        .column("prefill", |item| or_same(item.prefill.as_ref().map(layout)))
+        .column("decode", |item| layout(&item.decode))
+        .write(out)
 }
 
-fn write_sensitivity(mut out: &mut dyn Write, items: &[SensitivityItem]) -> io::Result<()> {
+fn write_sensitivity(out: &mut dyn Write, items: &[SensitivityItem]) -> io::Result<()> {
     if items.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", label("change of cost with an input"))?;
-    let change =
-        |change: Option<f64>| or_dash(change.map(|change| format!("{:+.1} %", change * 100.0)));
-    let row = |item: &SensitivityItem| {
-        vec![
-            item.input.to_owned(),
-            change(item.cost_change_at_minus_10_percent),
-            change(item.cost_change_at_plus_10_percent),
-        ]
-    };
-    write_table(
-        &mut out,
-        &table(&["input", "at −10 %", "at +10 %"], items.iter().map(row)),
-    )
+    List::of("change of cost with an input", items)
+        .column("input", |item| item.input.to_owned())
+        .column("at −10 %", |item| {
+            change(item.cost_change_at_minus_10_percent)
+        })
+        .column("at +10 %", |item| {
+            change(item.cost_change_at_plus_10_percent)
+        })
+        .write(out)
 }
 
-fn write_offload(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
-    let offload = &answer.offload;
+fn change(of_cost: Option<f64>) -> String {
+    or_dash(of_cost.map(|change| format!("{:+.1} %", change * 100.0)))
+}
+
+fn write_offload(out: &mut dyn Write, offload: &OffloadItem) -> io::Result<()> {
     let Some(bytes) = offload.cache_bytes else {
         return Ok(());
     };
@@ -395,30 +324,20 @@ fn write_offload(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()>
         readable(offload.prefix_tokens.round()),
         size(bytes)
     );
-    writeln!(out, "{}", label(&heading))?;
-    let row = |tier: &Offloaded| {
-        vec![
-            tier.id.clone(),
-            or_dash(tier.time_to_first_token_seconds.map(time)),
-            usd(tier.retrieve_usd),
-            usd(tier.hold_usd_per_hour),
-            or_dash(tier.break_even_uses_per_hour.map(readable)),
-        ]
-    };
-    let header = ["tier", "first token", "retrieve, $", "hold, $/h", "uses/h"];
-    write_table(&mut out, &table(&header, offload.tiers.iter().map(row)))?;
-    let row = |tier: &CheapestTier| {
-        vec![
-            tier.id.clone(),
-            lifetime(tier.from_seconds),
-            or_dash(tier.to_seconds.map(lifetime)),
-        ]
-    };
-    writeln!(out, "{}", label("cheapest tier by time to live"))?;
-    write_table(
-        &mut out,
-        &table(&["tier", "from", "to"], offload.cheapest.iter().map(row)),
-    )
+    List::of(&heading, &offload.tiers)
+        .column("tier", |tier| tier.id.clone())
+        .column("first token", |tier| {
+            or_dash(tier.time_to_first_token_seconds.map(time))
+        })
+        .column("retrieve, $", |tier| number(tier.retrieve_usd))
+        .column("hold, $/h", |tier| number(tier.hold_usd_per_hour))
+        .column("uses/h", |tier| number(tier.break_even_uses_per_hour))
+        .write(out)?;
+    List::of("cheapest tier by time to live", &offload.cheapest)
+        .column("tier", |tier| tier.id.clone())
+        .column("from", |tier| lifetime(tier.from_seconds))
+        .column("to", |tier| or_dash(tier.to_seconds.map(lifetime)))
+        .write(out)
 }
 
 fn lifetime(seconds: Seconds) -> String {
@@ -429,22 +348,19 @@ fn lifetime(seconds: Seconds) -> String {
     }
 }
 
-fn write_series(mut out: &mut dyn Write, series: &[PlanPoint]) -> io::Result<()> {
+fn write_series(out: &mut dyn Write, series: &[PlanPoint]) -> io::Result<()> {
     if series.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", label("over the grid"))?;
-    let row = |item: &PlanPoint| {
-        vec![
-            or_dash(item.pass_tokens.map(readable)),
-            percent(item.cache_hit_rate),
-            or_dash(item.chips.map(rounded)),
-            or_dash(item.requests_per_second.map(readable)),
-            or_dash(item.pass_seconds.map(|seconds| time(Seconds(seconds)))),
-            usd(item.usd_per_mtok),
-            item.bound.unwrap_or("–").replace('_', " "),
-        ]
-    };
-    let header = ["pass", "hits", "chips", "req/s", "time", "$/Mtok", "bound"];
-    write_table(&mut out, &table(&header, series.iter().map(row)))
+    List::of("over the grid", series)
+        .column("pass", |item| number(item.pass_tokens))
+        .column("hits", |item| percent(item.cache_hit_rate))
+        .column("chips", |item| or_dash(item.chips.map(rounded)))
+        .column("req/s", |item| number(item.requests_per_second))
+        .column("time", |item| {
+            or_dash(item.pass_seconds.map(|seconds| time(Seconds(seconds))))
+        })
+        .column("$/Mtok", |item| number(item.usd_per_mtok))
+        .column("bound", |item| item.bound.unwrap_or("–").replace('_', " "))
+        .write(out)
 }

@@ -1,19 +1,19 @@
 //! `unroof simulate`: a model on a machine, without a server.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, input, list_accelerators, model_of, or_dash, percent, print, size,
-    values, write_grounds, write_values, yes_no,
+    Calculation, List, input, model_of, number, or_dash, percent, size, time, values,
+    write_grounds, write_values, yes_no,
 };
-use crate::estimates::chart::{Chart, Line, show};
-use crate::estimates::report::{paragraph, table, write_table};
+use crate::estimates::chart::{Chart, Line};
+use crate::estimates::report::paragraph;
 use crate::shell::terminal;
 use crate::{Failure, label};
-use unroof_base::units::{Seconds, readable};
+use unroof_base::units::{Decimal, Seconds, readable};
+use unroof_price_sheet::sheet::CacheWrite;
 use unroof_roofline::calculator::simulate::request::SimulateRequest;
 use unroof_roofline::calculator::simulate::{
     Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
@@ -32,19 +32,8 @@ Examples:
   unroof simulate --model Llama-3.1-70B --accelerator h100-sxm --batch 1 --context 4096 --efficiencies peak
   unroof simulate request.json --json | jq .price_sheet.infer_request | unroof infer -")]
 pub(crate) struct SimulateArguments {
-    /// File with a request as `POST /simulate` takes it; `-` reads standard input; all defaults if left out
-    file: Option<PathBuf>,
     #[command(flatten)]
-    stated: RequestFlags<SimulateRequest>,
-    /// Print the answer as HTTP gives it
-    #[arg(long)]
-    json: bool,
-    /// Save the curve of the answer as an SVG picture
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// Print the ids of the accelerators instead
-    #[arg(long, exclusive = true)]
-    list_accelerators: bool,
+    calculation: Calculation<SimulateRequest>,
     /// Print the names of the open-weight models instead
     #[arg(long, exclusive = true)]
     list_models: bool,
@@ -58,12 +47,8 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if arguments.list_accelerators {
-        return list_accelerators();
-    }
-    let answer = answered(arguments.file.as_deref(), &arguments.stated, simulate)?;
-    print(&answer, arguments.json, write_simulation)?;
-    show(chart(&answer), arguments.save.as_deref(), !arguments.json)
+    let calculation = &arguments.calculation;
+    calculation.run(simulate, write_simulation, chart, true)
 }
 
 /// Cost of generated tokens, or the time of a step, over contexts where they vary, a curve per batch; else over batches.
@@ -141,14 +126,6 @@ fn write_simulation(mut out: &mut dyn Write, answer: &SimulationAnswer) -> io::R
     write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
 }
 
-fn time(time: Seconds) -> String {
-    if time.0 >= 1.0 {
-        format!("{} s", readable(time.0))
-    } else {
-        format!("{} ms", readable(time.0 * 1e3))
-    }
-}
-
 fn bound(bound: Bound) -> String {
     match bound {
         Bound::Memory => "memory".to_owned(),
@@ -214,7 +191,7 @@ fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
             "weights" => size(memory.weights_bytes);
             "KV cache and state" => size(memory.kv_bytes);
             "used" => format!("{}, {}", size(memory.used_bytes), percent(share));
-            "largest batch" => or_dash(memory.largest_batch.map(readable));
+            "largest batch" => number(memory.largest_batch);
             "fits" => fits;
         },
     )
@@ -276,33 +253,16 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
 }
 
 fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()> {
-    writeln!(out, "{}", label("over the grid"))?;
-    let row = |row: &SeriesItem| {
-        vec![
-            readable(row.batch),
-            readable(row.context_tokens.round()),
-            time(Seconds(row.step_seconds)),
-            readable(row.tokens_per_second_per_user),
-            readable(row.tokens_per_second_per_chip),
-            or_dash(row.cost_output_usd_per_mtok.map(readable)),
-            bound(row.bound),
-            yes_no(row.fits).to_owned(),
-        ]
-    };
-    let header = [
-        "batch",
-        "context",
-        "step",
-        "tok/s user",
-        "tok/s chip",
-        "USD/Mtok",
-        "waits for",
-        "fits",
-    ];
-    write_table(
-        &mut out,
-        &table(&header, series.iter().take(MOST_ROWS).map(row)),
-    )?;
+    List::of("over the grid", series.iter().take(MOST_ROWS))
+        .column("batch", |row| readable(row.batch))
+        .column("context", |row| readable(row.context_tokens.round()))
+        .column("step", |row| time(Seconds(row.step_seconds)))
+        .column("tok/s user", |row| readable(row.tokens_per_second_per_user))
+        .column("tok/s chip", |row| readable(row.tokens_per_second_per_chip))
+        .column("USD/Mtok", |row| number(row.cost_output_usd_per_mtok))
+        .column("waits for", |row| bound(row.bound))
+        .column("fits", |row| yes_no(row.fits))
+        .write(out)?;
     if series.len() > MOST_ROWS {
         let rest = series.len() - MOST_ROWS;
         paragraph(
@@ -316,38 +276,23 @@ fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()
 }
 
 fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()> {
-    writeln!(out, "{}", label("the price sheet it implies, USD/Mtok"))?;
-    let amount = |price: Option<&unroof_base::units::Decimal>| {
-        price.map_or(String::new(), |price| readable(price.to_f64()))
-    };
-    let rows = implied.infer_request.price_sheet.rates.iter().map(|rate| {
-        let writes = rate.cache_write.iter().map(|write| {
-            let ttl = write
-                .ttl_seconds
-                .map_or(String::new(), |ttl| format!(" for {ttl} s"));
-            format!("{}{ttl}", readable(write.price.to_f64()))
-        });
-        vec![
-            rate.service_tier.clone(),
-            match rate.context_tier.min_prompt_tokens {
-                0 => String::new(),
-                tokens => format!("> {}", readable(f64::from(tokens))),
-            },
-            amount(rate.input.as_ref()),
-            amount(rate.output.as_ref()),
-            amount(rate.cache_read.as_ref()),
-            writes.collect::<Vec<_>>().join("\n"),
-        ]
-    });
-    let header = [
-        "tier",
-        "prompt",
-        "input",
-        "output",
-        "cache read",
-        "cache write",
-    ];
-    write_table(&mut out, &table(&header, rows))?;
+    List::of(
+        "the price sheet it implies, USD/Mtok",
+        &implied.infer_request.price_sheet.rates,
+    )
+    .column("tier", |rate| rate.service_tier.clone())
+    .column("prompt", |rate| match rate.context_tier.min_prompt_tokens {
+        0 => String::new(),
+        tokens => format!("> {}", readable(f64::from(tokens))),
+    })
+    .column("input", |rate| amount(rate.input.as_ref()))
+    .column("output", |rate| amount(rate.output.as_ref()))
+    .column("cache read", |rate| amount(rate.cache_read.as_ref()))
+    .column("cache write", |rate| {
+        let writes: Vec<String> = rate.cache_write.iter().map(cache_write).collect();
+        writes.join("\n")
+    })
+    .write(out)?;
     let all_in = &implied.all_in_efficiencies;
     paragraph(
         &mut out,
@@ -360,14 +305,21 @@ fn write_sheet(mut out: &mut dyn Write, implied: &ImpliedSheet) -> io::Result<()
         2,
     )?;
     writeln!(out)?;
-    writeln!(out, "{}", label("values that its readings recover"))?;
-    let rows = implied.reads_back.iter().map(|back| {
-        vec![
-            back.reading.to_string(),
-            back.quantity.to_owned(),
-            back.value
-                .map_or_else(|| back.not_read.unwrap_or_default().to_owned(), readable),
-        ]
-    });
-    write_table(&mut out, &table(&["reading", "quantity", "value"], rows))
+    List::of("values that its readings recover", &implied.reads_back)
+        .column("reading", |back| back.reading.to_owned())
+        .column("quantity", |back| back.quantity.to_owned())
+        .column("value", |back| match back.value {
+            Some(value) => readable(value),
+            None => back.not_read.unwrap_or_default().to_owned(),
+        })
+        .write(out)
+}
+
+fn amount(price: Option<&Decimal>) -> String {
+    price.map_or_else(String::new, |price| readable(price.to_f64()))
+}
+
+fn cache_write(write: &CacheWrite) -> String {
+    let ttl = write.ttl_seconds.map(|ttl| format!(" for {ttl} s"));
+    readable(write.price.to_f64()) + &ttl.unwrap_or_default()
 }

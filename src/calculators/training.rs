@@ -1,22 +1,20 @@
 //! `unroof training`: tokens, compute and memory of training a model, without a server.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::calculator::{
-    RequestFlags, answered, list_accelerators, model_of, or_dash, percent, print, size, values,
-    write_grounds, write_values, yes_no,
+    Calculation, List, model_of, or_dash, percent, size, values, write_grounds, write_values,
+    yes_no,
 };
-use crate::estimates::chart::{Chart, Line, show};
-use crate::estimates::report::{paragraph, table, write_table};
+use crate::estimates::chart::{Chart, Line};
+use crate::estimates::report::paragraph;
 use crate::{Failure, label};
 use unroof_base::units::readable;
 use unroof_roofline::calculator::training::request::TrainingRequest;
 use unroof_roofline::calculator::training::{
-    ActivationsItem, OptimumItem, QualityItem, TokensFrom, TrainingAnswer, TrainingPhase,
-    TrainingPhaseItem, training,
+    QualityItem, TokensFrom, TrainingAnswer, TrainingPhase, training,
 };
 
 /// Arguments of `unroof training`.
@@ -27,28 +25,14 @@ Examples:
   unroof training --model DeepSeek-V3 --chips 2048 --tokens-per-second 50e6 --model-share 1
   unroof training request.json --json | jq .series")]
 pub(crate) struct TrainingArguments {
-    /// File with a request as `POST /training` takes it; `-` reads standard input; all defaults if left out
-    file: Option<PathBuf>,
     #[command(flatten)]
-    stated: RequestFlags<TrainingRequest>,
-    /// Print the answer as HTTP gives it
-    #[arg(long)]
-    json: bool,
-    /// Save the curve of the answer as an SVG picture
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    /// Print the ids of the accelerators instead
-    #[arg(long, exclusive = true)]
-    list_accelerators: bool,
+    calculation: Calculation<TrainingRequest>,
 }
 
 pub(crate) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
-    if arguments.list_accelerators {
-        return list_accelerators();
-    }
-    let answer = answered(arguments.file.as_deref(), &arguments.stated, training)?;
-    print(&answer, arguments.json, write_training)?;
-    show(Some(chart(&answer)), arguments.save.as_deref(), false)
+    let chart = |answer: &TrainingAnswer| Some(chart(answer));
+    let calculation = &arguments.calculation;
+    calculation.run(training, write_training, chart, false)
 }
 
 /// Dense equivalents over sparsity.
@@ -74,7 +58,7 @@ fn title(answer: &TrainingAnswer) -> String {
     )
 }
 
-fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
+fn write_training(out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
     writeln!(out, "{}\n", label(&title(answer)))?;
     write_phases(out, answer)?;
     let trained = &answer.overtraining;
@@ -84,53 +68,55 @@ fn write_training(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Resul
         &values! {
             "Chinchilla tokens" => readable(trained.chinchilla_tokens);
             "pretraining tokens" => readable(trained.pretraining_tokens);
-            "overtraining" => format!("{}×", readable(trained.overtraining));
+            "overtraining" => times(trained.overtraining);
         },
     )?;
     write_optimum(out, answer)?;
-    writeln!(out, "{}", label("activations, per micro-batch"))?;
-    let row = |item: &ActivationsItem| {
-        vec![
-            item.scheme.in_words().to_owned(),
-            size(item.bytes),
-            readable(item.flops_per_parameter_and_token),
-            format!("{}×", readable(item.compute_over_all_kept)),
-            readable(item.pretraining_compute_flop),
-        ]
-    };
-    let header = ["scheme", "bytes", "FLOP", "compute", "pretraining FLOP"];
-    write_table(
-        &mut out,
-        &table(&header, answer.activations.iter().map(row)),
-    )?;
+    List::of("activations, per micro-batch", &answer.activations)
+        .column("scheme", |item| item.scheme.in_words().to_owned())
+        .column("bytes", |item| size(item.bytes))
+        .column("FLOP", |item| readable(item.flops_per_parameter_and_token))
+        .column("compute", |item| times(item.compute_over_all_kept))
+        .column("pretraining FLOP", |item| {
+            readable(item.pretraining_compute_flop)
+        })
+        .write(out)?;
     write_quality(out, answer)?;
     write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
 }
 
+/// A ratio, as a factor.
+fn times(ratio: f64) -> String {
+    format!("{}×", readable(ratio))
+}
+
+fn name(phase: TrainingPhase) -> &'static str {
+    match phase {
+        TrainingPhase::Pretraining => "pretraining",
+        TrainingPhase::ReinforcementLearning => "RL",
+        TrainingPhase::Inference => "inference",
+    }
+}
+
+fn origin(tokens: TokensFrom) -> &'static str {
+    match tokens {
+        TokensFrom::Stated => "stated",
+        TokensFrom::Equalised => "equalised",
+        TokensFrom::Demand => "demand",
+    }
+}
+
 fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
-    writeln!(out, "{}", label("tokens and compute"))?;
-    let row = |phase: &TrainingPhaseItem| {
-        let name = match phase.phase {
-            TrainingPhase::Pretraining => "pretraining",
-            TrainingPhase::ReinforcementLearning => "RL",
-            TrainingPhase::Inference => "inference",
-        };
-        let from = match phase.tokens_from {
-            TokensFrom::Stated => "stated",
-            TokensFrom::Equalised => "equalised",
-            TokensFrom::Demand => "demand",
-        };
-        vec![
-            name.to_owned(),
-            readable(phase.tokens),
-            from.to_owned(),
-            readable(phase.compute_flop),
-            readable(phase.days.round()),
-            or_dash(phase.usd.map(|usd| readable(usd / 1e6))),
-        ]
-    };
-    let header = ["phase", "tokens", "from", "FLOP", "days", "million USD"];
-    write_table(&mut out, &table(&header, answer.phases.iter().map(row)))?;
+    List::of("tokens and compute", &answer.phases)
+        .column("phase", |phase| name(phase.phase).to_owned())
+        .column("tokens", |phase| readable(phase.tokens))
+        .column("from", |phase| origin(phase.tokens_from).to_owned())
+        .column("FLOP", |phase| readable(phase.compute_flop))
+        .column("days", |phase| readable(phase.days.round()))
+        .column("million USD", |phase| {
+            or_dash(phase.usd.map(|usd| readable(usd / 1e6)))
+        })
+        .write(out)?;
     let cost = &answer.reinforcement;
     let total = &answer.total;
     let said = format!(
@@ -146,28 +132,15 @@ fn write_phases(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<
 
 /// The rule of equal costs next to the best model that costs as much.
 fn write_optimum(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
-    writeln!(out, "{}", label("least loss for the same compute"))?;
-    let row = |item: &OptimumItem| {
-        vec![
-            item.law.name.to_owned(),
-            readable(item.parameters),
-            readable(item.pretraining_tokens),
-            format!("{}×", readable(item.overtraining)),
-            percent(item.inference_share),
-            format!("{:.3}", item.loss),
-            format!("{:.3}", item.loss_of_request),
-        ]
-    };
-    let header = [
-        "law",
-        "parameters",
-        "tokens",
-        "over 20·N",
-        "inference",
-        "loss",
-        "request",
-    ];
-    write_table(&mut out, &table(&header, answer.optimum.iter().map(row)))?;
+    List::of("least loss for the same compute", &answer.optimum)
+        .column("law", |item| item.law.name.to_owned())
+        .column("parameters", |item| readable(item.parameters))
+        .column("tokens", |item| readable(item.pretraining_tokens))
+        .column("over 20·N", |item| times(item.overtraining))
+        .column("inference", |item| percent(item.inference_share))
+        .column("loss", |item| format!("{:.3}", item.loss))
+        .column("request", |item| format!("{:.3}", item.loss_of_request))
+        .write(out)?;
     let halves: Vec<String> = answer.phases[..2]
         .iter()
         .map(|phase| readable(phase.tokens_of_equal_halves))
@@ -182,25 +155,20 @@ fn write_optimum(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result
 }
 
 fn write_quality(mut out: &mut dyn Write, answer: &TrainingAnswer) -> io::Result<()> {
-    writeln!(out, "{}", label("what sparsity is worth"))?;
-    let row = |item: &QualityItem| {
-        vec![
-            readable(item.experts_over_active),
-            readable(item.active_parameters),
-            readable(item.dense_equivalent_parameters),
-            format!("{}×", readable(item.dense_equivalent_over_active)),
-            yes_no(item.inside_published_range).to_owned(),
-        ]
-    };
-    let header = [
-        "experts/active",
-        "active parameters",
-        "dense equivalent",
-        "gain",
-        "published range",
-    ];
-    let rows = std::iter::once(&answer.quality.at).chain(&answer.series);
-    write_table(&mut out, &table(&header, rows.map(row)))?;
+    List::of(
+        "what sparsity is worth",
+        std::iter::once(&answer.quality.at).chain(&answer.series),
+    )
+    .column("experts/active", |item| readable(item.experts_over_active))
+    .column("active parameters", |item| readable(item.active_parameters))
+    .column("dense equivalent", |item| {
+        readable(item.dense_equivalent_parameters)
+    })
+    .column("gain", |item| times(item.dense_equivalent_over_active))
+    .column("published range", |item| {
+        yes_no(item.inside_published_range)
+    })
+    .write(out)?;
     let quality = &answer.quality;
     let mut said = vec![format!(
         "The first row is the model of the request. Law of {} routing: {}.",

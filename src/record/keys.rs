@@ -85,7 +85,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     let json = Json::Text(name.into());
     let faults = Faults::default();
     let read = Cursor::root(&json, &faults).name();
-    let wrong = faults.into_result(read).err().unwrap_or_default();
+    let wrong = faults.result(read).err().unwrap_or_default();
     let Some(fault) = wrong.into_iter().next() else {
         return Ok(());
     };

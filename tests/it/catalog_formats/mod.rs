@@ -59,7 +59,7 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
     for (key, entry) in entries {
         let faults = Faults::default();
         let sheets = (catalog.read_entry)(&key, &Cursor::root(entry, &faults));
-        match faults.into_result(sheets) {
+        match faults.result(sheets) {
             Ok(sheets) => {
                 assert!(!sheets.is_empty(), "{key}");
                 for sheet in &sheets {

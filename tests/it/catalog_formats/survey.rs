@@ -79,7 +79,7 @@ pub(super) fn survey(format: &str, file: &Path) -> Survey {
         let pointer = entry.cursor.pointer();
         let cursor = Cursor::root_at(&pointer, entry.cursor.json, &faults);
         let sheets = (format.read_entry)(&entry.key, &cursor);
-        match faults.into_result(sheets) {
+        match faults.result(sheets) {
             Ok(sheets) => {
                 assert!(!sheets.is_empty(), "{}", entry.key);
                 for sheet in &sheets {

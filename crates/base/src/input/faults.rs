@@ -80,15 +80,7 @@ impl Faults {
         self.0.borrow().len() > MOST_FAULTS
     }
 
-    /// The value if nothing was recorded, otherwise all faults.
-    ///
-    /// # Errors
-    /// All faults recorded so far, if any.
-    pub fn into_result<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
-        self.result(value)
-    }
-
-    /// The value of one part of a document, if no fault was recorded since the last call.
+    /// The value, if no fault was recorded since the last call: that of a document, or of one part of it.
     ///
     /// # Errors
     /// All faults recorded since the last call, if any.

@@ -54,5 +54,5 @@ pub fn read<T>(
     let tree = json::parse(text)?;
     let faults = Faults::default();
     let value = read_root(&Cursor::root(&tree, &faults));
-    faults.into_result(value).map_err(RequestError::Wrong)
+    faults.result(value).map_err(RequestError::Wrong)
 }

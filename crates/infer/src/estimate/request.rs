@@ -288,7 +288,7 @@ pub fn read_file(
     }
     let is_list = matches!(tree, Json::Array(_));
     let file = requests.map(|requests| RequestFile { requests, is_list });
-    faults.into_result(file).map_err(RequestError::Wrong)
+    faults.result(file).map_err(RequestError::Wrong)
 }
 
 /// Whether a document is an entry, alone or with assumptions, and no whole catalog.

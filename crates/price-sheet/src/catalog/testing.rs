@@ -23,7 +23,7 @@ pub(super) fn read_tree(
 ) -> Result<Vec<PriceSheet>, Vec<Fault>> {
     let faults = Faults::default();
     let sheets = (catalog.read_entry)(key, &Cursor::root(entry, &faults));
-    let sheets = faults.into_result(sheets)?;
+    let sheets = faults.result(sheets)?;
     for sheet in &sheets {
         let text = serde_json::to_string(sheet).unwrap();
         let again = canonical::read(&json::parse(text.as_bytes()).unwrap());
@@ -65,7 +65,7 @@ pub(super) fn keys(catalog: &Catalog, document: &str) -> Result<Vec<String>, Vec
         }
     };
     let keys = entries.map(|entries| entries.into_iter().map(key).collect());
-    faults.into_result(keys)
+    faults.result(keys)
 }
 
 /// The only fault of a whole catalog, as `pointer: detail`.

@@ -38,7 +38,7 @@ pub fn read_catalog(text: &[u8]) -> Result<Vec<ReadEntry>, RequestError> {
             "the document is a catalog of no known format",
             format!("the formats are {formats}"),
         );
-        return faults.into_result(None).map_err(RequestError::Wrong);
+        return faults.result(None).map_err(RequestError::Wrong);
     };
     let entries = faults.result((catalog.entries)(&root));
     let read = |entry: CatalogEntry<'_>| {

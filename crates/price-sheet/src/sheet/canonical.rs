@@ -25,7 +25,7 @@ use unroof_base::input::json::Json;
 pub fn read(json: &Json) -> Result<PriceSheet, Vec<Fault>> {
     let faults = Faults::default();
     let sheet = read_sheet(&Cursor::root(json, &faults));
-    faults.into_result(sheet)
+    faults.result(sheet)
 }
 
 /// Reads one sheet; `None` or a fault recorded means that it cannot be used.

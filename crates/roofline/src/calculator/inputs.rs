@@ -13,6 +13,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::fmt;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,6 +21,7 @@ use utoipa::ToSchema;
 use unroof_base::input::body::Stated;
 use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::input::json::Json;
+use unroof_base::units::readable;
 
 /// Largest number that a request may state where nothing else bounds it; products of several stay finite.
 pub const MOST: f64 = 1e18;
@@ -60,6 +62,15 @@ impl InputValue {
             Json::Text(text) => text.as_ref().into(),
             Json::Bool(truth) => (*truth).into(),
             other => other.kind().into(),
+        }
+    }
+}
+
+impl fmt::Display for InputValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => formatter.write_str(&readable(*number)),
+            Self::Name(name) => formatter.write_str(name),
         }
     }
 }
@@ -197,13 +208,35 @@ impl<'a> Inputs<'a> {
         field: &Stated<T>,
         other: Option<(T, InputOrigin)>,
     ) -> Option<T> {
-        let (value, from) = match field.value.clone() {
-            Ok(Some(stated)) => (stated, InputOrigin::Stated),
-            Ok(None) => other?,
-            Err(Recorded) => return None,
-        };
-        self.note(&field.name, value.clone().into(), field.unit, from);
-        Some(value)
+        self.known(field, other).ok().flatten()
+    }
+
+    /// The stated value, else the given one, if there is one.
+    ///
+    /// # Errors
+    /// The stated value is invalid.
+    pub fn known<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+        other: Option<(T, InputOrigin)>,
+    ) -> Result<Option<T>, Recorded> {
+        let stated = field.value.clone()?;
+        let known = stated.map(|value| (value, InputOrigin::Stated)).or(other);
+        if let Some((value, from)) = &known {
+            self.note(&field.name, value.clone().into(), field.unit, *from);
+        }
+        Ok(known.map(|(value, _)| value))
+    }
+
+    /// The stated value, if there is one.
+    ///
+    /// # Errors
+    /// The value is invalid.
+    pub fn stated<T: Clone + Into<InputValue>>(
+        &self,
+        field: &Stated<T>,
+    ) -> Result<Option<T>, Recorded> {
+        self.known(field, None)
     }
 
     /// The stated value, else the given one; none if it is invalid.

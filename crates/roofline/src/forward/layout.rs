@@ -212,9 +212,7 @@ impl Pipeline {
     pub fn token_time(&self, sequences_per_micro_batch: f64, bandwidth: BytesPerSecond) -> Seconds {
         self.stage_time(sequences_per_micro_batch, bandwidth) * f64::from(self.stages)
     }
-}
 
-impl Pipeline {
     /// Transfers of a token between stages, the one from the last stage to the first included: P, and none with one
     /// stage.
     #[must_use]

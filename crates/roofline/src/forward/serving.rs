@@ -52,11 +52,11 @@ impl Serving<'_> {
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
     pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
-        let cache = self.read_elements(context_tokens) * self.kv_bytes_per_element
-            + 2.0 * self.cache.state_per_sequence().0;
+        let elements = (self.cache).read_elements_cut(context_tokens, self.cache_cuts());
+        let state = self.cache.state_per_sequence().0;
         let work = AttentionWork {
             macs: self.cache.decode_macs_of(context_tokens, self.kernels()),
-            bytes: cache,
+            bytes: elements * self.kv_bytes_per_element + 2.0 * state,
         };
         self.engine().decode(batch, work)
     }
@@ -107,11 +107,6 @@ impl Serving<'_> {
     fn cache_cuts(&self) -> f64 {
         let is_cut = self.spread == Spread::Tensor && self.overheads.cache_copies;
         if is_cut { self.machine.chips } else { 1.0 }
-    }
-
-    fn read_elements(&self, context_tokens: f64) -> f64 {
-        self.cache
-            .read_elements_cut(context_tokens, self.cache_cuts())
     }
 
     fn stored_elements(&self, context_tokens: f64) -> f64 {

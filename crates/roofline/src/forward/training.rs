@@ -62,16 +62,12 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// E26: `D_inf` = traffic × lifetime × share of the model, if it is served \[T\].
-    #[must_use]
-    pub fn tokens_if_served(&self) -> f64 {
-        self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share
-    }
-
-    /// Tokens times the chance that the model is served: what to expect when training is paid for \[T\].
+    /// E26: `D_inf` = traffic × lifetime × share of the model, times the chance that it is served: what to expect when
+    /// training is paid for \[T\].
     #[must_use]
     pub fn inference_tokens(&self) -> f64 {
-        self.tokens_if_served() * self.served_probability
+        let if_served = self.tokens_per_second * self.lifetime_days * 86_400.0 * self.model_share;
+        if_served * self.served_probability
     }
 }
 

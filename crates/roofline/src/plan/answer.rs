@@ -278,7 +278,7 @@ pub struct SensitivityItem {
 }
 
 /// A row of the grid.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, ToSchema)]
 pub struct PlanPoint {
     /// Tokens of a sequence that a pass computes; null off this axis.
     pub pass_tokens: Option<f64>,

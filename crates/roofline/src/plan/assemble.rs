@@ -22,9 +22,9 @@ const MOST_PLANS: usize = 10;
 /// Ratio of costs up to which two plans cost as much.
 const AS_CHEAP: f64 = 1.001;
 
-pub(super) fn answer(question: &Question, search: &Search<'_>, goal: &Goal) -> PlanAnswer {
-    let found = search.candidates(goal);
-    let found = distinct(question, found);
+pub(super) fn answer(question: &Question) -> PlanAnswer {
+    let (search, goal) = (&Search::new(question), &Goal::of(question));
+    let found = distinct(question, search.candidates(goal));
     let plans: Vec<PlanItem> = found
         .iter()
         .take(MOST_PLANS)
@@ -286,35 +286,23 @@ fn money(
     let of_pool = |pool: &PoolItem, usd: Option<f64>, tokens: f64| {
         usd.map(|usd| pool.chips * usd / (hourly * tokens) * MILLION)
     };
-    // Units that do both are charged by the time that each takes.
-    let share = match prefill {
-        Some(_) => 0.0,
-        None => decode.prefill_utilisation.unwrap_or(0.0),
-    };
+    let prefill_usd = question.prefill_chip.usd_per_hour;
     let decode_usd = question.decode_chip.usd_per_hour;
-    let input = match prefill {
-        Some(prefill) => of_pool(
-            prefill,
-            question.prefill_chip.usd_per_hour,
-            traffic.input.mean(),
-        ),
-        None => of_pool(
-            decode,
-            decode_usd.map(|usd| usd * share),
-            traffic.input.mean(),
-        ),
+    // Units that do both are charged by the time that each takes.
+    let share = decode.prefill_utilisation.filter(|_| prefill.is_none());
+    let share = share.unwrap_or(0.0);
+    let (computing, usd) = match prefill {
+        Some(prefill) => (prefill, prefill_usd),
+        None => (decode, decode_usd.map(|usd| usd * share)),
     };
+    let generating_usd = decode_usd.map(|usd| usd * (1.0 - share));
     MoneyItem {
         usd_per_hour,
         usd_per_day: usd_per_hour.map(|usd| usd * 24.0),
         usd_per_request: candidate.usd_per_request(),
         usd_per_mtok: usd_per_hour.map(|usd| usd / tokens * MILLION),
-        input_usd_per_mtok: input,
-        output_usd_per_mtok: of_pool(
-            decode,
-            decode_usd.map(|usd| usd * (1.0 - share)),
-            traffic.output.mean(),
-        ),
+        input_usd_per_mtok: of_pool(computing, usd, traffic.input.mean()),
+        output_usd_per_mtok: of_pool(decode, generating_usd, traffic.output.mean()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
-use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::candidate::Candidate;
 
 /// Limits within a fiftieth of which a plan works.
 pub(super) fn binds(
@@ -20,10 +20,7 @@ pub(super) fn binds(
     {
         binds.push("time_per_output_token");
     }
-    let (decode, batch) = match &candidate.way {
-        Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
-        Way::Disaggregated { decode, batch, .. } => (*decode, *batch),
-    };
+    let (decode, batch) = candidate.decode();
     if batch >= NEAR * decode.most_that_fits() {
         binds.push("memory");
     }

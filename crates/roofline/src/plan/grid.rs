@@ -96,24 +96,17 @@ pub(super) fn layouts(
                 if chips > most {
                     continue;
                 }
-                // Copies of a whole model are units of their own.
-                if data == 1 {
-                    found.push(Layout {
-                        tensor,
-                        expert: 1,
-                        data,
-                        pipeline,
-                    });
-                }
                 let expert = tensor * data;
-                if routed.is_some_and(|routed| expert <= routed + routed / 4) && expert > 1 {
-                    found.push(Layout {
-                        tensor,
-                        expert,
-                        data,
-                        pipeline,
-                    });
-                }
+                let can_distribute = routed.is_some_and(|routed| expert <= routed + routed / 4);
+                // Copies of a whole model are units of their own.
+                let whole = (data == 1).then_some(1);
+                let distributed = (can_distribute && expert > 1).then_some(expert);
+                found.extend(whole.into_iter().chain(distributed).map(|expert| Layout {
+                    tensor,
+                    expert,
+                    data,
+                    pipeline,
+                }));
             }
         }
     }

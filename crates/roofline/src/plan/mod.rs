@@ -25,9 +25,7 @@ mod sensitivity;
 mod series;
 pub(crate) mod serving;
 
-use self::search::Search;
-use crate::plan::question::goal::Goal;
-use crate::plan::question::request::{Question, read_question};
+use crate::plan::question::request::read_question;
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
@@ -42,11 +40,5 @@ pub use self::grid::Layout;
 /// # Errors
 /// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn plan(text: &[u8]) -> Result<PlanAnswer, RequestError> {
-    read(text, read_question).map(|question| answered(&question))
-}
-
-fn answered(question: &Question) -> PlanAnswer {
-    let goal = Goal::of(question);
-    let search = Search::new(question);
-    assemble::answer(question, &search, &goal)
+    read(text, read_question).map(|question| assemble::answer(&question))
 }

@@ -1,9 +1,10 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
+use super::answer::ServingKind;
 use super::grid::{Layout, layouts};
 use crate::calculator::scenario::Chip;
 use crate::plan::question::goal::Goal;
-use crate::plan::question::request::{Question, ServingKinds};
+use crate::plan::question::request::Question;
 use crate::plan::serving::aggregated::SharedUnit;
 use crate::plan::serving::candidate::{Candidate, Way};
 use crate::plan::serving::decode::DecodeUnit;
@@ -110,14 +111,14 @@ impl<'a> Search<'a> {
     /// Every candidate that reaches the goal, cheapest first.
     pub(super) fn candidates(&self, goal: &Goal) -> Vec<Candidate<'_>> {
         let mut found = Vec::new();
-        if self.question.kinds != ServingKinds::Disaggregated {
+        if self.question.serving != Some(ServingKind::Disaggregated) {
             found.extend(
                 self.shared
                     .iter()
                     .filter_map(|unit| self.aggregated(unit, goal)),
             );
         }
-        if self.question.kinds != ServingKinds::Aggregated {
+        if self.question.serving != Some(ServingKind::Aggregated) {
             found.extend(self.pairs(goal));
         }
         found.sort_by(|left, right| {
@@ -136,26 +137,21 @@ impl<'a> Search<'a> {
     /// bound is below the cheapest cost.
     pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
         let cost = |candidate: &Candidate<'_>| candidate.cost_per_request();
-        let mut best = (self.question.kinds != ServingKinds::Aggregated)
+        let mut best = (self.question.serving != Some(ServingKind::Aggregated))
             .then(|| self.pairs(goal))
             .and_then(|found| {
                 found
                     .into_iter()
                     .min_by(|left, right| cost(left).total_cmp(&cost(right)))
             });
-        if self.question.kinds == ServingKinds::Disaggregated {
+        if self.question.serving == Some(ServingKind::Disaggregated) {
             return best;
         }
         let mut bounds: Vec<(f64, &SharedUnit<'a>)> = self
             .shared
             .iter()
             .filter_map(|unit| {
-                let chip = unit.decode.engine.chip;
-                let price = if self.has_rent() {
-                    chip.usd_per_hour.unwrap_or(0.0)
-                } else {
-                    1.0
-                };
+                let price = self.price(unit.decode.engine.chip);
                 let rate = unit.most_rate(goal)?;
                 Some((price * unit.chips() / rate / 3_600.0, unit))
             })
@@ -189,18 +185,9 @@ impl<'a> Search<'a> {
     }
 
     fn pairs(&self, goal: &Goal) -> Vec<Candidate<'_>> {
-        let price = |chip: &Chip, chips: f64| {
-            chips
-                * if self.has_rent() {
-                    chip.usd_per_hour.unwrap_or(0.0)
-                } else {
-                    1.0
-                }
-        };
-        let of_prefill = |unit: &PrefillUnit<'_>| price(unit.engine.chip, unit.engine.chips());
-        let of_decode = |unit: &DecodeUnit<'_>| price(unit.engine.chip, unit.engine.chips());
-        let prefill = prefill_choices(&self.prefill, goal, of_prefill, PAIRED);
-        let decode = decode_choices(&self.decode, goal, of_decode, PAIRED);
+        let price = |engine: &Engine<'_>| engine.chips() * self.price(engine.chip);
+        let prefill = prefill_choices(&self.prefill, goal, price, PAIRED);
+        let decode = decode_choices(&self.decode, goal, price, PAIRED);
         let mut found = Vec::new();
         for of_prefill in &prefill {
             for of_decode in &decode {
@@ -234,6 +221,15 @@ impl<'a> Search<'a> {
         let traffic = &self.question.load;
         let tokens = traffic.input.mean() + traffic.output.mean();
         candidate.usd_per_request().map(|usd| usd / tokens * 1e6)
+    }
+
+    /// Rent of a chip, or 1 where a rent is not known.
+    fn price(&self, chip: &Chip) -> f64 {
+        if self.has_rent() {
+            chip.usd_per_hour.unwrap_or(0.0)
+        } else {
+            1.0
+        }
     }
 
     fn has_rent(&self) -> bool {

@@ -5,7 +5,7 @@ use super::binding::binds;
 use super::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
-use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::candidate::Candidate;
 
 const MILLION: f64 = 1e6;
 
@@ -16,20 +16,21 @@ pub(super) fn series(
     best: Option<&Candidate<'_>>,
 ) -> Vec<PlanPoint> {
     let mut rows = Vec::new();
-    let axes = &question.axes;
+    let grid = &question.grid;
     if let Some(best) = best {
         rows.extend(
-            axes.pass_tokens
+            grid.pass_tokens
                 .iter()
+                .flatten()
                 .map(|tokens| of_pass(question, best, *tokens)),
         );
     }
-    for hit_rate in &axes.hit_rates {
+    for hit_rate in grid.cache_hit_rate.iter().flatten() {
         let mut changed = question.clone();
         changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
-    for chips in &axes.chips {
+    for chips in grid.chips.iter().flatten() {
         let mut changed = question.clone();
         changed.budget = Some(*chips);
         let goal = Goal {
@@ -43,12 +44,9 @@ pub(super) fn series(
 
 /// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.
 fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint {
-    let (decode, batch) = match &best.way {
-        Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
-        Way::Disaggregated { decode, batch, .. } => (*decode, *batch),
-    };
+    let (decode, batch) = best.decode();
     let batch = batch.max(1.0);
-    let context = decode.context_tokens();
+    let context = decode.context_tokens;
     let parts = if tokens <= 1.0 {
         decode.engine.step(batch, context)
     } else {
@@ -62,15 +60,12 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint 
     PlanPoint {
         pass_tokens: Some(tokens),
         cache_hit_rate: question.load.hit_rate,
-        chips_limit: None,
         is_feasible: true,
         chips: Some(decode.engine.chips()),
-        requests_per_second: None,
         pass_seconds: Some(parts.total_s),
         usd_per_mtok: per_s.map(|usd| usd * parts.total_s / (batch * tokens) * MILLION),
         bound: Some(parts.longest()),
-        time_per_output_token_seconds: None,
-        time_to_first_token_seconds: None,
+        ..PlanPoint::default()
     }
 }
 
@@ -81,16 +76,15 @@ fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
     let share = goal.limits.percentile.share();
     let first = best.and_then(Candidate::first_token);
     PlanPoint {
-        pass_tokens: None,
         cache_hit_rate: question.load.hit_rate,
         chips_limit: goal.budget,
         is_feasible: best.is_some(),
         chips: best.map(Candidate::chips),
         requests_per_second: best.map(|best| best.rate),
-        pass_seconds: None,
         usd_per_mtok: best.and_then(|best| search.usd_per_mtok(best)),
         bound: best.and_then(|best| binds(question, goal, best).first().copied()),
         time_per_output_token_seconds: best.map(|best| best.per_token_s(goal).1),
         time_to_first_token_seconds: first.map(|first| first.quantile(share)),
+        ..PlanPoint::default()
     }
 }

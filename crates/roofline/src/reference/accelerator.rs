@@ -156,9 +156,7 @@ impl Accelerator {
             .find_map(|(format, peak)| Some((format, peak?)))
             .unwrap_or((NumberFormat::Bf16, self.bf16_flops_per_second))
     }
-}
 
-impl Accelerator {
     /// Peak arithmetic of multiplies with weights of this width as engines run them: in the format of the weights, or
     /// the next wider one that the chip has; 4-bit weights are expanded to bf16 where the chip has no 4-bit format.
     #[must_use]

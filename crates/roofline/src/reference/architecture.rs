@@ -19,10 +19,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use unroof_base::input::body::body;
 use unroof_base::input::body::{
-    Body, List, Schemas, Source, by, count, number, object, optional, plain, schema_of, schemas_of,
-    value,
+    Body, List, Schemas, Source, body, by, count, number, object, optional, plain, schema_of,
+    schemas_of, value,
 };
 use unroof_base::input::cursor::{Cursor, Fields};
 use unroof_base::input::schema::one_of_texts;
@@ -361,13 +360,6 @@ impl Architecture {
         let rest =
             self.total_parameters - self.expert_parameters() - self.input_embedding_parameters;
         self.always_read_parameters.unwrap_or(rest.max(0.0))
-    }
-
-    /// Parameters of the output head: as many as those of an input embedding of its own. Where both are one matrix its size is
-    /// not known, and the head counts with the rest.
-    #[must_use]
-    pub fn output_head_parameters(&self) -> f64 {
-        self.input_embedding_parameters.min(self.always_read())
     }
 
     /// Layers with routed experts.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use super::words;
-use super::{StorageClass, StorageKind};
+use super::{StorageClass, StorageKind, words};
 
 embedded_tables! {
     /// All documents of vendors about their caches, in the order of the file.
@@ -33,8 +32,6 @@ pub struct CacheDocument {
     pub lifetime_documented: String,
     /// The medium as it is written; empty where only the lifetime is.
     pub medium_documented: String,
-    /// The medium in short.
-    pub medium_class: String,
     /// The name of the offer in an answer.
     pub name: String,
     /// Kind of the offer.

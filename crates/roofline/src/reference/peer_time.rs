@@ -34,6 +34,4 @@ pub struct PeerTime {
     pub measured_ms: f64,
     /// Predicted by aiconfigurator 0.12.0; none where it cannot answer.
     pub aiconfigurator_ms: Option<f64>,
-    /// Name of the model in aiconfigurator.
-    pub aiconfigurator_model: String,
 }

@@ -30,15 +30,12 @@ impl WeightFormats {
     /// All weights of a model, once.
     #[must_use]
     pub fn bytes_of(&self, architecture: &Architecture) -> Bytes {
-        Bytes(self.experts * architecture.expert_parameters() + self.others_bytes(architecture).0)
-    }
-
-    /// All weights but the experts'.
-    #[must_use]
-    pub fn others_bytes(&self, architecture: &Architecture) -> Bytes {
-        let embedding = architecture.input_embedding_parameters;
-        let others = architecture.total_parameters - architecture.expert_parameters() - embedding;
-        Bytes(self.others * others + self.embedding * embedding)
+        let (experts, embedding) = (
+            architecture.expert_parameters(),
+            architecture.input_embedding_parameters,
+        );
+        let others = architecture.total_parameters - experts - embedding;
+        Bytes(self.experts * experts + (self.others * others + self.embedding * embedding))
     }
 
     /// w: bytes per parameter in the mean over a model.

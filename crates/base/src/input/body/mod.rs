@@ -39,7 +39,7 @@ pub use self::kind::{
     Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, Truth, object,
 };
 use self::section::read_section;
-pub use self::section::{BareOr, Section, bare_or, name_or, section};
+pub use self::section::{Section, bare_or, section};
 
 /// Schemas by name, as utoipa collects them.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -64,6 +64,28 @@ impl<T> Stated<T> {
     #[must_use]
     pub fn is_stated(&self) -> bool {
         !matches!(self.value, Ok(None))
+    }
+
+    /// The value as a function fills it in; none where it is left out.
+    ///
+    /// # Errors
+    /// The value is wrong, or the function has recorded a fault of it.
+    pub fn filled<Filled>(
+        &self,
+        fill: impl FnOnce(&T) -> Option<Filled>,
+    ) -> Result<Option<Filled>, Recorded> {
+        let stated = self.value.as_ref().map_err(|Recorded| Recorded)?;
+        let filled = stated.as_ref().map(|value| fill(value).ok_or(Recorded));
+        filled.transpose()
+    }
+}
+
+impl<T: Clone> Stated<Vec<T>> {
+    /// The list that is stated, else the default of the field, else an empty one; none if it is wrong.
+    #[must_use]
+    pub fn list(&self) -> Option<Vec<T>> {
+        let stated = self.value.clone().ok()?;
+        Some(stated.or_else(|| self.default.clone()).unwrap_or_default())
     }
 }
 

@@ -5,70 +5,41 @@ use std::marker::PhantomData;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{OneOfBuilder, Schema};
 
-use super::{Body, Describe, Flag, Kind, Rule, Schemas, Source, object, value};
+use super::{Body, Describe, Flag, Kind, Rule, Schemas, Source, Truth, object, value};
 use crate::input::cursor::{Cursor, Fields};
 use crate::input::json::Json;
 
 /// Names of the flags of a section, where the body has another section of the same type.
 type FlagNames = &'static [(&'static str, &'static str)];
 
-/// An object within the body that may be left out: then none of its fields is stated.
-pub struct Section<T>(PhantomData<T>);
+/// An object within the body that may be left out: then none of its fields is stated. It may be written as one of its
+/// fields alone, if it has such a field.
+pub struct Section<T, K = Truth> {
+    section: PhantomData<T>,
+    bare: Option<(&'static str, K)>,
+    flags: Option<FlagNames>,
+}
 
 /// An object within the body that may be left out: then none of its fields is stated.
 #[must_use]
 pub const fn section<T: Body>() -> Section<T> {
-    Section(PhantomData)
-}
-
-impl<T: Body + Clone> Describe for Section<T> {
-    fn property(&self, doc: String) -> RefOr<Schema> {
-        value(object::<T>()).property(doc)
-    }
-
-    fn schemas(&self, schemas: &mut Schemas) {
-        object::<T>().schemas(schemas);
-    }
-
-    fn flags(&self, pointer: String, _doc: String, flags: &mut Vec<Flag>) {
-        object::<T>().flags(&pointer, flags);
-    }
-}
-
-impl<T: Body + Clone> Rule for Section<T> {
-    type Field = T;
-
-    fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
-        let cursor = object.get(name);
-        let fields = cursor.as_ref().and_then(Cursor::fields);
-        read_section(fields.as_ref(), None, &format!("{}.", object.name_of(name)))
-    }
-}
-
-/// A section that may be written as one of its fields alone.
-pub struct BareOr<T, K> {
-    section: PhantomData<T>,
-    field: &'static str,
-    kind: K,
-    flags: Option<FlagNames>,
-}
-
-/// A section that may be written as one of its fields alone, which is a text of this kind.
-pub const fn bare_or<T: Body, K: Kind>(field: &'static str, kind: K) -> BareOr<T, K> {
-    BareOr {
+    Section {
         section: PhantomData,
-        field,
-        kind,
+        bare: None,
         flags: None,
     }
 }
 
-/// A section that may be written as its field `name` alone, which is of this kind.
-pub const fn name_or<T: Body, K: Kind>(name: K) -> BareOr<T, K> {
-    bare_or("name", name)
+/// A section that may be written as one of its fields alone, which is a text of this kind.
+pub const fn bare_or<T: Body, K: Kind>(field: &'static str, kind: K) -> Section<T, K> {
+    Section {
+        section: PhantomData,
+        bare: Some((field, kind)),
+        flags: None,
+    }
 }
 
-impl<T, K: Kind> BareOr<T, K> {
+impl<T, K> Section<T, K> {
     /// The section with other names for its flags; a flag that is not among them is left out.
     #[must_use]
     pub fn with_flags(self, flags: FlagNames) -> Self {
@@ -77,22 +48,25 @@ impl<T, K: Kind> BareOr<T, K> {
     }
 }
 
-impl<T: Body + Clone, K: Kind> Describe for BareOr<T, K> {
+impl<T: Body + Clone, K: Kind> Describe for Section<T, K> {
     fn property(&self, doc: String) -> RefOr<Schema> {
+        let Some((_, kind)) = &self.bare else {
+            return value(object::<T>()).property(doc);
+        };
         OneOfBuilder::new()
-            .item(self.kind.schema())
+            .item(kind.schema())
             .item(object::<T>().schema())
             .description(Some(doc))
             .into()
     }
 
     fn schemas(&self, schemas: &mut Schemas) {
-        section::<T>().schemas(schemas);
+        object::<T>().schemas(schemas);
     }
 
-    fn flags(&self, pointer: String, doc: String, flags: &mut Vec<Flag>) {
+    fn flags(&self, pointer: String, _doc: String, flags: &mut Vec<Flag>) {
         let mut own = Vec::new();
-        section::<T>().flags(pointer, doc, &mut own);
+        object::<T>().flags(&pointer, &mut own);
         let renamed = |flag: Flag| match self.flags {
             None => Some(flag),
             Some(names) => {
@@ -104,18 +78,18 @@ impl<T: Body + Clone, K: Kind> Describe for BareOr<T, K> {
     }
 }
 
-impl<T: Body + Clone, K: Kind> Rule for BareOr<T, K> {
+impl<T: Body + Clone, K: Kind> Rule for Section<T, K> {
     type Field = T;
 
     fn read(&self, object: Source<'_, '_>, name: &'static str) -> Option<T> {
         let cursor = object.get(name);
-        let is_bare = |cursor: &&Cursor<'_>| matches!(cursor.json, Json::Text(_));
-        let bare = cursor.as_ref().filter(is_bare);
+        let bare = self.bare.as_ref().zip(cursor.as_ref());
+        let bare = bare.filter(|(_, value)| matches!(value.json, Json::Text(_)));
         let fields = match bare {
             Some(_) => None,
             None => cursor.as_ref().and_then(Cursor::fields),
         };
-        let bare = bare.map(|value| (self.field, value));
+        let bare = bare.map(|((field, _), value)| (*field, value));
         read_section(fields.as_ref(), bare, &format!("{}.", object.name_of(name)))
     }
 }

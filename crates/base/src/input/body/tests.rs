@@ -8,7 +8,7 @@ use crate::input::cursor::{Fault, Faults};
 use crate::input::json;
 
 mod declared {
-    use super::super::{List, OneOf, Stated, count, name_or, number, plain, section, value};
+    use super::super::{List, OneOf, Stated, bare_or, count, number, plain, section, value};
 
     const SIZES: &[(&str, u32)] = &[("small", 1), ("large", 2)];
 
@@ -16,7 +16,7 @@ mod declared {
         /// A request.
         pub(super) struct Request {
             /// The machine.
-            machine: Machine = name_or::<Machine, _>(OneOf(SIZES)),
+            machine: Machine = bare_or::<Machine, _>("name", OneOf(SIZES)),
             /// The load.
             load: Load = section::<Load>(),
         }
@@ -55,7 +55,7 @@ fn read<T: Body>(text: &str) -> Result<T, Vec<Fault>> {
     let tree = json::parse(text.as_bytes()).unwrap();
     let faults = Faults::default();
     let body = T::read(&Cursor::root(&tree, &faults));
-    faults.into_result(body)
+    faults.result(body)
 }
 
 fn pointers<T: Body>(text: &str) -> Vec<String> {

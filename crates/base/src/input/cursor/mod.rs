@@ -8,7 +8,7 @@
 //! let tree = json::parse(br#"{"layers": 0}"#)?;
 //! let faults = Faults::default();
 //! let layers = Cursor::root(&tree, &faults).at("layers").and_then(|layers| layers.whole_number(1..=999));
-//! let fault = faults.into_result(layers).unwrap_err().remove(0);
+//! let fault = faults.result(layers).unwrap_err().remove(0);
 //! assert_eq!(fault.pointer, "/layers");
 //! # Ok::<(), json::JsonError>(())
 //! ```
@@ -125,7 +125,7 @@ impl<'a> Cursor<'a> {
     pub fn unrecorded<T>(&self, read: impl FnOnce(&Cursor<'_>) -> Option<T>) -> Option<T> {
         let faults = Faults::default();
         let value = read(&Cursor::root(self.json, &faults));
-        faults.into_result(value).ok()
+        faults.result(value).ok()
     }
 
     /// Records a fault of this value.

@@ -17,7 +17,7 @@ fn all_faults_are_recorded_with_their_pointers() {
     fields.refuse_unknown();
     assert_eq!((price, name, count, bloom), (None, None, None, None));
     let pointers: Vec<_> = faults
-        .into_result(Some(()))
+        .result(Some(()))
         .unwrap_err()
         .into_iter()
         .map(|fault| fault.pointer)
@@ -32,7 +32,7 @@ fn an_unknown_field_is_refused_with_the_nearest_name() {
     let fields = Cursor::root(&tree, &faults).fields().unwrap();
     assert!(fields.get("output").is_none() && fields.get("input").is_none());
     fields.refuse_unknown();
-    let found = faults.into_result(Some(())).unwrap_err();
+    let found = faults.result(Some(())).unwrap_err();
     assert_eq!(found[0].detail, "`outptu` is not a known field");
     assert_eq!(
         found[0].hint,

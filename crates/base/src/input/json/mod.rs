@@ -22,6 +22,7 @@ use std::str::FromStr;
 use bigdecimal::BigDecimal;
 
 pub use parse::{DEEPEST_NESTING, JsonError, Stopped, parse, parse_catalog, parse_while};
+pub(super) use parse::{Reader, reader_of};
 
 /// A JSON value; a number is the text it was written as. It takes 24 bytes, an entry of an object 40, each with what
 /// its text takes.

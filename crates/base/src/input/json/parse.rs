@@ -121,7 +121,8 @@ pub fn parse_catalog(
     Ok((value, places))
 }
 
-fn reader_of(text: &[u8]) -> Reader<'_> {
+/// A reader of a text, with the limits of every document.
+pub(in crate::input) fn reader_of(text: &[u8]) -> Reader<'_> {
     let settings = ReaderSettings {
         max_nesting_depth: Some(DEEPEST_NESTING),
         track_path: false,
@@ -168,7 +169,8 @@ fn check_encoding(text: &[u8]) -> Result<(), JsonError> {
     }
 }
 
-type Reader<'a> = JsonStreamReader<&'a [u8]>;
+/// A reader of a text in memory.
+pub(in crate::input) type Reader<'a> = JsonStreamReader<&'a [u8]>;
 
 /// A text being read.
 struct Reading<'a> {

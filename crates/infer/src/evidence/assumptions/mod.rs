@@ -329,7 +329,7 @@ mod tests {
         let tree = json::parse(text.as_bytes()).unwrap();
         let faults = Faults::default();
         let assumptions = Assumptions::read(&Cursor::root(&tree, &faults));
-        faults.into_result(assumptions)
+        faults.result(assumptions)
     }
 
     #[test]

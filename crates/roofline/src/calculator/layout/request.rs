@@ -22,8 +22,7 @@ use crate::forward::{
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
-use unroof_base::units::BytesPerToken;
-use unroof_base::units::Seconds;
+use unroof_base::units::{BytesPerToken, Seconds};
 
 /// Limit of experts, chips and micro-batches of a request.
 const MOST_COUNT: u32 = 1_000_000;
@@ -162,9 +161,6 @@ fn even_share(experts: u32, domain: u32) -> u32 {
 
 /// Chips of a stage where those of the machine are stated.
 fn of_machine(stated: &Stated<u32>, inputs: &Inputs<'_>, stages: u32) -> Option<u32> {
-    if !stated.is_stated() {
-        return None;
-    }
     let chips = inputs.or_else(stated, None)?;
     if !chips.is_multiple_of(stages) {
         inputs.fault(

@@ -2,11 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use crate::reference::WeightFormats;
 use crate::reference::architecture::{
     Architecture, AttentionGroup, Experts, GroupedQuery, Latent, PARAMETERS, Sparse,
 };
-use crate::reference::{INT4_BYTES, MXFP4_BYTES, NVFP4_BYTES};
+use crate::reference::{INT4_BYTES, MXFP4_BYTES, NVFP4_BYTES, WeightFormats};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 

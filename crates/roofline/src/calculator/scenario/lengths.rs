@@ -13,8 +13,7 @@ use utoipa::openapi::schema::{ArrayBuilder, OneOfBuilder};
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::calculator::inputs::InputValue;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Kind, List, Schemas, number, object, plain};
+use unroof_base::input::body::{Kind, List, Schemas, body, number, object, plain};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 

@@ -17,8 +17,7 @@ use std::ops::RangeInclusive;
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::Speculation;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{OneOf, Stated, number, object, value};
+use unroof_base::input::body::{OneOf, Stated, body, number, object, value};
 use unroof_base::units::readable;
 
 /// Longest context.
@@ -143,9 +142,8 @@ impl StatedLoad {
 
     /// Drafted and accepted tokens of a decode step.
     pub fn speculation(&self, inputs: &Inputs<'_>) -> Option<Speculation> {
-        let drafted = inputs.or_default(&self.drafted_tokens);
-        let accepted = inputs.or_default(&self.accepted_tokens_per_step);
-        let (drafted, accepted) = (drafted?, accepted?);
+        let drafted = inputs.or_default(&self.drafted_tokens)?;
+        let accepted = inputs.or_default(&self.accepted_tokens_per_step)?;
         let most = 1.0 + drafted;
         if accepted > most {
             let allowed = format!("a number from 1 to {}", readable(most));

@@ -20,8 +20,7 @@ use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::{Machine, MultiplyRates, ServingUnit};
 use crate::reference::names::AcceleratorId;
 use crate::reference::{Accelerator, accelerator};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, count, number, value};
+use unroof_base::input::body::{Stated, body, count, number, value};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// Most chips of a machine or of a scale-up domain.
@@ -235,10 +234,8 @@ impl StatedMachine {
 
     fn with_rent(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Chip> {
         let usual = chip.usd_per_hour.map(|usd| (usd, Origin::Reference));
-        let is_wrong = self.rental_usd_per_hour.value.is_err();
-        let usd_per_hour = inputs.or_else(&self.rental_usd_per_hour, usual);
-        (!is_wrong).then_some(Chip {
-            usd_per_hour,
+        Some(Chip {
+            usd_per_hour: inputs.known(&self.rental_usd_per_hour, usual).ok()?,
             ..chip.clone()
         })
     }

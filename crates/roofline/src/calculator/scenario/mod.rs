@@ -15,6 +15,7 @@
 //! ```
 
 mod config;
+pub(crate) mod efficiency;
 pub mod lengths;
 pub mod load;
 pub mod machine;

@@ -17,10 +17,9 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use super::config::Published;
 use super::sizes::{DEFAULT_MODEL, StatedSizes};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::reference::WeightFormats;
 use crate::reference::architecture::{Architecture, PARAMETERS};
 use crate::reference::names::OpenModelName;
-use crate::reference::open_model;
+use crate::reference::{WeightFormats, open_model};
 use unroof_base::input::body::document::inline;
 use unroof_base::input::body::{
     Body, Flag, Kind, Schemas, Stated, add_schema, body, number, object, plain, value,
@@ -148,8 +147,8 @@ impl Model {
             }
             Some(StatedModel::Configured(model)) => {
                 inputs.name("model.config", "as stated", Origin::Stated);
-                let total = stated_or(&model.total_parameters, inputs)?;
-                let active = stated_or(&model.active_parameters, inputs)?;
+                let total = inputs.stated(&model.total_parameters).ok()?;
+                let active = inputs.stated(&model.active_parameters).ok()?;
                 let published = model.config.with_parameters(total, active);
                 if published.is_none() {
                     inputs.fault(
@@ -193,18 +192,6 @@ impl Model {
             native_formats: WeightFormats::uniform(1.0),
         }
     }
-}
-
-/// The stated number, or none.
-#[expect(
-    clippy::option_option,
-    reason = "the outer one is a recorded fault, the inner one a number that is not stated"
-)]
-fn stated_or(field: &Stated<f64>, inputs: &Inputs<'_>) -> Option<Option<f64>> {
-    if field.is_stated() {
-        return inputs.or_else(field, None).map(Some);
-    }
-    Some(None)
 }
 
 /// Records the sizes of a model that are not stated one by one.

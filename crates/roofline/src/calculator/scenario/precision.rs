@@ -18,8 +18,7 @@ use std::ops::RangeInclusive;
 use super::model::Model;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::reference::WeightFormats;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, number};
+use unroof_base::input::body::{Stated, body, number};
 
 /// Bytes per parameter or element.
 const WIDTHS: RangeInclusive<f64> = 0.0625..=4.0;
@@ -65,11 +64,7 @@ impl StatedPrecision {
     pub fn fill(&self, inputs: &Inputs<'_>, model: Option<&Model>) -> Option<Precision> {
         let formats = self.formats(inputs, model)?;
         let weights = model.map_or(formats.others, |model| formats.mean(&model.architecture));
-        let arithmetic = if self.arithmetic_bytes_per_element.is_stated() {
-            Some(inputs.or_else(&self.arithmetic_bytes_per_element, None)?)
-        } else {
-            None
-        };
+        let arithmetic = inputs.stated(&self.arithmetic_bytes_per_element).ok()?;
         let near = cache_width(weights);
         let cache = inputs.or(&self.kv_bytes_per_element, near, Origin::Default)?;
         let attention = inputs.or(&self.attention_bytes_per_element, cache, Origin::Default)?;

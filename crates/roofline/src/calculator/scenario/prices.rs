@@ -13,8 +13,7 @@
 //! ```
 
 use crate::calculator::inputs::Inputs;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, number};
+use unroof_base::input::body::{Stated, body, number};
 
 body! {
     /// Prices of tokens, in USD per million.
@@ -42,13 +41,10 @@ pub struct Prices {
 impl StatedPrices {
     /// Every price; 0 where it is left out.
     pub fn fill(&self, inputs: &Inputs<'_>) -> Option<Prices> {
-        let input = inputs.or_default(&self.input_usd_per_mtok);
-        let cached_input = inputs.or_default(&self.cached_input_usd_per_mtok);
-        let output = inputs.or_default(&self.output_usd_per_mtok);
         Some(Prices {
-            input: input?,
-            cached_input: cached_input?,
-            output: output?,
+            input: inputs.or_default(&self.input_usd_per_mtok)?,
+            cached_input: inputs.or_default(&self.cached_input_usd_per_mtok)?,
+            output: inputs.or_default(&self.output_usd_per_mtok)?,
         })
     }
 }

@@ -5,8 +5,7 @@ use crate::reference::architecture::{
     Architecture, AttentionGroup, DIMENSION, Experts, GroupedQuery, PARAMETERS,
 };
 use crate::reference::{OpenModel, open_model, open_models};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Stated, count, number, section};
+use unroof_base::input::body::{Stated, body, count, number, section};
 
 /// Model where none is stated.
 pub(super) const DEFAULT_MODEL: &str = "DeepSeek-V3";

@@ -25,7 +25,7 @@ fn filled(model: &Value) -> Result<Model, Vec<Fault>> {
     let inputs = Inputs::new(&root, &[]);
     let stated = value(ModelKind).read(object, "model").unwrap();
     let model = Model::fill(&stated, &inputs, 1.0);
-    faults.into_result(model)
+    faults.result(model)
 }
 
 fn refusal(model: &Value) -> Fault {

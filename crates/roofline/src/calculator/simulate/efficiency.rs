@@ -3,28 +3,14 @@
 use std::ops::RangeInclusive;
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::calculator::scenario::efficiency::{Efficiency, STARTING_POINTS};
 use crate::forward::{Efficiencies, Overheads, Overlap};
-use crate::reference::fitted_attainment;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{OneOf, Stated, Truth, number, value};
+use unroof_base::input::body::{OneOf, Stated, Truth, body, number, value};
 use unroof_base::units::Seconds;
 
 /// Shares of a peak.
 const SHARES: RangeInclusive<f64> = 1e-6..=1.0;
 
-/// Efficiencies from which stated ones depart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartingPoint {
-    /// Fitted to published measurements.
-    Fitted,
-    /// Peak values without losses.
-    Peak,
-}
-
-pub(super) const STARTING_POINTS: &[(&str, StartingPoint)] = &[
-    ("fitted", StartingPoint::Fitted),
-    ("peak", StartingPoint::Peak),
-];
 const OVERLAPS: &[(&str, Overlap)] = &[
     ("full", Overlap::Full),
     ("attention_apart", Overlap::AttentionApart),
@@ -38,7 +24,7 @@ body! {
         /// The point to start from: `fitted` to published measurements, where compute and memory overlap within attention
         /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
         /// if left out.
-        name: Stated<StartingPoint> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
+        name: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
         /// `η_pre`: share of peak arithmetic in prefill.
         prefill: Stated<f64> = number(SHARES),
         /// `η_m`: share of HBM bandwidth in decoding.
@@ -83,21 +69,13 @@ body! {
     }
 }
 
-/// Shares of the peaks, overheads and overlap.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Efficiency {
-    pub(super) efficiencies: Efficiencies,
-    pub(super) overheads: Overheads,
-    pub(super) overlap: Overlap,
-}
-
 pub(super) fn fill_efficiency(
     stated: &StatedEfficiencies,
     inputs: &Inputs<'_>,
 ) -> Option<Efficiency> {
-    let point = inputs.choice(&stated.name, STARTING_POINTS, StartingPoint::Fitted)?;
-    let is_peak = point == StartingPoint::Peak;
-    let (shares, from) = starting_point(is_peak);
+    let is_peak = inputs.choice(&stated.name, STARTING_POINTS, false)?;
+    let base = Efficiency::of(is_peak);
+    let (shares, from) = (base.efficiencies, base.overheads);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);
     let seconds = |field, other: Seconds| or(field, other.0).map(Seconds);
     let efficiencies = Efficiencies {
@@ -115,11 +93,6 @@ pub(super) fn fill_efficiency(
         from.counts_kernels,
         Origin::Default,
     )?;
-    let overlap = if is_peak {
-        Overlap::Full
-    } else {
-        Overlap::AttentionApart
-    };
     Some(Efficiency {
         efficiencies,
         overheads: Overheads {
@@ -147,14 +120,6 @@ pub(super) fn fill_efficiency(
             memory_headroom: or(&stated.memory_headroom, from.memory_headroom)?,
             activation_vectors: or(&stated.activation_vectors, from.activation_vectors)?,
         },
-        overlap: inputs.choice(&stated.overlap, OVERLAPS, overlap)?,
+        overlap: inputs.choice(&stated.overlap, OVERLAPS, base.overlap)?,
     })
-}
-
-fn starting_point(is_peak: bool) -> (Efficiencies, Overheads) {
-    if is_peak {
-        return (Efficiencies::PEAK, Overheads::NONE);
-    }
-    let fitted = fitted_attainment();
-    (fitted.into(), fitted.into())
 }

@@ -7,8 +7,9 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::calculator::inputs::Inputs;
 use crate::calculator::scenario::load::{BATCHES, MOST_CONTEXT};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Describe, Kind, List, Stated, count, number, optional, value};
+use unroof_base::input::body::{
+    Describe, Kind, List, Stated, body, count, number, optional, value,
+};
 use unroof_base::input::cursor::{Cursor, Recorded};
 use unroof_base::input::json::Json;
 
@@ -19,6 +20,7 @@ const DEFAULT_POINTS: u32 = 50;
 
 body! {
     /// Every batch with every context; an axis that is left out stays at the operating point.
+    #[derive(Default)]
     #[at_least(1)]
     pub struct SimulatedGrid {
         /// Batches; whole numbers where the axis states two ends.
@@ -28,18 +30,11 @@ body! {
     }
 }
 
-/// Every batch with every context; an axis that is left out stays at the operating point.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Grid {
-    pub(super) batches: Option<Vec<f64>>,
-    pub(super) contexts: Option<Axis>,
-}
-
-impl Grid {
+impl SimulatedGrid {
     /// Number of points of the grid, without the kink that may be added to the contexts.
     pub(super) fn points(&self) -> usize {
-        let batches = self.batches.as_ref().map_or(1, Vec::len);
-        batches * self.contexts.as_ref().map_or(1, |axis| axis.points.len())
+        let points = |axis: &Option<Axis>| axis.as_ref().map_or(1, |axis| axis.points.len());
+        points(&self.batch) * points(&self.context_tokens)
     }
 }
 
@@ -154,13 +149,11 @@ impl Kind for AxisKind {
 pub(super) fn fill_grid(
     stated: &Stated<SimulatedGrid>,
     inputs: &Inputs<'_>,
-) -> Result<Option<Grid>, Recorded> {
-    let Some(axes) = stated.value.clone()? else {
+) -> Result<Option<SimulatedGrid>, Recorded> {
+    let Some(mut grid) = stated.value.clone()? else {
         return Ok(None);
     };
-    let batches = axes.batch.map(|axis| axis.in_whole_steps().points);
-    let contexts = axes.context_tokens;
-    let grid = Grid { batches, contexts };
+    grid.batch = grid.batch.map(Axis::in_whole_steps);
     let points = grid.points();
     if points > MOST_POINTS as usize {
         inputs.fault(

@@ -2,8 +2,7 @@
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::calculator::scenario::{Chip, Model, Precision, StatedMachine};
-use crate::forward::Machine;
-use crate::forward::Spread;
+use crate::forward::{Machine, Spread};
 use unroof_base::input::body::Stated;
 
 pub(super) const SPREADS: &[(&str, Spread)] =

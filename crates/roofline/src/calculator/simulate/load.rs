@@ -1,13 +1,11 @@
 //! Load of a simulation: batch, contexts, prompts, speculation.
 
-use super::efficiency::Efficiency;
 use super::hardware::Hardware;
+use super::setup::Setup;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::calculator::scenario::StatedLoad;
 use crate::calculator::scenario::load::BATCHES;
-use crate::calculator::scenario::{Model, Precision, StatedLoad};
-use crate::forward::{
-    Engine, KvCache, Serving, Speculation, Spread, compute_to_bandwidth, optimal_batch,
-};
+use crate::forward::{Engine, Speculation, Spread};
 
 /// B/B* of a batch that is not stated: the lecture's "two or three".
 const DEFAULT_BATCH_OVER_OPTIMAL: f64 = 2.5;
@@ -36,31 +34,18 @@ impl Load {
     }
 }
 
-/// The serving setup.
-#[derive(Clone, Copy)]
-pub(super) struct Served<'a> {
-    pub(super) model: &'a Model,
-    pub(super) precision: Precision,
-    pub(super) hardware: &'a Hardware,
-    pub(super) cache: &'a KvCache,
-    pub(super) efficiency: Efficiency,
-}
-
 pub(super) fn fill_load(
     stated: &StatedLoad,
     inputs: &Inputs<'_>,
-    served: Option<Served<'_>>,
+    setup: Option<&Setup>,
 ) -> Option<Load> {
     let context = inputs.or_default(&stated.context_tokens);
     let prompt = stated.prompt(inputs);
     let prompt = prompt.map(|prompt| (prompt.input.mean(), prompt.cached));
-    let pass_tokens = served.map_or_else(
-        || Engine::pass_tokens(Spread::Tensor, 1.0),
-        |served| {
-            let hardware = served.hardware;
-            Engine::pass_tokens(hardware.spread, hardware.prefill_machine.chips)
-        },
-    );
+    let hardware = setup.map(|setup| &setup.hardware);
+    let chips = |hardware: &Hardware| (hardware.spread, hardware.prefill_machine.chips);
+    let (spread, chips) = hardware.map_or((Spread::Tensor, 1.0), chips);
+    let pass_tokens = Engine::pass_tokens(spread, chips);
     let prompts = prompt.map(|(input, cached)| {
         let prompts = (pass_tokens / (input - cached)).max(1.0);
         (prompts, Origin::Derived)
@@ -69,7 +54,7 @@ pub(super) fn fill_load(
     let user_activity = inputs.or_default(&stated.user_activity);
     let provider = inputs.or_default(&stated.tokens_per_second);
     let speculation = stated.speculation(inputs);
-    let batch = fill_batch(stated, inputs, served.zip(context));
+    let batch = fill_batch(stated, inputs, setup.zip(context));
     let (input_tokens, cached_input_tokens) = prompt?;
     Some(Load {
         batch: batch?,
@@ -89,7 +74,7 @@ pub(super) fn fill_load(
 fn fill_batch(
     stated: &StatedLoad,
     inputs: &Inputs<'_>,
-    known: Option<(Served<'_>, f64)>,
+    known: Option<(&Setup, f64)>,
 ) -> Option<f64> {
     let ways = [
         &stated.batch,
@@ -104,15 +89,17 @@ fn fill_batch(
         );
         return None;
     }
-    let (served, context) = known?;
-    let optimal = optimal(served);
+    let (setup, context) = known?;
+    let optimal = setup.optimal_batch();
     let batch = if stated.batch_per_chip.is_stated() {
-        inputs.or_else(&stated.batch_per_chip, None)? * served.hardware.machine.chips
+        inputs.or_else(&stated.batch_per_chip, None)? * setup.hardware.machine.chips
     } else if stated.batch_over_optimal_batch.is_stated() {
         inputs.or_else(&stated.batch_over_optimal_batch, None)? * optimal
     } else {
         let wanted = (DEFAULT_BATCH_OVER_OPTIMAL * optimal).floor().max(1.0);
-        let fitting = largest_batch(served, context).map_or(wanted, |largest| largest.max(1.0));
+        let held = setup.serving(Speculation::NONE).memory(context);
+        let largest = held.largest_batch();
+        let fitting = largest.map_or(wanted, |largest| largest.max(1.0));
         let batch = wanted.min(fitting).min(*BATCHES.end());
         inputs.or(&stated.batch, batch, Origin::Derived)?
     };
@@ -125,29 +112,4 @@ fn fill_batch(
         return None;
     }
     Some(batch)
-}
-
-/// B*: batch at which memory time and compute time are equal.
-fn optimal(served: Served<'_>) -> f64 {
-    let unit = &served.hardware.machine.unit;
-    let weights = served.precision.weights;
-    let ratio = compute_to_bandwidth(weights, unit.multiply_rate, unit.bandwidth);
-    optimal_batch(ratio, served.model.architecture.sparsity())
-}
-
-fn largest_batch(served: Served<'_>, context: f64) -> Option<f64> {
-    let efficiency = served.efficiency;
-    let serving = Serving {
-        architecture: &served.model.architecture,
-        cache: served.cache.clone(),
-        weights: served.precision.formats,
-        kv_bytes_per_element: served.precision.cache,
-        machine: served.hardware.machine,
-        spread: served.hardware.spread,
-        efficiencies: efficiency.efficiencies,
-        overheads: efficiency.overheads,
-        overlap: efficiency.overlap,
-        speculation: Speculation::NONE,
-    };
-    serving.memory(context).largest_batch()
 }

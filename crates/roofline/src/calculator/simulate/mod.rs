@@ -20,15 +20,15 @@ mod offer;
 mod price_sheet;
 pub mod request;
 mod series;
+mod setup;
 
 use self::answer::EQUATIONS;
-use self::grid::Grid;
+use self::grid::SimulatedGrid;
 use self::request::{Question, read_question};
 use super::inputs::NoValue;
-use crate::forward::READ_CONTEXT_TOKENS;
 use crate::forward::{
-    Machine, Overheads, PassTime, PromptTokens, Serving, ServingUnit, Spread, compute_to_bandwidth,
-    crossover_context, latency_floor, optimal_batch, optimal_batch_at_context, worst_case_latency,
+    Machine, Overheads, PassTime, PromptTokens, READ_CONTEXT_TOKENS, Serving, Spread,
+    crossover_context, latency_floor, optimal_batch_at_context, worst_case_latency,
 };
 use unroof_base::input::{RequestError, read};
 use unroof_base::units::{Bytes, readable};
@@ -69,7 +69,7 @@ impl Simulation {
     /// Number of points of the grid; 1 without a grid.
     #[must_use]
     pub fn points(&self) -> usize {
-        self.0.grid.as_ref().map_or(1, Grid::points)
+        self.0.grid.as_ref().map_or(1, SimulatedGrid::points)
     }
 
     /// Computes the answer to the request.
@@ -80,74 +80,25 @@ impl Simulation {
 }
 
 impl Question {
-    fn unit(&self) -> &ServingUnit {
-        &self.hardware.machine.unit
-    }
-
     fn serving(&self) -> Serving<'_> {
-        Serving {
-            architecture: &self.model.architecture,
-            cache: self.cache.clone(),
-            weights: self.precision.formats,
-            kv_bytes_per_element: self.precision.cache,
-            machine: self.hardware.machine,
-            spread: self.hardware.spread,
-            efficiencies: self.efficiency.efficiencies,
-            overheads: self.efficiency.overheads,
-            overlap: self.efficiency.overlap,
-            speculation: self.load.speculation,
-        }
-    }
-
-    /// ρ: peak multiply-adds per parameter read.
-    fn compute_to_bandwidth(&self) -> f64 {
-        compute_to_bandwidth(
-            self.precision.weights,
-            self.unit().multiply_rate,
-            self.unit().bandwidth,
-        )
-    }
-
-    /// w·`N_t`: bytes of all weights.
-    fn weights(&self) -> Bytes {
-        Bytes(self.precision.weights * self.model.architecture.total_parameters)
-    }
-
-    /// The weights that a step may read: all but the input embedding.
-    fn readable_weights(&self) -> Bytes {
-        let embedding = self.model.architecture.input_embedding_parameters;
-        Bytes(self.weights().0 - self.precision.formats.embedding * embedding)
-    }
-
-    /// B* of plain decoding.
-    fn optimal_batch(&self) -> f64 {
-        optimal_batch(
-            self.compute_to_bandwidth(),
-            self.model.architecture.sparsity(),
-        )
-    }
-
-    /// Bytes that a step reads and writes for one sequence: cache, and linear state twice.
-    fn kv_bytes_per_sequence(&self, context_tokens: f64) -> f64 {
-        self.cache.read_elements(context_tokens) * self.precision.cache
-            + 2.0 * self.cache.state_per_sequence().0
+        self.setup.serving(self.load.speculation)
     }
 
     /// r(L), at peak: weights, cache and state over multiplies with weights.
     fn memory_over_compute(&self, batch: f64, context_tokens: f64) -> f64 {
-        let memory_s = (self.weights().0 + batch * self.kv_bytes_per_sequence(context_tokens))
-            / self.unit().bandwidth.0;
-        let compute_s =
-            batch * self.load.speculation.computed() * self.model.architecture.active_parameters
-                / self.unit().multiply_rate.0;
+        let setup = &self.setup;
+        let bytes = setup.weights().0 + batch * setup.kv_bytes_per_sequence(context_tokens);
+        let memory_s = bytes / setup.unit().bandwidth.0;
+        let active_parameters = setup.model.architecture.active_parameters;
+        let compute_s = batch * self.load.speculation.computed() * active_parameters
+            / setup.unit().multiply_rate.0;
         memory_s / compute_s
     }
 
     /// Serving setup on the prefill chips.
     fn prefill_serving(&self) -> Serving<'_> {
-        let hardware = &self.hardware;
         Serving {
-            machine: hardware.prefill_machine,
+            machine: self.setup.hardware.prefill_machine,
             ..self.serving()
         }
     }
@@ -187,7 +138,7 @@ fn answer(question: &Question) -> SimulationAnswer {
             reason: reason.to_owned(),
         });
     };
-    let hardware = &question.hardware;
+    let hardware = &question.setup.hardware;
     if !is_rented(&hardware.machine) || !is_rented(&hardware.prefill_machine) {
         note("cost_usd_per_mtok", price_sheet::NO_RENTAL);
     }
@@ -226,7 +177,7 @@ fn answer(question: &Question) -> SimulationAnswer {
         prefill: prefill(question),
         series: series::series(question),
         price_sheet: implied.and_then(Result::ok),
-        architecture: question.model.architecture.clone(),
+        architecture: question.setup.model.architecture.clone(),
         caveats: caveats(question, &memory),
         memory,
         roofline,
@@ -238,20 +189,21 @@ fn answer(question: &Question) -> SimulationAnswer {
 
 fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
     let mut caveats = Vec::new();
-    let machine = &question.hardware.machine;
-    if question.efficiency.overheads == Overheads::NONE {
+    let machine = &question.setup.hardware.machine;
+    if question.setup.efficiency.overheads == Overheads::NONE {
         caveats.push(
             "peak rooflines: several times too fast on published measurements (docs/model/measurements.md)"
                 .to_owned(),
         );
     }
-    if let Some(id) = question.hardware.borrowed_from {
+    if let Some(id) = question.setup.hardware.borrowed_from {
         caveats.push(format!(
             "no accelerator is named: figures of the chip that are not stated are those of {id}"
         ));
     }
     let context = question.load.context_tokens;
     if let Some(longest) = question
+        .setup
         .model
         .longest_context
         .filter(|longest| context > *longest)
@@ -262,7 +214,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
             readable(longest)
         ));
     }
-    let is_counted = question.efficiency.overheads.network.is_some() && machine.chips > 1.0;
+    let is_counted = question.setup.efficiency.overheads.network.is_some() && machine.chips > 1.0;
     let lacks_link =
         machine.scale_up.is_none() || (machine.domains() > 1.0 && machine.scale_out.is_none());
     if is_counted && lacks_link {
@@ -283,22 +235,22 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
 
 fn roofline(question: &Question) -> Roofline {
     let (architecture, cache, unit) = (
-        &question.model.architecture,
-        &question.cache,
-        question.unit(),
+        &question.setup.model.architecture,
+        &question.setup.cache,
+        question.setup.unit(),
     );
-    let (kv_bytes, load) = (question.precision.cache, &question.load);
-    let ratio = question.compute_to_bandwidth();
+    let (kv_bytes, load) = (question.setup.precision.cache, &question.load);
+    let ratio = question.setup.compute_to_bandwidth();
     let read = cache.read_per_token(kv_bytes);
     let crossover = (read.0 > 0.0).then(|| {
         crossover_context(
-            question.precision.weights,
+            question.setup.precision.weights,
             architecture.active_parameters,
             ratio,
             read,
         ) * load.speculation.computed()
     });
-    let optimal = question.optimal_batch() / load.speculation.computed();
+    let optimal = question.setup.optimal_batch() / load.speculation.computed();
     let of_token = |elements: f64| Bytes(elements * kv_bytes);
     let one_token = Serving {
         efficiencies: crate::forward::Efficiencies::PEAK,
@@ -322,7 +274,7 @@ fn roofline(question: &Question) -> Roofline {
         attention_macs_per_token_decode: cache.decode_macs_per_token(),
         attention_macs_per_token_prefill: cache.prefill_macs_per_token(),
         optimal_batch: optimal,
-        batch_over_optimal_batch: load.batch / question.optimal_batch(),
+        batch_over_optimal_batch: load.batch / question.setup.optimal_batch(),
         optimal_batch_at_context: crossover.and_then(|crossover| {
             optimal_batch_at_context(optimal, load.context_tokens, crossover)
         }),
@@ -331,7 +283,7 @@ fn roofline(question: &Question) -> Roofline {
             .memory_over_compute(load.batch, load.context_tokens),
         decode_bound: Bound::of(step.memory().0, step.compute().0),
         attention: attention(question),
-        latency_floor_seconds: latency_floor(question.weights(), unit),
+        latency_floor_seconds: latency_floor(question.setup.weights(), unit),
         latency_floor_of_one_sequence_seconds: one_token.decode(1.0, 0.0).step.weight_memory,
         sweep_time_seconds: unit.sweep_time(),
         worst_case_latency_seconds: worst_case_latency(unit.sweep_time()),
@@ -339,11 +291,12 @@ fn roofline(question: &Question) -> Roofline {
 }
 
 fn attention(question: &Question) -> AttentionBound {
-    let unit = question.unit();
+    let unit = question.setup.unit();
     // Sparse attention is judged at the context that is simulated, dense attention is the same at every one.
     let context = question.load.context_tokens.max(1.0);
-    let bytes = question.cache.read_elements(context) * question.precision.cache;
-    let flop = 2.0 * question.cache.decode_macs(context) * question.load.speculation.computed();
+    let bytes = question.setup.cache.read_elements(context) * question.setup.precision.cache;
+    let flop =
+        2.0 * question.setup.cache.decode_macs(context) * question.load.speculation.computed();
     let ridge = 2.0 * unit.attention_multiply_rate.0 / unit.bandwidth.0;
     let intensity = (bytes > 0.0).then_some(flop / bytes);
     AttentionBound {
@@ -365,7 +318,7 @@ fn memory(question: &Question) -> Memory {
         weights_bytes: held.weights,
         kv_bytes: kv,
         used_bytes: used,
-        used_bytes_per_chip: used / question.hardware.machine.chips,
+        used_bytes_per_chip: used / question.setup.hardware.machine.chips,
         largest_batch: held.largest_batch(),
         does_not_fit: missing.map(|missing| {
             let fewest = fewest_chips(question);
@@ -391,7 +344,7 @@ fn memory(question: &Question) -> Memory {
 
 /// Fewest chips that hold the weights and the batch's cache; cut by heads, a cache grows with the chips.
 fn fewest_chips(question: &Question) -> Option<f64> {
-    let (load, machine) = (&question.load, &question.hardware.machine);
+    let (load, machine) = (&question.load, &question.setup.hardware.machine);
     let missing = |chips: f64| {
         let machine = machine.with_chips(chips);
         let serving = Serving {
@@ -439,20 +392,20 @@ fn decode(question: &Question) -> Decode {
     let all = load.batch * per_user;
     let cost = |seconds: f64| {
         let accepted = load.batch * load.speculation.accepted;
-        Question::usd_per_mtok(&question.hardware.machine, accepted / seconds)
+        Question::usd_per_mtok(&question.setup.hardware.machine, accepted / seconds)
     };
     Decode {
         batch: load.batch,
         context_tokens: load.context_tokens,
         time: split(&pass),
         tokens_per_second_per_user: per_user,
-        tokens_per_second_per_chip: all / question.hardware.machine.chips,
+        tokens_per_second_per_chip: all / question.setup.hardware.machine.chips,
         tokens_per_second: all,
         users_to_fill_batch: load.batch / load.user_activity,
         share_of_provider_traffic: all / load.provider_tokens_per_second,
         drafted_tokens: load.speculation.drafted,
         accepted_tokens_per_step: load.speculation.accepted,
-        cost_usd_per_mtok: Question::usd_per_mtok(&question.hardware.machine, all),
+        cost_usd_per_mtok: Question::usd_per_mtok(&question.setup.hardware.machine, all),
         cost_compute_limit_usd_per_mtok: cost(pass.step.compute().0),
         cost_kv_limit_usd_per_mtok: cost(pass.step.kv_memory.0),
     }
@@ -463,7 +416,7 @@ fn prefill(question: &Question) -> Prefill {
     let serving = question.prefill_serving();
     let pass = serving.prefill(load.prompts_per_pass, question.prompt());
     let all = load.prompts_per_pass * load.fresh_tokens() / pass.total.0;
-    let alone = match question.hardware.spread {
+    let alone = match question.setup.hardware.spread {
         Spread::Tensor => 1.0,
         Spread::Experts => serving.machine.chips,
     };

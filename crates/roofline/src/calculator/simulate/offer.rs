@@ -8,8 +8,7 @@ use crate::calculator::scenario::Model;
 use crate::calculator::scenario::load::MOST_CONTEXT;
 use crate::reference::StorageTier;
 use crate::reference::names::{OfferedTierId, offered_tiers};
-use unroof_base::input::body::body;
-use unroof_base::input::body::{List, Stated, number, optional, value};
+use unroof_base::input::body::{List, Stated, body, number, optional, value};
 
 /// Longest context if the model states none.
 const DEFAULT_LONGEST_CONTEXT: f64 = 1_048_576.0;
@@ -82,7 +81,7 @@ pub(super) fn fill_offer(
         &stated.load_path_bytes_per_second,
         scale_out.map(|link| (link.0, Origin::Reference)),
     );
-    let thresholds = listed(&stated.thresholds_tokens)?;
+    let thresholds = stated.thresholds_tokens.list()?;
     let longest = longest?;
     if let Some(last) = thresholds.last()
         && f64::from(*last) >= longest
@@ -100,17 +99,11 @@ pub(super) fn fill_offer(
         thresholds,
         longest: whole(longest),
         fast_batch_ratio: fast_batch_ratio?,
-        ttls_seconds: listed(&stated.cache_ttls_seconds)?,
+        ttls_seconds: stated.cache_ttls_seconds.list()?,
         cache_tier: (stated.cache_storage_tier)
             .and_then(|id| offered_tiers().find(|tier| tier.id == id)),
         load_path_bytes_per_second: load_path,
     })
-}
-
-/// The list that is stated, else the default of the field, else an empty one.
-fn listed(field: &Stated<Vec<u32>>) -> Option<Vec<u32>> {
-    let stated = field.value.clone().ok()?;
-    Some(stated.or_else(|| field.default.clone()).unwrap_or_default())
 }
 
 #[expect(

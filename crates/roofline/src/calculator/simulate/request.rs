@@ -9,21 +9,20 @@
 //! assert_eq!(batch.pointer, "/load/batch");
 //! ```
 
-use super::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies, fill_efficiency};
-use super::grid::{Grid, SimulatedGrid, fill_grid};
-use super::hardware::{Hardware, SPREADS, fill_hardware};
-use super::load::{Load, Served, fill_load};
+use super::efficiency::{StatedEfficiencies, fill_efficiency};
+use super::grid::{SimulatedGrid, fill_grid};
+use super::hardware::{SPREADS, fill_hardware};
+use super::load::{Load, fill_load};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
+use super::setup::Setup;
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::efficiency::STARTING_POINTS;
 use crate::calculator::scenario::{
-    Model, ModelKind, PREFILL_FLAGS, Precision, StatedLoad, StatedMachine, StatedModel,
-    StatedPrecision,
+    Model, ModelKind, PREFILL_FLAGS, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };
-use crate::forward::KvCache;
 use crate::forward::Spread;
 use crate::reference::names::AcceleratorId;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, OneOf, Stated, bare_or, name_or, object, section, value};
+use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
 body! {
@@ -43,7 +42,7 @@ body! {
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
-        efficiencies: StatedEfficiencies = name_or::<StatedEfficiencies, _>(OneOf(STARTING_POINTS)),
+        efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
         /// The load.
         load: StatedLoad = section::<StatedLoad>(),
         /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
@@ -56,13 +55,9 @@ body! {
 /// A request with every default filled in.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
-    pub(super) model: Model,
-    pub(super) cache: KvCache,
-    pub(super) precision: Precision,
-    pub(super) hardware: Hardware,
-    pub(super) efficiency: Efficiency,
+    pub(super) setup: Setup,
     pub(super) load: Load,
-    pub(super) grid: Option<Grid>,
+    pub(super) grid: Option<SimulatedGrid>,
     pub(super) offer: Option<Offer>,
     pub(super) inputs: Vec<InputUsed>,
 }
@@ -83,50 +78,16 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         precision,
     );
     let efficiency = fill_efficiency(&request.efficiencies, &inputs);
-    let model_cache = |model: &Model| KvCache::new(&model.architecture);
-    let cache = model.as_ref().map(model_cache);
-    let served = served(
-        model.as_ref(),
-        precision,
-        hardware.as_ref(),
-        cache.as_ref(),
-        efficiency,
-    );
-    let load = fill_load(&request.load, &inputs, served);
+    let setup = Setup::of(model.as_ref(), precision, hardware.as_ref(), efficiency);
+    let load = fill_load(&request.load, &inputs, setup.as_ref());
     let grid = fill_grid(&request.grid, &inputs);
-    let offer = match &request.price_sheet.value {
-        Ok(Some(stated)) => {
-            fill_offer(stated, &inputs, model.as_ref(), hardware.as_ref()).map(Some)
-        }
-        Ok(None) => Some(None),
-        Err(_) => None,
-    };
+    let offer = (request.price_sheet)
+        .filled(|stated| fill_offer(stated, &inputs, model.as_ref(), hardware.as_ref()));
     Some(Question {
-        model: model?,
-        cache: cache?,
-        precision: precision?,
-        hardware: hardware?,
-        efficiency: efficiency?,
+        setup: setup?,
         load: load?,
         grid: grid.ok()?,
-        offer: offer?,
+        offer: offer.ok()?,
         inputs: inputs.into_used(),
-    })
-}
-
-/// The setup that the load is put on, where all of it is known.
-fn served<'a>(
-    model: Option<&'a Model>,
-    precision: Option<Precision>,
-    hardware: Option<&'a Hardware>,
-    cache: Option<&'a KvCache>,
-    efficiency: Option<Efficiency>,
-) -> Option<Served<'a>> {
-    Some(Served {
-        model: model?,
-        precision: precision?,
-        hardware: hardware?,
-        cache: cache?,
-        efficiency: efficiency?,
     })
 }

@@ -7,16 +7,20 @@ use crate::forward::{Overlap, PromptTokens, Serving, latency_floor};
 pub(super) fn series(question: &Question) -> Vec<SeriesItem> {
     let load = &question.load;
     let grid = question.grid.clone().unwrap_or_default();
-    let batches = grid.batches.unwrap_or_else(|| vec![load.batch]);
+    let batches = grid.batch.map(|axis| axis.points);
+    let batches = batches.unwrap_or_else(|| vec![load.batch]);
     let serving = question.serving();
     let mut rows = Vec::new();
     for batch in batches {
         let mut contexts = grid
-            .contexts
+            .context_tokens
             .as_ref()
             .map_or_else(|| vec![load.context_tokens], |axis| axis.points.clone());
         // Where attention overlaps nothing else, cost is a straight line.
-        let is_made = grid.contexts.as_ref().is_some_and(|axis| axis.is_made);
+        let is_made = grid
+            .context_tokens
+            .as_ref()
+            .is_some_and(|axis| axis.is_made);
         let kink = if is_made && serving.overlap == Overlap::Full {
             kink(&serving, batch, &contexts)
         } else {
@@ -67,7 +71,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
     let prefill = question.prefill_serving();
     let prompt_tokens_per_second =
         prompts * prompt.fresh / prefill.prefill(prompts, prompt).total.0;
-    let floor = latency_floor(question.readable_weights(), question.unit());
+    let floor = latency_floor(question.setup.readable_weights(), question.setup.unit());
     SeriesItem {
         batch,
         context_tokens: context,
@@ -84,7 +88,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         tokens_per_second_per_user: accepted / pass.total.0,
         tokens_per_second_per_chip: batch * accepted
             / pass.total.0
-            / question.hardware.machine.chips,
+            / question.setup.hardware.machine.chips,
         cost_output_usd_per_mtok: cost(pass.total.0),
         cost_compute_limit_usd_per_mtok: cost(step.compute().0),
         cost_kv_limit_usd_per_mtok: cost(step.kv_memory.0),

@@ -23,10 +23,8 @@ use crate::forward::{
     RECOMPUTING_FLOPS_PER_PARAMETER, SCALING_LAWS, ScalingLaw, SharedBudget, TokenCost,
     chinchilla_tokens, overtraining,
 };
-use crate::reference::PublishedEquivalent;
-use crate::reference::published_equivalents;
-use unroof_base::input::RequestError;
-use unroof_base::input::read;
+use crate::reference::{PublishedEquivalent, published_equivalents};
+use unroof_base::input::{RequestError, read};
 use unroof_base::units::FlopPerSecond;
 
 pub use self::answer::{
@@ -121,7 +119,7 @@ fn phases(question: &Question) -> Vec<TrainingPhaseItem> {
                 share_of_compute: compute_flop / sum,
                 chip_hours: hours,
                 days: hours / 24.0 / f64::from(cluster.chips),
-                usd: cluster.rental_usd_per_hour.map(|rental| hours * rental),
+                usd: cluster.chip.usd_per_hour.map(|rental| hours * rental),
             }
         })
         .collect()
@@ -134,7 +132,7 @@ fn chip_hours(cluster: &Cluster, compute_flop: f64) -> f64 {
 fn rate(cluster: &Cluster) -> ClusterRate {
     let peak = FlopPerSecond(cluster.peak_flops);
     ClusterRate {
-        accelerator: cluster.accelerator.id.clone(),
+        accelerator: cluster.chip.row.id.clone(),
         chips: cluster.chips,
         peak_flops_per_second: peak,
         reached_flops_per_second: peak * (f64::from(cluster.chips) * cluster.utilisation),
@@ -268,10 +266,10 @@ fn sparse_quality(quality: &Quality) -> SparseQuality {
 }
 
 fn not_defined(question: &Question) -> Vec<NoValue> {
-    if question.cluster.rental_usd_per_hour.is_some() {
+    if question.cluster.chip.usd_per_hour.is_some() {
         return Vec::new();
     }
-    let id = &question.cluster.accelerator.id;
+    let id = &question.cluster.chip.row.id;
     let reason =
         format!("the reference data has no rent of {id}: state `machine.rental_usd_per_hour`");
     let no_value = |value| NoValue {

@@ -15,14 +15,10 @@ use crate::calculator::scenario::{
     Chip, Model, ModelKind, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };
 use crate::forward::{Activations, Demand, TokenCost};
-use crate::reference::Accelerator;
-use crate::reference::RoutedLaw;
 use crate::reference::architecture::Experts;
-use crate::reference::names::AcceleratorId;
-use crate::reference::names::RoutingName;
-use crate::reference::routed_law;
-use unroof_base::input::body::body;
-use unroof_base::input::body::{Body, List, Stated, bare_or, count, number, section, value};
+use crate::reference::names::{AcceleratorId, RoutingName};
+use crate::reference::{RoutedLaw, routed_law};
+use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
 
 /// Most tokens in flight.
@@ -133,12 +129,11 @@ pub(super) struct Quality {
 /// Chips that the model is trained on.
 #[derive(Debug, Clone)]
 pub(super) struct Cluster {
-    pub(super) accelerator: &'static Accelerator,
+    pub(super) chip: Chip,
     pub(super) chips: u32,
     pub(super) utilisation: f64,
     /// Peak arithmetic of one chip, in FLOP per second.
     pub(super) peak_flops: f64,
-    pub(super) rental_usd_per_hour: Option<f64>,
 }
 
 /// A request with every default filled in.
@@ -193,7 +188,12 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         reinforcement_tokens,
         activations,
         quality: fill_quality(&request.quality, &inputs, &model)?,
-        cluster: fill_cluster(&request, &inputs, &chip, chip.flops_of(&model, &precision))?,
+        cluster: Cluster {
+            chips: request.machine.serving_chips(&inputs, Some(&chip))?,
+            utilisation: inputs.or_default(&request.costs.utilisation)?,
+            peak_flops: chip.flops_of(&model, &precision),
+            chip,
+        },
         inputs: inputs.into_used(),
     })
 }
@@ -226,19 +226,4 @@ fn fill_costs(stated: &TrainingCosts, inputs: &Inputs<'_>) -> Option<(TokenCost,
         relative_utilisation,
     };
     Some((reinforcement, TokenCost::inference(relative_utilisation)))
-}
-
-fn fill_cluster(
-    request: &TrainingRequest,
-    inputs: &Inputs<'_>,
-    chip: &Chip,
-    peak_flops: f64,
-) -> Option<Cluster> {
-    Some(Cluster {
-        accelerator: chip.row,
-        chips: request.machine.serving_chips(inputs, Some(chip))?,
-        utilisation: inputs.or_default(&request.costs.utilisation)?,
-        peak_flops,
-        rental_usd_per_hour: chip.usd_per_hour,
-    })
 }

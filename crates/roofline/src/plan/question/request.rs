@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use super::traffic::{Traffic, fill_traffic};
 use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::scenario::efficiency::STARTING_POINTS;
 use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
 use crate::calculator::scenario::machine::MOST_CHIPS;
 use crate::calculator::scenario::prices::Prices;
@@ -21,11 +22,11 @@ use crate::calculator::scenario::{
     StatedPrecision, StatedPrices,
 };
 use crate::forward::Speculation;
+use crate::plan::answer::ServingKind;
 use crate::plan::grid::Degrees;
 use crate::reference::names::AcceleratorId;
-use unroof_base::input::body::body;
 use unroof_base::input::body::{
-    Body, List, OneOf, Stated, bare_or, number, object, section, value,
+    Body, List, OneOf, Stated, bare_or, body, number, object, optional, section, value,
 };
 use unroof_base::input::cursor::Cursor;
 
@@ -34,12 +35,12 @@ const DEGREES: RangeInclusive<u32> = 1..=4_096;
 /// Most points of an axis of the grid.
 const MOST_POINTS: usize = 32;
 
-const EFFICIENCIES: &[(&str, bool)] = &[("fitted", false), ("peak", true)];
 const PERCENTILES: &[(&str, Percentile)] = &[("p50", Percentile::P50), ("p95", Percentile::P95)];
-const SERVINGS: &[(&str, ServingKinds)] = &[
-    ("both", ServingKinds::Both),
-    ("aggregated", ServingKinds::Aggregated),
-    ("disaggregated", ServingKinds::Disaggregated),
+/// Ways of serving that are searched; none for both.
+const SERVINGS: &[(&str, Option<ServingKind>)] = &[
+    ("both", None),
+    ("aggregated", Some(ServingKind::Aggregated)),
+    ("disaggregated", Some(ServingKind::Disaggregated)),
 ];
 const UNITS: &[(&str, bool)] = &[("whole", true), ("average", false)];
 
@@ -57,7 +58,7 @@ body! {
         prefill_machine: StatedMachine =
             bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
         /// Shares of the peaks: `fitted` to published measurements, or `peak`; `fitted` if left out.
-        efficiencies: Stated<bool> = value(OneOf(EFFICIENCIES)).flag("efficiencies"),
+        efficiencies: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
         /// Requests and their lengths.
         load: StatedLoad = section::<StatedLoad>(),
         /// Limits on latency.
@@ -84,7 +85,7 @@ body! {
     pub struct PlannedLayouts {
         /// `aggregated`: prompts and answers on the same chips; `disaggregated`: on chips of their own; `both` if left
         /// out.
-        serving: Stated<ServingKinds> = value(OneOf(SERVINGS)).flag("serving"),
+        serving: Stated<Option<ServingKind>> = value(OneOf(SERVINGS)).flag("serving"),
         /// Degrees of tensor parallelism.
         tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("tensor").example([1, 8]),
         /// Degrees of data parallelism within a unit.
@@ -97,15 +98,19 @@ body! {
     }
 
     /// Axes of a series.
+    #[derive(Default)]
     #[at_least(1)]
     pub struct PlannedGrid {
         /// Tokens of a sequence that a pass computes, from 1 (decoding) to a whole prompt: the cost of a token falls
         /// from that of decoding to that of prefill.
-        pass_tokens: Stated<Vec<f64>> = value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256]),
+        pass_tokens: Option<Vec<f64>> =
+            optional(value(List::of(1.0..=MOST_TOKENS, 1..=MOST_POINTS)).flag("pass-grid").example([1, 16, 256])),
         /// Shares of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<Vec<f64>> = value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5]),
+        cache_hit_rate: Option<Vec<f64>> =
+            optional(value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5])),
         /// Numbers of chips in the grid.
-        chips: Stated<Vec<u32>> = value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16]),
+        chips: Option<Vec<u32>> =
+            optional(value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16])),
     }
 }
 
@@ -136,31 +141,12 @@ impl Percentile {
     }
 }
 
-/// Ways of serving that are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServingKinds {
-    /// Shared and separate chips.
-    Both,
-    /// Prompts and answers on the same chips.
-    Aggregated,
-    /// Prompts and answers on chips of their own.
-    Disaggregated,
-}
-
 /// Limits on latency, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) first_token_s: Option<f64>,
     pub(crate) per_token_s: Option<f64>,
     pub(crate) percentile: Percentile,
-}
-
-/// Axes of a series.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Axes {
-    pub(crate) pass_tokens: Vec<f64>,
-    pub(crate) hit_rates: Vec<f64>,
-    pub(crate) chips: Vec<u32>,
 }
 
 /// A request with every default filled in.
@@ -177,10 +163,11 @@ pub(crate) struct Question {
     pub(crate) load: Traffic,
     pub(crate) limits: Limits,
     pub(crate) degrees: Degrees,
-    pub(crate) kinds: ServingKinds,
+    /// The way of serving that is searched; both where there is none.
+    pub(crate) serving: Option<ServingKind>,
     pub(crate) whole_units: bool,
     pub(crate) prices: Option<Prices>,
-    pub(crate) axes: Axes,
+    pub(crate) grid: PlannedGrid,
     pub(crate) inputs: Vec<InputUsed>,
 }
 
@@ -211,33 +198,21 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let served = model.as_ref().zip(precision.as_ref());
     let decode_chip = request.machine.fill(&inputs, None, served);
     let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
-    let is_peak = inputs.choice(&request.efficiencies, EFFICIENCIES, false);
+    let is_peak = inputs.choice(&request.efficiencies, STARTING_POINTS, false);
     let has_budget = request.machine.chips.is_stated();
-    let budget = match request.machine.chips.value {
-        Ok(None) => Some(None),
-        _ => inputs.or_else(&request.machine.chips, None).map(Some),
-    };
+    let budget = inputs.stated(&request.machine.chips);
     let load = fill_traffic(&request.load, &inputs, has_budget);
     let limits = fill_limits(&request.limits, &inputs);
     let layouts = &request.layouts;
-    let kinds = inputs.choice(&layouts.serving, SERVINGS, ServingKinds::Both);
+    let serving = inputs.choice(&layouts.serving, SERVINGS, None);
     let whole_units = inputs.choice(&layouts.units, UNITS, true);
-    let listed = |field: &Stated<Vec<u32>>| field.value.clone().ok().map(Option::unwrap_or_default);
     let degrees = Degrees {
-        tensor: listed(&layouts.tensor)?,
-        data: listed(&layouts.data)?,
-        pipeline: listed(&layouts.pipeline)?,
+        tensor: layouts.tensor.list()?,
+        data: layouts.data.list()?,
+        pipeline: layouts.pipeline.list()?,
     };
-    let prices = match &request.prices.value {
-        Ok(Some(stated)) => Some(stated.fill(&inputs)?),
-        Ok(None) => None,
-        Err(_) => return None,
-    };
-    let axes = match &request.grid.value {
-        Ok(Some(stated)) => fill_axes(stated)?,
-        Ok(None) => Axes::default(),
-        Err(_) => return None,
-    };
+    let prices = request.prices.filled(|stated| stated.fill(&inputs)).ok()?;
+    let grid = request.grid.value.ok()?.unwrap_or_default();
     let (load, speculation) = load?;
     Some(Question {
         model: model?,
@@ -246,42 +221,22 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         is_peak: is_peak?,
         decode_chip: decode_chip?,
         prefill_chip: prefill_chip?,
-        budget: budget?,
+        budget: budget.ok()?,
         load,
         limits: limits?,
         degrees,
-        kinds: kinds?,
+        serving: serving?,
         whole_units: whole_units?,
         prices,
-        axes,
+        grid,
         inputs: inputs.into_used(),
     })
 }
 
 fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {
-    let limit = |field: &Stated<f64>| match field.value {
-        Ok(None) => Some(None),
-        _ => inputs.or_else(field, None).map(Some),
-    };
-    let first_token = limit(&stated.time_to_first_token_seconds);
-    let per_token = limit(&stated.time_per_output_token_seconds);
-    let percentile = inputs.choice(&stated.percentile, PERCENTILES, Percentile::P95);
     Some(Limits {
-        first_token_s: first_token?,
-        per_token_s: per_token?,
-        percentile: percentile?,
-    })
-}
-
-fn fill_axes(stated: &PlannedGrid) -> Option<Axes> {
-    Some(Axes {
-        pass_tokens: stated.pass_tokens.value.clone().ok()?.unwrap_or_default(),
-        hit_rates: stated
-            .cache_hit_rate
-            .value
-            .clone()
-            .ok()?
-            .unwrap_or_default(),
-        chips: stated.chips.value.clone().ok()?.unwrap_or_default(),
+        first_token_s: inputs.stated(&stated.time_to_first_token_seconds).ok()?,
+        per_token_s: inputs.stated(&stated.time_per_output_token_seconds).ok()?,
+        percentile: inputs.choice(&stated.percentile, PERCENTILES, Percentile::P95)?,
     })
 }

@@ -1,10 +1,9 @@
 //! Requests of a plan: their lengths, hits and rate, or the tokens of a day.
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::calculator::scenario::StatedDay;
-use crate::calculator::scenario::StatedLoad;
 use crate::calculator::scenario::lengths::Lengths;
 use crate::calculator::scenario::load::ARRIVALS;
+use crate::calculator::scenario::{StatedDay, StatedLoad};
 use crate::forward::Speculation;
 use unroof_base::input::body::Stated;
 use unroof_base::units::readable;
@@ -74,20 +73,14 @@ fn fill_requests(stated: &StatedLoad, inputs: &Inputs<'_>, has_budget: bool) -> 
     let cached = prompt.as_ref().map(|prompt| prompt.cached);
     let input = spread_out(prompt.map(|prompt| prompt.input), &stated.input_spread);
     let output = spread_out(stated.output(inputs), &stated.output_spread);
-    let rate = if has_budget && !stated.requests_per_second.is_stated() {
-        Some(None)
-    } else {
-        let usual = (DEFAULT_RATE, Origin::Default);
-        inputs
-            .or_else(&stated.requests_per_second, Some(usual))
-            .map(Some)
-    };
+    let usual = (!has_budget).then_some((DEFAULT_RATE, Origin::Default));
+    let rate = inputs.known(&stated.requests_per_second, usual);
     let input = input?;
     Some(Traffic {
         hit_rate: cached? / input.mean(),
         input,
         output: output?,
-        rate: rate?,
+        rate: rate.ok()?,
         is_random: true,
     })
 }

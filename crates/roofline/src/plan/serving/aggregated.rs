@@ -53,12 +53,12 @@ impl SharedUnit<'_> {
         let step_s = decode.step_s(batch);
         let deviations = goal.limits.percentile.deviations();
         let at_limit_s = decode.step_s(decode.batch_at(batch, deviations));
-        let length = decode.steps_per_request();
+        let length = decode.steps_per_request;
         // Passes that interrupt an answer: their number is random, and each delays those behind it too.
         let passes_per_s = of_unit / prefill.servers();
         let square = prefill.pass_s * prefill.pass_s * (1.0 + prefill.variation);
         let delay_s = (passes_per_s * square * length * step_s / rest.powi(3)).sqrt() / length;
-        let delay_s = if prefill.is_random() {
+        let delay_s = if prefill.is_random {
             deviations * delay_s
         } else {
             0.0
@@ -66,8 +66,8 @@ impl SharedUnit<'_> {
         Some(SharedWork {
             batch,
             prefill_share: share,
-            per_token_s: step_s / rest / decode.accepted(),
-            per_token_at_limit_s: (at_limit_s / rest + delay_s) / decode.accepted(),
+            per_token_s: step_s / rest / decode.accepted,
+            per_token_at_limit_s: (at_limit_s / rest + delay_s) / decode.accepted,
             first: self.first_token(units, rate, step_s)?,
         })
     }
@@ -79,7 +79,7 @@ impl SharedUnit<'_> {
             added_s: step_s / 2.0,
             ..prefill.alone()
         };
-        if !prefill.is_random() {
+        if !prefill.is_random {
             return Some(alone);
         }
         let queue = Queue {

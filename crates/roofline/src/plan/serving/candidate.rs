@@ -110,14 +110,12 @@ impl<'s> Candidate<'s> {
             Way::Disaggregated { decode, batch, .. } => {
                 let deviations = goal.limits.percentile.deviations();
                 let at_limit = decode.batch_at(*batch, deviations);
-                let per_token = |batch: f64| decode.step_s(batch) / decode.accepted();
+                let per_token = |batch: f64| decode.step_s(batch) / decode.accepted;
                 (per_token(*batch), per_token(at_limit))
             }
         }
     }
-}
 
-impl Candidate<'_> {
     pub(crate) fn serving(&self) -> ServingKind {
         match self.way {
             Way::Aggregated { .. } => ServingKind::Aggregated,
@@ -127,19 +125,31 @@ impl Candidate<'_> {
 
     /// Layouts of prefill units, if there are some, and of decode units.
     pub(crate) fn layouts(&self) -> (Option<Layout>, Layout) {
-        match &self.way {
-            Way::Aggregated { unit, .. } => (None, unit.decode.engine.layout),
-            Way::Disaggregated {
-                prefill, decode, ..
-            } => (Some(prefill.engine.layout), decode.engine.layout),
-        }
+        let prefill = match self.way {
+            Way::Aggregated { .. } => None,
+            Way::Disaggregated { prefill, .. } => Some(prefill.engine.layout),
+        };
+        (prefill, self.decode().0.engine.layout)
     }
 
     /// Mean time of prefill.
     pub(crate) fn mean_prefill_s(&self) -> f64 {
+        self.prefill().alone().mean_service_s()
+    }
+
+    /// The unit that computes prompts.
+    pub(crate) fn prefill(&self) -> &'s PrefillUnit<'s> {
+        match self.way {
+            Way::Aggregated { unit, .. } => &unit.prefill,
+            Way::Disaggregated { prefill, .. } => prefill,
+        }
+    }
+
+    /// The unit that decodes, and the mean number of sequences on it.
+    pub(crate) fn decode(&self) -> (&'s DecodeUnit<'s>, f64) {
         match &self.way {
-            Way::Aggregated { unit, .. } => unit.prefill.alone().mean_service_s(),
-            Way::Disaggregated { prefill, .. } => prefill.alone().mean_service_s(),
+            Way::Aggregated { unit, work, .. } => (&unit.decode, work.batch),
+            Way::Disaggregated { decode, batch, .. } => (decode, *batch),
         }
     }
 

@@ -54,12 +54,14 @@ impl StepCurve {
 pub(crate) struct DecodeUnit<'a> {
     pub(crate) engine: Engine<'a>,
     curve: StepCurve,
-    context_tokens: f64,
+    /// Mean tokens in the cache of a sequence.
+    pub(crate) context_tokens: f64,
     /// Sequences that fit the memory of the unit.
     pub(crate) slots: f64,
     /// Generated tokens of a request over tokens accepted per step.
-    steps_per_request: f64,
-    accepted: f64,
+    pub(crate) steps_per_request: f64,
+    /// Tokens accepted per step.
+    pub(crate) accepted: f64,
     is_random: bool,
 }
 
@@ -86,18 +88,6 @@ impl<'a> DecodeUnit<'a> {
 
     pub(crate) fn step_s(&self, batch: f64) -> f64 {
         self.curve.at(batch)
-    }
-
-    pub(crate) fn steps_per_request(&self) -> f64 {
-        self.steps_per_request
-    }
-
-    pub(crate) fn accepted(&self) -> f64 {
-        self.accepted
-    }
-
-    pub(crate) fn context_tokens(&self) -> f64 {
-        self.context_tokens
     }
 
     /// The batch that is not exceeded more often than so many deviations are.

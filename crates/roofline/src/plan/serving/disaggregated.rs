@@ -1,6 +1,7 @@
 //! Prompts and answers on units of their own, with the ratio of prefill to decode units.
 
 use super::decode::DecodeUnit;
+use super::forward::Engine;
 use super::prefill::PrefillUnit;
 use crate::plan::question::goal::Goal;
 
@@ -17,32 +18,37 @@ pub(crate) struct Choice {
     pub(crate) cost: f64,
 }
 
+impl Choice {
+    /// Units that serve the wanted rate together, or this rate each.
+    fn new(index: usize, units: f64, rate: f64, price: f64, goal: &Goal) -> Self {
+        Self {
+            index,
+            units,
+            rate,
+            cost: match goal.rate {
+                Some(wanted) => units * price / wanted,
+                None => price / rate,
+            },
+        }
+    }
+}
+
 /// The cheapest prefill units within the limits, cheapest first.
 pub(crate) fn prefill_choices(
     units: &[PrefillUnit<'_>],
     goal: &Goal,
-    price: impl Fn(&PrefillUnit<'_>) -> f64,
+    price: impl Fn(&Engine<'_>) -> f64,
     most: usize,
 ) -> Vec<Choice> {
     let of_unit = |(index, unit): (usize, &PrefillUnit<'_>)| {
-        if let Some(rate) = goal.rate {
-            let units = unit.units_for(goal, rate)?;
-            let cost = units * price(unit) / rate;
-            return Some(Choice {
-                index,
-                units,
-                rate: rate / units,
-                cost,
-            });
+        let price = price(&unit.engine);
+        if let Some(wanted) = goal.rate {
+            let units = unit.units_for(goal, wanted)?;
+            return Some(Choice::new(index, units, wanted / units, price, goal));
         }
         let half = (goal.budget? / 2.0 / unit.engine.chips()).floor().max(1.0);
         let rate = unit.rate_of(&goal.limits, half) / half;
-        (rate > 0.0).then(|| Choice {
-            index,
-            units: half,
-            rate,
-            cost: price(unit) / rate,
-        })
+        (rate > 0.0).then(|| Choice::new(index, half, rate, price, goal))
     };
     cheapest(units.iter().enumerate().filter_map(of_unit).collect(), most)
 }
@@ -51,7 +57,7 @@ pub(crate) fn prefill_choices(
 pub(crate) fn decode_choices(
     units: &[DecodeUnit<'_>],
     goal: &Goal,
-    price: impl Fn(&DecodeUnit<'_>) -> f64,
+    price: impl Fn(&Engine<'_>) -> f64,
     most: usize,
 ) -> Vec<Choice> {
     let deviations = goal.limits.percentile.deviations();
@@ -63,16 +69,8 @@ pub(crate) fn decode_choices(
             Some(wanted) => wanted / rate,
             None => 1.0,
         };
-        let cost = match goal.rate {
-            Some(wanted) => units * price(unit) / wanted,
-            None => price(unit) / rate,
-        };
-        Some(Choice {
-            index,
-            units,
-            rate,
-            cost,
-        })
+        let price = price(&unit.engine);
+        Some(Choice::new(index, units, rate, price, goal))
     };
     cheapest(units.iter().enumerate().filter_map(of_unit).collect(), most)
 }

@@ -2,14 +2,13 @@
 //! memory.
 
 use crate::calculator::scenario::Chip;
+use crate::calculator::scenario::efficiency::Efficiency;
 use crate::forward::{
-    Efficiencies, KvCache, Machine, Overheads, Overlap, PassTime, PromptTokens, Serving,
-    Speculation, Spread, Traffic,
+    KvCache, Machine, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
 };
 use crate::plan::grid::Layout;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
-use crate::reference::fitted_attainment;
 use unroof_base::units::BytesPerSecond;
 
 /// Bytes of an element of a hidden state between stages.
@@ -142,7 +141,7 @@ impl<'a> Engine<'a> {
         } else {
             cache_copies(&question.model.architecture, tensor)
         };
-        let (efficiencies, overheads, overlap) = attained(question.is_peak);
+        let reached = Efficiency::of(question.is_peak);
         Self {
             layout,
             chip,
@@ -153,9 +152,9 @@ impl<'a> Engine<'a> {
                 kv_bytes_per_element: precision.cache * copies,
                 machine,
                 spread,
-                efficiencies,
-                overheads,
-                overlap,
+                efficiencies: reached.efficiencies,
+                overheads: reached.overheads,
+                overlap: reached.overlap,
                 speculation: question.speculation,
             },
             group: (layout.distributes_experts() && layout.tensor > 1)
@@ -348,14 +347,6 @@ fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
         copied += elements * (tensor / heads).max(1.0);
     }
     if once > 0.0 { copied / once } else { 1.0 }
-}
-
-fn attained(is_peak: bool) -> (Efficiencies, Overheads, Overlap) {
-    if is_peak {
-        return (Efficiencies::PEAK, Overheads::NONE, Overlap::Full);
-    }
-    let fitted = fitted_attainment();
-    (fitted.into(), fitted.into(), Overlap::AttentionApart)
 }
 
 /// The chips of a stage or a group.

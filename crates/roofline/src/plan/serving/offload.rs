@@ -1,7 +1,7 @@
 //! Caches kept outside the accelerators: time to the first token when they are loaded against computing them again,
 //! costs of retrieving and holding, and the time to live at which each tier is cheapest.
 
-use super::candidate::{Candidate, Way};
+use super::candidate::Candidate;
 use crate::forward::HoldCost;
 use crate::plan::answer::{CheapestTier, OffloadItem, Offloaded};
 use crate::plan::question::request::Question;
@@ -23,10 +23,7 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
             cheapest: Vec::new(),
         };
     };
-    let prefill = match &best.way {
-        Way::Aggregated { unit, .. } => &unit.prefill,
-        Way::Disaggregated { prefill, .. } => *prefill,
-    };
+    let prefill = best.prefill();
     let engine = &prefill.engine;
     let bytes = engine.cache_bytes(prefix);
     let pass = engine.pass(prefill.prompts, prefix, 0.0).total_s;

@@ -28,7 +28,8 @@ pub(crate) struct PrefillUnit<'a> {
     /// Transfer of the cache to the chips that decode.
     pub(crate) transfer_s: f64,
     pub(crate) parts: Parts,
-    is_random: bool,
+    /// Whether requests arrive at random.
+    pub(crate) is_random: bool,
 }
 
 impl<'a> PrefillUnit<'a> {
@@ -94,11 +95,6 @@ impl<'a> PrefillUnit<'a> {
         }
     }
 
-    /// Whether requests arrive at random.
-    pub(crate) fn is_random(&self) -> bool {
-        self.is_random
-    }
-
     /// Prompts that a unit works on at once.
     pub(crate) fn servers(&self) -> f64 {
         self.prompts * f64::from(self.engine.layout.pipeline)
@@ -157,10 +153,15 @@ impl<'a> PrefillUnit<'a> {
         }
     }
 
+    /// Whether this share of the requests has the first token within a limit.
+    fn keeps(&self, units: f64, rate: f64, limit: f64, share: f64) -> bool {
+        let first = self.first_token(units, rate);
+        first.is_some_and(|first| first.within(limit) >= share)
+    }
+
     /// Fewest units that keep the limit at this rate; none if no number does.
     pub(crate) fn units_for(&self, goal: &Goal, rate: f64) -> Option<f64> {
         let load = rate / self.capacity();
-        let share = goal.limits.percentile.share();
         let Some(limit) = goal.limits.first_token_s else {
             let whole = if self.is_random {
                 load.floor() + 1.0
@@ -169,14 +170,13 @@ impl<'a> PrefillUnit<'a> {
             };
             return Some(if goal.whole_units { whole } else { load });
         };
+        let share = goal.limits.percentile.share();
         if self.alone().within(limit) < share {
             return None;
         }
-        let keeps = |units: f64| {
-            let first = self.first_token(units, rate);
-            first.is_some_and(|first| first.within(limit) >= share)
-        };
-        fewest(load, goal.whole_units, keeps)
+        fewest(load, goal.whole_units, |units| {
+            self.keeps(units, rate, limit, share)
+        })
     }
 
     /// Most requests per second of this many units within the limit.
@@ -185,11 +185,7 @@ impl<'a> PrefillUnit<'a> {
         let Some(limit) = limits.first_token_s else {
             return most * if self.is_random { 0.999 } else { 1.0 };
         };
-        let share = limits.percentile.share();
-        let keeps = |rate: f64| {
-            let first = self.first_token(units, rate);
-            first.is_some_and(|first| first.within(limit) >= share)
-        };
+        let keeps = |rate: f64| self.keeps(units, rate, limit, limits.percentile.share());
         let least = most * 1e-6;
         if !keeps(least) {
             return 0.0;

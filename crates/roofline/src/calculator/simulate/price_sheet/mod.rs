@@ -12,9 +12,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::Question;
-use super::is_rented;
 use super::offer::Offer;
+use super::{Question, is_rented};
 use crate::forward::{
     Efficiencies, HoldCost, Model, OperatingPoint, Overlap, PromptTokens, StepTime, WeightReads,
     cost_per_generated_token, cost_per_prompt_token, step_time,
@@ -140,15 +139,18 @@ impl Costs<'_> {
     /// The model as the readings see it at a context: every weight read, the cache in proportion to the context.
     fn model_at(&self, context: f64) -> Model {
         let question = self.question;
-        let architecture = &question.model.architecture;
+        let architecture = &question.setup.model.architecture;
         let computed = question.load.speculation.computed();
         Model {
             active_parameters: architecture.active_parameters * computed,
             total_parameters: architecture.total_parameters,
-            weight_bytes_per_parameter: question.precision.weights,
+            weight_bytes_per_parameter: question.setup.precision.weights,
             weight_reads: WeightReads::All,
-            kv_bytes_per_token: BytesPerToken(question.kv_bytes_per_sequence(context) / context),
-            attention_macs_per_token: question.cache.decode_macs(context) / context * computed,
+            kv_bytes_per_token: BytesPerToken(
+                question.setup.kv_bytes_per_sequence(context) / context,
+            ),
+            attention_macs_per_token: question.setup.cache.decode_macs(context) / context
+                * computed,
             state_per_sequence: Bytes(0.0),
         }
     }
@@ -164,7 +166,7 @@ impl Costs<'_> {
 
     fn step(&self, batch: f64, context: f64) -> StepTime {
         let point = self.point(batch, context);
-        step_time(&self.model_at(context), self.question.unit(), &point)
+        step_time(&self.model_at(context), self.question.setup.unit(), &point)
     }
 
     fn is_memory_bound(&self, batch: f64, context: f64) -> bool {
@@ -175,20 +177,20 @@ impl Costs<'_> {
     /// E5 with E1, per accepted token.
     fn output_usd(&self, batch: f64, context: f64) -> f64 {
         let point = self.point(batch, context);
-        let unit = self.question.unit();
+        let unit = self.question.setup.unit();
         cost_per_generated_token(&self.model_at(context), unit, &point)
             / self.question.load.speculation.accepted
     }
 
     /// Multiply-adds of a prompt token in the mean over a prompt, `N_a` + a·S/2.
     fn prompt_macs(&self, prompt: f64) -> f64 {
-        let weights = self.question.model.architecture.active_parameters;
+        let weights = self.question.setup.model.architecture.active_parameters;
         weights + self.attention_macs(prompt) * prompt / 2.0
     }
 
     /// `a_pre` in the mean over a prompt.
     fn attention_macs(&self, prompt: f64) -> f64 {
-        let all = (self.question.cache).prefill_macs(PromptTokens::fresh(prompt));
+        let all = (self.question.setup.cache).prefill_macs(PromptTokens::fresh(prompt));
         2.0 * all / prompt / prompt
     }
 
@@ -196,19 +198,25 @@ impl Costs<'_> {
     fn input_usd(&self, prompt: f64) -> f64 {
         let tokens = PromptTokens::fresh(prompt);
         let model = Model {
-            active_parameters: self.question.model.architecture.active_parameters,
+            active_parameters: self.question.setup.model.architecture.active_parameters,
             ..self.model_at(prompt)
         };
         let attention = self.attention_macs(prompt);
         let efficiency = self.efficiencies.prefill;
-        cost_per_prompt_token(&model, self.question.unit(), efficiency, attention, tokens)
+        cost_per_prompt_token(
+            &model,
+            self.question.setup.unit(),
+            efficiency,
+            attention,
+            tokens,
+        )
     }
 }
 
 /// The sheet, or why there is none.
 pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<ImpliedSheet, String> {
-    let has_rental = is_rented(&question.hardware.prefill_machine);
-    let rental = question.hardware.rental_usd_per_hour;
+    let has_rental = is_rented(&question.setup.hardware.prefill_machine);
+    let rental = question.setup.hardware.rental_usd_per_hour;
     let Some(rental) = rental.filter(|_| has_rental) else {
         return Err(NO_RENTAL.to_owned());
     };
@@ -221,36 +229,37 @@ pub(super) fn implied_sheet(question: &Question, offer: &Offer) -> Result<Implie
             decode_compute: efficiencies.decode_compute,
         },
     };
-    let caches = Caches {
-        question,
+    let machine = &question.setup.hardware.machine;
+    let tiers = Tiers {
+        costs: &costs,
         offer,
-        hold_in_hbm: rental * question.hardware.machine.chips / question.unit().capacity.0,
+        bounds: tier_bounds(offer),
+        hold_in_hbm: rental * machine.chips / machine.unit.capacity.0,
     };
-    let tiers = Tiers::new(&costs, offer);
-    let rates = tiers.rates(&caches).ok_or(NO_DECIMAL)?;
-    let price_sheet = sheet(question, offer, &tiers, rates).ok_or(NO_DECIMAL)?;
+    let rates = tiers.rates().ok_or(NO_DECIMAL)?;
+    let price_sheet = tiers.sheet(rates).ok_or(NO_DECIMAL)?;
     Ok(ImpliedSheet {
         infer_request: ReadingRequest {
             price_sheet,
             assumptions: assumptions(&tiers, &efficiencies),
         },
-        reads_back: reads_back::reads_back(&tiers, &caches),
-        cache_offers: caches.offers(&tiers),
+        reads_back: reads_back::reads_back(&tiers),
+        cache_offers: tiers.cache_offers(),
         fast_mode_simulated_speed_multiplier: tiers.simulated_speed(),
-        cache_storage_tier: caches.chosen().map(|tier| tier.id.as_str()),
+        cache_storage_tier: tiers.cache_tier().map(|tier| tier.id.as_str()),
         all_in_efficiencies: efficiencies,
     })
 }
 
 /// The largest ratio of simulated cost to roofline cost: at the ends of the tiers, and in the fast mode.
 fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
-    let (load, reached) = (&question.load, question.efficiency.efficiencies);
+    let (load, reached) = (&question.load, question.setup.efficiency.efficiencies);
     let rooflines = Costs {
         question,
         efficiencies: reached,
     };
     let (serving, prefill) = (question.serving(), question.prefill_serving());
-    let rent = question.unit().rental_usd_per_second;
+    let rent = question.setup.unit().rental_usd_per_second;
     let output = |batch: f64, context: f64| {
         let step_s = serving.decode(batch, context).total.0;
         rent * step_s / batch / load.speculation.accepted / rooflines.output_usd(batch, context)
@@ -272,7 +281,7 @@ fn all_in(question: &Question, offer: &Offer) -> AllInEfficiencies {
     let output_cost_factor = standard.chain(fast).fold(1.0, f64::max);
     let shortest = std::iter::once(SHORTEST_PROMPT.min(first));
     let input_cost_factor = shortest.chain(ends).map(input).fold(1.0, f64::max);
-    let active = question.model.architecture.active_parameters;
+    let active = question.setup.model.architecture.active_parameters;
     let input_attention_factor = rooflines.prompt_macs(first) / active;
     AllInEfficiencies {
         prefill: reached.prefill / input_cost_factor / input_attention_factor,
@@ -298,17 +307,11 @@ struct Tiers<'a> {
     offer: &'a Offer,
     /// Threshold below, and longest prompt, of each tier.
     bounds: Vec<(u32, u32)>,
+    /// Holding a byte in HBM, in USD per hour.
+    hold_in_hbm: f64,
 }
 
-impl<'a> Tiers<'a> {
-    fn new(costs: &'a Costs<'a>, offer: &'a Offer) -> Self {
-        Self {
-            costs,
-            offer,
-            bounds: tier_bounds(offer),
-        }
-    }
-
+impl Tiers<'_> {
     fn batch(&self) -> f64 {
         self.costs.question.load.batch
     }
@@ -345,7 +348,7 @@ impl<'a> Tiers<'a> {
         self.offer.fast_batch_ratio > 1.0
     }
 
-    fn rates(&self, caches: &Caches<'_>) -> Option<Vec<RateCell>> {
+    fn rates(&self) -> Option<Vec<RateCell>> {
         let mut rates = Vec::new();
         for (low, high) in &self.bounds {
             let context_tier = ContextTier {
@@ -356,11 +359,11 @@ impl<'a> Tiers<'a> {
             let mut cell = RateCell::new(RateCell::STANDARD, context_tier, None);
             cell.input = Some(decimal(input)?);
             cell.output = Some(decimal(self.output(self.batch(), *high))?);
-            if let Some(tier) = caches.chosen() {
-                cell.cache_read = caches.read_usd_per_mtok().and_then(decimal);
+            if let Some(tier) = self.cache_tier() {
+                cell.cache_read = self.read_usd_per_mtok().and_then(decimal);
                 for ttl in &self.offer.ttls_seconds {
                     // Added as decimals: what holding costs may be lost in a float next to the input price.
-                    let keeping = decimal(caches.keeping_usd_per_mtok(tier, *ttl))?;
+                    let keeping = decimal(self.keeping_usd_per_mtok(tier, *ttl))?;
                     cell.cache_write.push(CacheWrite {
                         ttl_seconds: Some(*ttl),
                         price: decimal(input)?.plus(&keeping),
@@ -381,20 +384,11 @@ impl<'a> Tiers<'a> {
 }
 
 /// Cache offers of the implied sheet.
-struct Caches<'a> {
-    question: &'a Question,
-    offer: &'a Offer,
-    /// USD per byte and hour.
-    hold_in_hbm: f64,
-}
-
-impl Caches<'_> {
+impl Tiers<'_> {
     /// `k_st` as served: bytes stored per token.
     fn stored(&self) -> f64 {
-        self.question
-            .cache
-            .stored_per_token(self.question.precision.cache)
-            .0
+        let setup = &self.costs.question.setup;
+        setup.cache.stored_per_token(setup.precision.cache).0
     }
 
     fn keeping(&self, tier: &StorageTier) -> HoldCost {
@@ -415,7 +409,7 @@ impl Caches<'_> {
     }
 
     /// Storage tier of the sheet's cache offers.
-    fn chosen(&self) -> Option<&'static StorageTier> {
+    fn cache_tier(&self) -> Option<&'static StorageTier> {
         let longest = *self.offer.ttls_seconds.last()?;
         self.offer.cache_tier.or_else(|| self.cheapest(longest))
     }
@@ -429,18 +423,15 @@ impl Caches<'_> {
 
     /// The time that a token's bytes take on the load path, at the chip's rent.
     fn read_usd_per_mtok(&self) -> Option<f64> {
-        let machine = &self.question.hardware.machine;
+        let machine = &self.costs.question.setup.hardware.machine;
         let rent_per_chip = machine.unit.rental_usd_per_second / machine.chips;
         let path = self.offer.load_path_bytes_per_second?;
         let cost = self.stored() * rent_per_chip / path * MILLION;
         Some(cost / (1.0 - self.offer.input_margin))
     }
 
-    fn offers(&self, tiers: &Tiers<'_>) -> Vec<CacheOffer> {
-        let base_input = tiers
-            .bounds
-            .first()
-            .map_or(0.0, |(_, high)| tiers.input(*high));
+    fn cache_offers(&self) -> Vec<CacheOffer> {
+        let base_input = self.input(self.bounds[0].1);
         let offer = |ttl: &u32, tier: &'static StorageTier| CacheOffer {
             storage_tier: &tier.id,
             ttl_seconds: *ttl,
@@ -458,65 +449,63 @@ impl Caches<'_> {
     }
 }
 
-fn sheet(
-    question: &Question,
-    offer: &Offer,
-    tiers: &Tiers<'_>,
-    rates: Vec<RateCell>,
-) -> Option<PriceSheet> {
-    let model = question.model.name.as_deref();
-    let mut service_tiers = BTreeMap::new();
-    if tiers.has_fast_mode() {
-        service_tiers.insert(FAST.to_owned(), fast_mode(tiers)?);
+/// The sheet around the rates.
+impl Tiers<'_> {
+    fn sheet(&self, rates: Vec<RateCell>) -> Option<PriceSheet> {
+        let model = self.costs.question.setup.model.name.as_deref();
+        let mut service_tiers = BTreeMap::new();
+        if self.has_fast_mode() {
+            service_tiers.insert(FAST.to_owned(), self.fast_mode()?);
+        }
+        let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
+        Some(PriceSheet {
+            limits: Limits {
+                context: Some(self.offer.longest),
+                ..Limits::default()
+            },
+            context_tier_semantics: ContextTierSemantics::WholeRequest,
+            context_tier_measure: ContextTierMeasure::PromptTokens,
+            cache_write_billing: if has_writes {
+                CacheWriteBilling::Priced
+            } else {
+                CacheWriteBilling::NotPublished
+            },
+            service_tiers,
+            sources: vec![Source {
+                url: "https://example.org/simulated".to_owned(),
+                format: SourceFormat::Manual,
+                retrieved_at: None,
+                published_at: None,
+                sha256: None,
+                locator: None,
+            }],
+            notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
+            ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
+        })
     }
-    let has_writes = rates.iter().any(|rate| !rate.cache_write.is_empty());
-    Some(PriceSheet {
-        limits: Limits {
-            context: Some(offer.longest),
-            ..Limits::default()
-        },
-        context_tier_semantics: ContextTierSemantics::WholeRequest,
-        context_tier_measure: ContextTierMeasure::PromptTokens,
-        cache_write_billing: if has_writes {
-            CacheWriteBilling::Priced
-        } else {
-            CacheWriteBilling::NotPublished
-        },
-        service_tiers,
-        sources: vec![Source {
-            url: "https://example.org/simulated".to_owned(),
-            format: SourceFormat::Manual,
-            retrieved_at: None,
-            published_at: None,
-            sha256: None,
-            locator: None,
-        }],
-        notes: vec!["implied by a simulated machine; no provider offers it".to_owned()],
-        ..PriceSheet::new("simulated", model.unwrap_or("stated architecture"), rates)
-    })
-}
 
-/// The service tier of the fast mode.
-fn fast_mode(tiers: &Tiers<'_>) -> Option<ServiceTier> {
-    let (_, first) = tiers.bounds.first()?;
-    let speed = SpeedMultiplier {
-        value: Some(decimal(tiers.speed(f64::from(*first)))?),
-        // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
-        bound: Some(SpeedBound::UpTo),
-        metric: Some(SpeedMetric::OutputTokensPerSecond),
-    };
-    Some(ServiceTier {
-        speed_multiplier: Some(speed),
-        ..ServiceTier::default()
-    })
+    /// The service tier of the fast mode.
+    fn fast_mode(&self) -> Option<ServiceTier> {
+        let (_, first) = self.bounds[0];
+        let speed = SpeedMultiplier {
+            value: Some(decimal(self.speed(f64::from(first)))?),
+            // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
+            bound: Some(SpeedBound::UpTo),
+            metric: Some(SpeedMetric::OutputTokensPerSecond),
+        };
+        Some(ServiceTier {
+            speed_multiplier: Some(speed),
+            ..ServiceTier::default()
+        })
+    }
 }
 
 /// Assumptions that describe the simulated machine to `/infer`.
 fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let (question, offer) = (tiers.costs.question, tiers.offer);
-    let machine = &question.hardware.machine;
+    let machine = &question.setup.hardware.machine;
     let per_chip = |amount: f64| amount / machine.chips;
-    let accelerator = match question.hardware.accelerator {
+    let accelerator = match question.setup.hardware.accelerator {
         Some(id) => json!(id),
         None => json!({
             "flops_per_second": per_chip(machine.unit.multiply_rate.0) * 2.0,
@@ -528,20 +517,18 @@ fn assumptions(tiers: &Tiers<'_>, efficiencies: &AllInEfficiencies) -> Value {
     let mut stated = json!({
         "accelerator": accelerator,
         "chips": machine.chips,
-        "rental_usd_per_hour": question.hardware.rental_usd_per_hour,
-        "weight_bytes_per_parameter": question.precision.weights,
-        "active_parameters": question.model.architecture.active_parameters,
-        "total_parameters": question.model.architecture.total_parameters,
-        "batch_over_optimal_batch": question.load.batch / question.optimal_batch(),
+        "rental_usd_per_hour": question.setup.hardware.rental_usd_per_hour,
+        "weight_bytes_per_parameter": question.setup.precision.weights,
+        "active_parameters": question.setup.model.architecture.active_parameters,
+        "total_parameters": question.setup.model.architecture.total_parameters,
+        "batch_over_optimal_batch": question.load.batch / question.setup.optimal_batch(),
         "prefill_efficiency": efficiencies.prefill,
         "decode_bandwidth_efficiency": efficiencies.decode_bandwidth,
         "decode_compute_efficiency": efficiencies.decode_compute,
         "input_margin": offer.input_margin,
         "output_margin": offer.output_margin,
+        "mean_decode_context_tokens": tiers.bounds[0].1,
     });
-    if let Some((_, first)) = tiers.bounds.first() {
-        stated["mean_decode_context_tokens"] = json!(first);
-    }
     if let Some(path) = offer.load_path_bytes_per_second {
         stated["load_path_bytes_per_second"] = json!(path);
     }

@@ -1,6 +1,6 @@
 //! Readings of an implied sheet: each reading's value from the machine, by the equation that it inverts.
 
-use super::{Caches, ReadBack, Tiers};
+use super::{ReadBack, Tiers};
 use crate::forward::crossover_context;
 use unroof_base::units::BytesPerToken;
 
@@ -43,7 +43,7 @@ impl Subject {
 
 /// Values that the readings of the sheet give, and the reason for none where the equations that set the prices are not
 /// those that the readings invert.
-pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack> {
+pub(super) fn reads_back(tiers: &Tiers<'_>) -> Vec<ReadBack> {
     let mut list = vec![ratio(tiers)];
     for pair in tiers.bounds.windows(2) {
         let ((_, below), (threshold, above)) = (pair[0], pair[1]);
@@ -53,20 +53,20 @@ pub(super) fn reads_back(tiers: &Tiers<'_>, caches: &Caches<'_>) -> Vec<ReadBack
     if tiers.has_fast_mode() {
         list.extend(fast_mode(tiers));
     }
-    if let Some(tier) = caches.chosen()
-        && caches.stored() > 0.0
+    if let Some(tier) = tiers.cache_tier()
+        && tiers.stored() > 0.0
     {
         let stored = |reading| Subject {
             reading,
             quantity: "k_st",
             min_prompt_tokens: 0,
         };
-        if caches.read_usd_per_mtok().is_some() {
-            list.push(stored("cache_read_load_path").of(Ok(caches.stored())));
+        if tiers.read_usd_per_mtok().is_some() {
+            list.push(stored("cache_read_load_path").of(Ok(tiers.stored())));
         }
         if tiers.offer.ttls_seconds.len() > 1 {
             let subject = stored("cache_write_hold_price");
-            list.push(subject.detail_of(&tier.id, caches.stored()));
+            list.push(subject.detail_of(&tier.id, tiers.stored()));
         }
     }
     list
@@ -85,7 +85,8 @@ fn ratio(tiers: &Tiers<'_>) -> ReadBack {
     if !costs.is_memory_bound(batch, context) {
         return subject.of(Err(COMPUTE_BOUND));
     }
-    let compute_s = question.model.architecture.active_parameters / question.unit().multiply_rate.0;
+    let compute_s =
+        question.setup.model.architecture.active_parameters / question.setup.unit().multiply_rate.0;
     let memory_s = costs.step(batch, context).memory().0 * costs.efficiencies.decode_bandwidth
         / batch
         / question.load.speculation.accepted;
@@ -105,7 +106,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         quantity,
         min_prompt_tokens: threshold,
     };
-    let of_cache = |context| question.kv_bytes_per_sequence(context);
+    let of_cache = |context| question.setup.kv_bytes_per_sequence(context);
     let kv_bytes = (of_cache(far) - of_cache(near)) / (far - near);
     let cover = subject("x = L0·B*/B");
     if !costs.is_memory_bound(batch, near) || !costs.is_memory_bound(batch, far) {
@@ -114,7 +115,7 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
     if kv_bytes <= 0.0 {
         return vec![cover.of(Err(NOTHING_GROWS))];
     }
-    let weights = question.weights().0 / batch;
+    let weights = question.setup.weights().0 / batch;
     let beside = of_cache(near) - kv_bytes * near;
     let tokens = (weights + beside) / kv_bytes;
     // A reading takes all fixed cost for weights.
@@ -129,9 +130,9 @@ fn cover(tiers: &Tiers<'_>, threshold: u32, (below, above): (u32, u32)) -> Vec<R
         ]
     };
     let crossover = crossover_context(
-        question.precision.weights,
-        question.model.architecture.active_parameters,
-        question.compute_to_bandwidth(),
+        question.setup.precision.weights,
+        question.setup.model.architecture.active_parameters,
+        question.setup.compute_to_bandwidth(),
         BytesPerToken(read_kv),
     );
     let detail = "kv_bytes_per_token_read_slope";
@@ -167,8 +168,8 @@ fn fast_mode(tiers: &Tiers<'_>) -> Vec<ReadBack> {
         quantity,
         min_prompt_tokens,
     };
-    let fixed = question.weights().0;
-    let growing = batch * question.kv_bytes_per_sequence(context);
+    let fixed = question.setup.weights().0;
+    let growing = batch * question.setup.kv_bytes_per_sequence(context);
     let y = if !costs.is_memory_bound(batch, context) {
         Err(COMPUTE_BOUND)
     } else if growing <= 0.0 {

@@ -1,0 +1,87 @@
+//! A model on a machine: what the load of a simulation is put on.
+
+use super::hardware::Hardware;
+use crate::calculator::scenario::efficiency::Efficiency;
+use crate::calculator::scenario::{Model, Precision};
+use crate::forward::{
+    KvCache, Serving, ServingUnit, Speculation, compute_to_bandwidth, optimal_batch,
+};
+use unroof_base::units::Bytes;
+
+/// A model on a machine.
+#[derive(Debug, Clone)]
+pub(super) struct Setup {
+    pub(super) model: Model,
+    pub(super) cache: KvCache,
+    pub(super) precision: Precision,
+    pub(super) hardware: Hardware,
+    pub(super) efficiency: Efficiency,
+}
+
+impl Setup {
+    /// The setup, where all of it is known.
+    pub(super) fn of(
+        model: Option<&Model>,
+        precision: Option<Precision>,
+        hardware: Option<&Hardware>,
+        efficiency: Option<Efficiency>,
+    ) -> Option<Self> {
+        let model = model?.clone();
+        Some(Self {
+            cache: KvCache::new(&model.architecture),
+            model,
+            precision: precision?,
+            hardware: hardware?.clone(),
+            efficiency: efficiency?,
+        })
+    }
+
+    pub(super) fn unit(&self) -> &ServingUnit {
+        &self.hardware.machine.unit
+    }
+
+    /// The model as it is served, with this way of decoding.
+    pub(super) fn serving(&self, speculation: Speculation) -> Serving<'_> {
+        Serving {
+            architecture: &self.model.architecture,
+            cache: self.cache.clone(),
+            weights: self.precision.formats,
+            kv_bytes_per_element: self.precision.cache,
+            machine: self.hardware.machine,
+            spread: self.hardware.spread,
+            efficiencies: self.efficiency.efficiencies,
+            overheads: self.efficiency.overheads,
+            overlap: self.efficiency.overlap,
+            speculation,
+        }
+    }
+
+    /// ρ: peak multiply-adds per parameter read.
+    pub(super) fn compute_to_bandwidth(&self) -> f64 {
+        let (weights, unit) = (self.precision.weights, self.unit());
+        compute_to_bandwidth(weights, unit.multiply_rate, unit.bandwidth)
+    }
+
+    /// w·`N_t`: bytes of all weights.
+    pub(super) fn weights(&self) -> Bytes {
+        Bytes(self.precision.weights * self.model.architecture.total_parameters)
+    }
+
+    /// The weights that a step may read: all but the input embedding.
+    pub(super) fn readable_weights(&self) -> Bytes {
+        let embedding = self.model.architecture.input_embedding_parameters;
+        Bytes(self.weights().0 - self.precision.formats.embedding * embedding)
+    }
+
+    /// B* of plain decoding: the batch at which memory time and compute time are equal.
+    pub(super) fn optimal_batch(&self) -> f64 {
+        let sparsity = self.model.architecture.sparsity();
+        optimal_batch(self.compute_to_bandwidth(), sparsity)
+    }
+
+    /// Bytes that a step reads and writes for one sequence: cache, and linear state twice.
+    pub(super) fn kv_bytes_per_sequence(&self, context_tokens: f64) -> f64 {
+        self.cache.read_elements(context_tokens) * self.precision.cache
+            + 2.0 * self.cache.state_per_sequence().0
+    }
+}
