@@ -1,4 +1,4 @@
-//! `unroof-dev validate`: the track record, the page and the picture of the joint estimate.
+//! `unroof-dev validate`: the track record and the page of the joint estimate.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use unroof_calibration::validation::{By, Shown, board};
 use unroof_roofline::reference::held_out_csv;
 
 use crate::generated::{json, write, write_section};
-use crate::joint::{experiments, experiments_markdown, markdown, svg};
+use crate::joint::{experiments, experiments_markdown, markdown};
 
 const PAGE: &str = "docs/VALIDATION.md";
 
@@ -43,11 +43,9 @@ pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result
         &estimates,
     )?;
     write_section(&project.join(PAGE), &markdown(&board))?;
-    let picture = svg(&board.pooled_hosts).map_err(anyhow::Error::msg)?;
-    write(&project.join("docs/images/joint-estimate.svg"), &picture)?;
     writeln!(
         out,
-        "wrote crates/roofline/data/track_record.json, crates/roofline/data/held_out.csv, {PAGE} and docs/images/joint-estimate.svg"
+        "wrote crates/roofline/data/track_record.json, crates/roofline/data/held_out.csv and {PAGE}"
     )?;
     if arguments.experiments {
         let tried = experiments(&models, |name| _ = writeln!(out, "{name} …"));
