@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::efficiencies::{Report, peer_markdown};
-use crate::generated::{json, write, write_section};
+use crate::generated::{VALIDATION, json, write};
 
 /// Arguments of `unroof-dev fit`.
 #[derive(Debug, Args)]
@@ -45,14 +45,10 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
             &project.join("docs/model/measurements.md"),
             &report.markdown(),
         )?;
-        write_section(
-            &project.join("docs/VALIDATION.md"),
-            &peer_markdown(report.fitted),
-        )?;
+        write(&project.join(VALIDATION), &peer_markdown(report.fitted))?;
         writeln!(
             out,
-            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md and a section of \
-             docs/VALIDATION.md"
+            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md and a section of {VALIDATION}"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;
