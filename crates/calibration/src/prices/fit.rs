@@ -139,10 +139,7 @@ fn rounded(calibration: &Calibration) -> Calibration {
 }
 
 fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
-    [
-        [matrix[(0, 0)], matrix[(0, 1)]],
-        [matrix[(1, 0)], matrix[(1, 1)]],
-    ]
+    matrix.transpose().into()
 }
 
 /// The rows of one model: every decision once, with a weight for its copies, and of a reseller that copies its ratio the
