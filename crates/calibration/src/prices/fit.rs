@@ -153,7 +153,11 @@ fn rows_of(
     let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
     let groups = match settings.copy_weight {
         Some(_) => decisions(&sheets, sells_own),
-        None => every_sheet(sheets.len()),
+        // Every sheet is a decision of its own.
+        None => {
+            let alone = |sheet| vec![Decision { sheet, copies: 0 }];
+            (0..sheets.len()).map(alone).collect()
+        }
     };
     let mut rows = Vec::new();
     for group in groups {
@@ -172,12 +176,6 @@ fn rows_of(
         }
     }
     rows
-}
-
-/// Every sheet as a decision of its own.
-fn every_sheet(sheets: usize) -> Vec<Vec<Decision>> {
-    let alone = |sheet| vec![Decision { sheet, copies: 0 }];
-    (0..sheets).map(alone).collect()
 }
 
 fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {
