@@ -1,5 +1,5 @@
 -- Views for dashboards and notebooks: typed columns, no JSON, names that stay. They read with the rights of their owner, so
--- that a role needs no right on the tables. Generated from `crates/dev/src/reporting.sql` and the columns of lists (`just
+-- that a role needs no right on the tables. The columns of lists and the figures of open models are generated (`just
 -- bless`). After the migrations, the views are replaced where this file has changed; grants on them are kept. A
 -- migration that drops one of them resets the comment on the schema, which says which file they were made by.
 

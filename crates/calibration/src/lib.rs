@@ -1,5 +1,4 @@
 //! Calibration from open-weight models, whose figures are public: the law of prices, and the scores of estimates.
 
-pub mod costs;
 pub mod prices;
 pub mod validation;

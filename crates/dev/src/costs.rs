@@ -1,24 +1,49 @@
 //! `unroof-dev costs`: how many costs of models with public sizes exceed their prices, and how far costs by sizes alone are
 //! from those by architectures.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use unroof_base::units::readable;
-use unroof_calibration::costs::{Exceeding, ModelCosts, costs};
-use unroof_calibration::prices::built_in;
+use serde_json::json;
+use unroof_base::units::{Decimal, readable};
+use unroof_calibration::prices::{PricedModel, built_in};
+use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
+use unroof_infer::evidence::unknowns::Unknowns;
+use unroof_infer::posterior::{Prior, sample_prior, summarize};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
 
-use crate::generated::write_section;
+use crate::generated::{Template, VALIDATION, VALIDATION_TEXT, write};
 
-const PAGE: &str = "docs/VALIDATION.md";
 /// Contexts beside the learned one, tokens.
 const CONTEXTS: [f64; 2] = [8_192.0, 2_000.0];
+/// Draws per model: the median is known to a few percent.
+const DRAWS: usize = 2_048;
+/// Sellers, as their names begin, and how the names of the models that they made begin.
+const AUTHORS: [(&str, &[&str]); 8] = [
+    ("alibaba", &["Qwen", "QwQ"]),
+    ("deepseek", &["DeepSeek"]),
+    (
+        "mistral",
+        &[
+            "Mistral",
+            "Mixtral",
+            "Ministral",
+            "Magistral",
+            "Devstral",
+            "Codestral",
+        ],
+    ),
+    ("moonshotai", &["Kimi"]),
+    ("minimax", &["MiniMax"]),
+    ("z", &["GLM"]),
+    ("google", &["Gemma"]),
+    ("nvidia", &["Nemotron", "Llama-3"]),
+];
 
 /// Arguments of `unroof-dev costs`.
 #[derive(Debug, Args)]
@@ -30,30 +55,64 @@ pub(crate) struct CostsArguments {
 
 /// Writes the sections of costs and prices, and of costs by sizes alone.
 pub(crate) fn run(arguments: &CostsArguments, out: &mut impl Write) -> Result<()> {
-    let page = arguments.project.join(PAGE);
-    write_section(&page, &markdown()?)?;
-    write_section(&page, &canonical_markdown()?)?;
-    writeln!(out, "wrote {PAGE}")?;
+    let mut page = Template::new(VALIDATION_TEXT);
+    fill_prices(&mut page);
+    fill_sizes(&mut page);
+    write(&arguments.project.join(VALIDATION), &page.filled())?;
+    writeln!(out, "wrote {VALIDATION}")?;
     Ok(())
 }
 
+/// Models whose costs exceed their prices, by mean context.
+fn fill_prices(page: &mut Template<'_>) {
+    let models = built_in();
+    let learned = decode_contexts();
+    let sold = decode_context_rows().iter().filter(|row| row.is_sold);
+    let figures = format!(
+        "{} tokens and a spread of {:.2} in the logarithm over the providers of {}",
+        readable(learned.log_mean.exp().round()),
+        learned.log_sd,
+        sold.count(),
+    );
+    page.between("The learned context has a median of ", " rows of", &figures);
+    let row = |name: &str, context| {
+        let costs: Vec<ModelCosts> = models
+            .iter()
+            .filter_map(|model| ModelCosts::new(model, context))
+            .collect();
+        [
+            name.to_owned(),
+            exceeding(&costs, |model| (model.costs[1], model.cheapest[1])),
+            exceeding(&costs, |model| (model.costs[1], model.first_party[1])),
+            exceeding(&costs, |model| (model.costs[0], model.cheapest[0])),
+            exceeding(&costs, |model| (model.costs[0], model.first_party[0])),
+        ]
+    };
+    let stated =
+        CONTEXTS.map(|context| row(&format!("{} tokens", readable(context)), Some(context)));
+    let rows = std::iter::once(row("as learned", None)).chain(stated);
+    page.table("decode_contexts.csv", rows);
+}
+
+/// Number of models whose cost is above a price, of those with such a price.
+fn exceeding(costs: &[ModelCosts], pair: fn(&ModelCosts) -> (f64, Option<f64>)) -> String {
+    let priced = costs.iter().map(pair);
+    let priced = priced.filter_map(|(cost, price)| Some(cost > price?));
+    let is_above: Vec<bool> = priced.collect();
+    let above = is_above.iter().filter(|is_above| **is_above).count();
+    format!("{above} of {}", is_above.len())
+}
+
 /// Errors of costs by sizes alone, by kind of attention.
-fn canonical_markdown() -> Result<String> {
+fn fill_sizes(page: &mut Template<'_>) {
     let models = errors_of_open_models();
-    let mut text = "# Costs by sizes alone\n\nWritten by `unroof-dev costs`. A draw of the joint estimate has four sizes and a \
-        kind of attention; layers, width, experts and the arithmetic of attention follow by regression \
-        (`model/canonical.rs`). Each open-weight model is costed by its sizes alone and by its architecture, on H100, H200 \
-        and B200 at β of 0.5 to 2.5 and contexts of 2,000 to 32,000: the median of cost by sizes over cost by architecture, \
-        and the median and 90th percentile of the deviation.\n\n\
-        | attention | models | input | median | 90 % | output | median | 90 % |\n|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    let mut row = |name: &str, kind: Option<AttentionKind>| -> std::fmt::Result {
+    let row = |name: &str, kind: Option<AttentionKind>| {
         let own = models.iter().filter(|(model, _)| {
             kind.is_none_or(|kind| kind == AttentionKind::of(&model.architecture.attention))
         });
         let own: Vec<_> = own.collect();
         let errors: Vec<LogErrors> = own.iter().flat_map(|(_, errors)| errors.clone()).collect();
-        let cells = [0, 1].map(|line| {
+        let [input, output] = [0, 1].map(|line| {
             let Spreads { bias, median, most } =
                 Spreads::of(errors.iter().map(|error| error[line]));
             let percent = |log: f64| 100.0 * log.exp_m1();
@@ -64,49 +123,72 @@ fn canonical_markdown() -> Result<String> {
                 percent(most)
             )
         });
-        writeln!(text, "| {name} | {} | {} |", own.len(), cells.join(" | "))
+        [name.to_owned(), own.len().to_string(), input, output]
     };
-    row("all", None)?;
-    for kind in AttentionKind::ALL {
-        row(kind.name(), Some(kind))?;
-    }
-    Ok(text)
+    let kinds = AttentionKind::ALL.map(|kind| row(kind.name(), Some(kind)));
+    let rows = std::iter::once(row("all", None)).chain(kinds);
+    page.table("# Costs by sizes alone", rows);
 }
 
-fn markdown() -> Result<String> {
-    let models = built_in();
-    let calibration = Calibration::shipped();
-    let learned = decode_contexts();
-    let sold = decode_context_rows().iter().filter(|row| row.is_sold);
-    let mut text = format!(
-        "# Costs above prices\n\nWritten by `unroof-dev costs`. Each open-weight model has its published sizes stated; \
-         machine, unit, load and utilisation are those of the prior. Counted are the models whose median cost exceeds the \
-         least price of any seller, and of the author where it sells the model. A cost has no public truth except \
-         DeepSeek's day.\n\nThe learned context has a median of {} tokens and a spread of {:.2} in the logarithm over the \
-         providers of {} rows of [decode_contexts.csv](../crates/roofline/data/decode_contexts.csv).\n\n\
-         | mean context | output, cheapest | output, author | input, cheapest | input, author |\n|---|---|---|---|---|\n",
-        readable(learned.log_mean.exp().round()),
-        learned.log_sd,
-        sold.count(),
-    );
-    let mut row = |name: &str, context| -> std::fmt::Result {
-        let costs = costs(&models, calibration, context);
-        let count = |line, price: fn(&ModelCosts) -> [Option<f64>; 2]| {
-            let Exceeding { above, of } = Exceeding::count(&costs, line, price);
-            format!("{above} of {of}")
+/// Cost of one model's lines next to its prices, USD per million tokens; input, then output.
+struct ModelCosts {
+    /// Median costs of input and output, USD per million tokens.
+    costs: [f64; 2],
+    /// Least prices over its sellers, where any states one.
+    cheapest: [Option<f64>; 2],
+    /// Least prices of its author, where it sells it.
+    first_party: [Option<f64>; 2],
+}
+
+type PriceOf = fn(&RateCell) -> Option<&Decimal>;
+const LINES: [PriceOf; 2] = [|rate| rate.input.as_ref(), |rate| rate.output.as_ref()];
+
+impl ModelCosts {
+    /// The costs with the model's published sizes stated, at a mean context or, without one, at that of the prior.
+    fn new(model: &PricedModel, context_tokens: Option<f64>) -> Option<Self> {
+        let assumptions = stated(model, context_tokens)?;
+        let prior = Prior::new(Calibration::shipped(), &assumptions);
+        let draws = sample_prior(&prior, DRAWS);
+        let median = |log_cost: fn(&Unknowns<'_>) -> f64| {
+            let logs: Vec<f64> = draws.iter().map(|unknowns| log_cost(&unknowns)).collect();
+            summarize(logs.iter().copied(), draws.weights()).median()
         };
-        writeln!(
-            text,
-            "| {name} | {} | {} | {} | {} |",
-            count(1, |model| model.cheapest),
-            count(1, |model| model.first_party),
-            count(0, |model| model.cheapest),
-            count(0, |model| model.first_party),
-        )
-    };
-    row("as learned", None)?;
-    for context in CONTEXTS {
-        row(&format!("{} tokens", readable(context)), Some(context))?;
+        let is_first = |sheet: &&PriceSheet| is_author(&sheet.provider, &model.name);
+        Some(Self {
+            costs: [
+                median(|unknowns| unknowns.log_input_cost()),
+                median(|unknowns| unknowns.log_output_cost()),
+            ],
+            cheapest: LINES.map(|line| least(model.sheets.iter(), line)),
+            first_party: LINES.map(|line| least(model.sheets.iter().filter(is_first), line)),
+        })
     }
-    Ok(text)
+}
+
+fn is_author(seller: &str, model: &str) -> bool {
+    AUTHORS.iter().any(|(author, models)| {
+        seller.starts_with(author) && models.iter().any(|name| model.starts_with(name))
+    })
+}
+
+/// The published sizes as assumptions.
+fn stated(model: &PricedModel, context_tokens: Option<f64>) -> Option<Assumptions> {
+    let truth = &model.truth;
+    let mut stated = json!({
+        "active_parameters": truth.log_active.exp(),
+        "total_parameters": truth.log_total.max(truth.log_active).exp(),
+        "kv_bytes_per_token_read": truth.log_kv_read_8k.exp(),
+        "kv_bytes_per_token_stored": truth.log_kv_stored.exp(),
+    });
+    if let Some(tokens) = context_tokens {
+        stated["mean_decode_context_tokens"] = json!(tokens);
+    }
+    unroof_base::input::read(stated.to_string().as_bytes(), Assumptions::read).ok()
+}
+
+fn least<'a>(sheets: impl Iterator<Item = &'a PriceSheet>, line: PriceOf) -> Option<f64> {
+    sheets
+        .filter_map(|sheet| Some(line(sheet.base_rate()?)?.to_f64()))
+        .filter(|price| *price > 0.0)
+        .min_by(f64::total_cmp)
 }

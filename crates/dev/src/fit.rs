@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::efficiencies::{Report, peer_markdown, svg};
-use crate::generated::{json, write, write_section};
+use crate::efficiencies::{Report, peer_markdown};
+use crate::generated::{VALIDATION, json, write};
 
 /// Arguments of `unroof-dev fit`.
 #[derive(Debug, Args)]
@@ -17,8 +17,8 @@ Examples:
   unroof-dev fit --json | jq .fitted
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and the section of
-    /// docs/VALIDATION.md on aiconfigurator
+    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md and the section of docs/VALIDATION.md
+    /// on aiconfigurator
     #[arg(long, conflicts_with = "json")]
     write: bool,
     /// Folder of the project's sources
@@ -36,7 +36,6 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
     if arguments.json {
         out.write_all(efficiencies.as_bytes())?;
     } else if arguments.write {
-        let picture = svg(&report).map_err(anyhow::Error::msg)?;
         let project = &arguments.project;
         write(
             &project.join("crates/roofline/data/efficiencies.json"),
@@ -46,15 +45,10 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
             &project.join("docs/model/measurements.md"),
             &report.markdown(),
         )?;
-        write(&project.join("docs/images/validation.svg"), &picture)?;
-        write_section(
-            &project.join("docs/VALIDATION.md"),
-            &peer_markdown(report.fitted),
-        )?;
+        write(&project.join(VALIDATION), &peer_markdown(report.fitted))?;
         writeln!(
             out,
-            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/images/validation.svg and a section of \
-             docs/VALIDATION.md"
+            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md and a section of {VALIDATION}"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;

@@ -6,6 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+/// The page whose sections `fit`, `costs` and `validate` fill in.
+pub(crate) const VALIDATION: &str = "docs/VALIDATION.md";
+/// The text of [`VALIDATION`] as it was when the program was built.
+pub(crate) const VALIDATION_TEXT: &str = include_str!("../../../docs/VALIDATION.md");
+
 /// A document as text that ends with its last line.
 pub(crate) fn json(document: &impl Serialize) -> Result<String> {
     let text =
@@ -13,7 +18,7 @@ pub(crate) fn json(document: &impl Serialize) -> Result<String> {
     Ok(text + "\n")
 }
 
-/// Writes a whole file; creates its folder if needed.
+/// Writes a file of the project; creates its folder if needed.
 pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     let folder = file
         .parent()
@@ -24,35 +29,58 @@ pub(crate) fn write(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))
 }
 
-/// Replaces the section with this title, up to the next title, or appends it.
-pub(crate) fn write_section(file: &Path, section: &str) -> Result<()> {
-    // A new page begins with this section.
-    let page = fs::read_to_string(file).unwrap_or_default();
-    write(file, &with_section(&page, section))
+/// A file that is filled in from top to bottom: its figures are generated, its prose is written by hand and stays.
+pub(crate) struct Template<'t> {
+    filled: String,
+    rest: &'t str,
 }
 
-fn with_section(page: &str, section: &str) -> String {
-    let section = section.trim_end();
-    let title = section.lines().next().unwrap_or_default();
-    let mut sections: Vec<String> = Vec::new();
-    for line in page.lines() {
-        match sections.last_mut() {
-            Some(last) if !line.starts_with("# ") => {
-                last.push('\n');
-                last.push_str(line);
-            }
-            _ => sections.push(line.to_owned()),
+impl<'t> Template<'t> {
+    pub(crate) fn new(text: &'t str) -> Self {
+        Self {
+            filled: String::new(),
+            rest: text,
         }
     }
-    match sections
-        .iter_mut()
-        .find(|own| own.lines().next() == Some(title))
-    {
-        Some(own) => section.clone_into(own),
-        None => sections.push(section.to_owned()),
+
+    /// Replaces what lies between a text and the next occurrence of another.
+    pub(crate) fn between(&mut self, from: &str, to: &str, new: &str) {
+        self.keep_through(from);
+        self.filled.push_str(new);
+        self.rest = &self.rest[self.place(to)..];
     }
-    let sections: Vec<&str> = sections.iter().map(|own| own.trim_end()).collect();
-    sections.join("\n\n") + "\n"
+
+    /// Replaces the rows of the first table behind a text.
+    pub(crate) fn table<const CELLS: usize>(
+        &mut self,
+        from: &str,
+        rows: impl IntoIterator<Item = [String; CELLS]>,
+    ) {
+        self.keep_through(from);
+        self.keep_through("|---|\n");
+        for cells in rows {
+            self.filled += &format!("| {} |\n", cells.join(" | "));
+        }
+        while self.rest.starts_with('|') {
+            self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);
+        }
+    }
+
+    /// The whole file.
+    pub(crate) fn filled(self) -> String {
+        self.filled + self.rest
+    }
+
+    fn keep_through(&mut self, text: &str) {
+        let (kept, rest) = self.rest.split_at(self.place(text) + text.len());
+        self.filled.push_str(kept);
+        self.rest = rest;
+    }
+
+    fn place(&self, text: &str) -> usize {
+        let found = self.rest.find(text);
+        found.unwrap_or_else(|| panic!("the file to fill in has no `{text}`"))
+    }
 }
 
 #[cfg(test)]
@@ -60,15 +88,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_takes_the_place_of_the_one_with_its_title() {
-        let page = "# One\n\na\n\n# Two\n\nb\n";
+    fn figures_are_replaced_and_prose_stays() {
+        let page =
+            "# One\n\n| a |\n|---|\n| 1 |\n| 2 |\n\nIt is 3.\n\n# Two\n\n| a |\n|---|\n| 4 |\n";
+        let mut template = Template::new(page);
+        template.table("# One", [["5".to_owned()]]);
+        template.between("It is ", ".\n", "6");
+        template.table("# Two", ["7", "8"].map(|cell| [cell.to_owned()]));
         assert_eq!(
-            with_section(page, "# Two\n\nc\n"),
-            "# One\n\na\n\n# Two\n\nc\n"
-        );
-        assert_eq!(
-            with_section(page, "# Three\n\nc\n"),
-            "# One\n\na\n\n# Two\n\nb\n\n# Three\n\nc\n"
+            template.filled(),
+            "# One\n\n| a |\n|---|\n| 5 |\n\nIt is 6.\n\n# Two\n\n| a |\n|---|\n| 7 |\n| 8 |\n"
         );
     }
 }

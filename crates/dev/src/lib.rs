@@ -30,7 +30,7 @@ enum Command {
     Calibrate(calibrate::CalibrateArguments),
     /// Count the open-weight models whose costs exceed their prices
     Costs(costs::CostsArguments),
-    /// Write the track record, the page and the picture of the joint estimate
+    /// Write the track record and the page of the joint estimate
     Validate(validate::ValidateArguments),
 }
 

@@ -1,47 +1,39 @@
 //! The views for dashboards as SQL, from the columns of lists.
 
-use std::fmt::Write;
-
+use crate::generated::Template;
 use unroof_infer::estimate::columns;
 use unroof_price_sheet::catalog::model_key;
 use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
 
-/// The views, with marks in the place of the columns of lists.
-const TEMPLATE: &str = include_str!("reporting.sql");
+/// The views as they were when the program was built.
+const VIEWS: &str = include_str!("../../../migrations/reporting.sql");
 
-/// The text of `migrations/reporting.sql`.
+/// The text of `migrations/reporting.sql`, with the columns of lists and the figures of open-weight models.
 #[must_use]
 pub fn views() -> String {
-    let columns = columns();
-    let (mut types, mut meanings) = (String::new(), String::new());
-    for (place, column) in columns.iter().enumerate() {
+    let (mut types, mut meanings) = (Vec::new(), Vec::new());
+    for column in columns() {
         let kind = if column.is_flag {
             "boolean"
         } else {
             "double precision"
         };
-        let comma = if place + 1 < columns.len() { ",\n" } else { "" };
-        let meaning = column.description.replace('\'', "''");
-        // Writing to a String cannot fail.
-        let _ = write!(types, "    {} {kind}{comma}", column.name);
-        let _ = write!(
-            meanings,
-            "            ('{}', '{meaning}'){comma}",
-            column.name
-        );
+        types.push(format!("    {} {kind}", column.name));
+        let (name, meaning) = (text(column.name), text(&column.description));
+        meanings.push(format!("            ({name}, {meaning})"));
     }
-    TEMPLATE
-        .replace("{COLUMNS}", &types)
-        .replace("{MEANINGS}", &meanings)
-        .replace("{TRUTH}", &truth())
-}
-
-/// A line of values per open-weight model.
-fn truth() -> String {
-    let lines: Vec<String> = open_models().iter().map(known_figures).collect();
-    lines.join(",\n")
+    let truth: Vec<String> = open_models().iter().map(known_figures).collect();
+    let mut views = Template::new(VIEWS);
+    views.between("AS value (\n", ");\n", &types.join(",\n"));
+    views.between("VALUES\n", "\n) AS known", &truth.join(",\n"));
+    views.between(
+        "'When its first price was stored'),\n",
+        "\n        ) AS shared",
+        &meanings.join(",\n"),
+    );
+    views.filled()
 }
 
 /// The figures of a model as a line of values. Attention that was assumed from the model's class is not known.

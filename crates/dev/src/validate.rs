@@ -1,4 +1,4 @@
-//! `unroof-dev validate`: the track record, the page and the picture of the joint estimate.
+//! `unroof-dev validate`: the track record and the page of the joint estimate.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,10 +9,8 @@ use unroof_calibration::prices::{PricedModel, Settings, built_in};
 use unroof_calibration::validation::{By, Shown, board};
 use unroof_roofline::reference::held_out_csv;
 
-use crate::generated::{json, write, write_section};
-use crate::joint::{experiments, experiments_markdown, markdown, svg};
-
-const PAGE: &str = "docs/VALIDATION.md";
+use crate::generated::{VALIDATION, json, write};
+use crate::joint::{experiments, experiments_markdown, markdown};
 
 /// Arguments of `unroof-dev validate`.
 #[derive(Debug, Args)]
@@ -42,16 +40,16 @@ pub(crate) fn run(arguments: &ValidateArguments, out: &mut impl Write) -> Result
         &project.join("crates/roofline/data/held_out.csv"),
         &estimates,
     )?;
-    write_section(&project.join(PAGE), &markdown(&board))?;
-    let picture = svg(&board.pooled_hosts).map_err(anyhow::Error::msg)?;
-    write(&project.join("docs/images/joint-estimate.svg"), &picture)?;
+    let page = markdown(&board);
+    write(&project.join(VALIDATION), &page)?;
     writeln!(
         out,
-        "wrote crates/roofline/data/track_record.json, crates/roofline/data/held_out.csv, {PAGE} and docs/images/joint-estimate.svg"
+        "wrote crates/roofline/data/track_record.json, crates/roofline/data/held_out.csv and {VALIDATION}"
     )?;
     if arguments.experiments {
         let tried = experiments(&models, |name| _ = writeln!(out, "{name} …"));
-        write_section(&project.join(PAGE), &experiments_markdown(&tried))?;
+        let page = experiments_markdown(&page, &tried);
+        write(&project.join(VALIDATION), &page)?;
     }
     Ok(())
 }

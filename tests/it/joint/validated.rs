@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 use unroof_calibration::validation::{Board, By, Shown, board};
-use unroof_dev::joint::{markdown, svg};
+use unroof_dev::joint::markdown;
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_roofline::reference::{RecordSetting, held_out_csv};
 
@@ -147,11 +147,6 @@ fn the_track_record_and_the_page_are_what_validation_gives() {
     assert!(
         page.contains(markdown(&LEAVING_OUT).trim_end()),
         "docs/VALIDATION.md is out of date; {again}"
-    );
-    let picture = svg(&LEAVING_OUT.pooled_hosts).unwrap();
-    assert!(
-        picture == shipped("docs/images/joint-estimate.svg"),
-        "docs/images/joint-estimate.svg is out of date; {again}"
     );
 }
 

@@ -63,10 +63,7 @@ fn score(errors: &[(String, usize, Errors)], which: usize) -> [f64; 2] {
         sorted[sorted.len() / 2]
     });
     let medians: Vec<f64> = medians.collect();
-    let count = super::count(medians.len());
-    let mean = medians.iter().sum::<f64>() / count;
-    let squares: f64 = medians.iter().map(|median| (median - mean).powi(2)).sum();
-    [mean, (squares / (count - 1.0)).sqrt()]
+    super::moments(&medians).into()
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::count;
 use super::data::PricedModel;
+use super::{count, mean, moments};
 use unroof_price_sheet::sheet::compare::decision::ContextTierDecision;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::ContextTierLaw;
@@ -28,7 +28,7 @@ pub(super) fn law(models: &[&PricedModel]) -> ContextTierLaw {
     let seen = decisions(models);
     let mut families: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
     for decision in &seen {
-        let mean = decision.of_models.values().sum::<f64>() / count(decision.of_models.len());
+        let mean = mean(decision.of_models.values().copied());
         let log_threshold = f64::from(decision.decision.threshold_tokens).ln();
         families
             .entry(&decision.decision.family)
@@ -36,37 +36,27 @@ pub(super) fn law(models: &[&PricedModel]) -> ContextTierLaw {
             .push((mean, log_threshold));
     }
     let mean_of = |part: fn(&(f64, f64)) -> f64| -> Vec<f64> {
-        families
-            .values()
-            .map(|own| own.iter().map(part).sum::<f64>() / count(own.len()))
-            .collect()
+        let families = families.values();
+        families.map(|own| mean(own.iter().map(part))).collect()
     };
     let positions = mean_of(|decision| decision.0);
     let thresholds = mean_of(|decision| decision.1);
     let known = count(families.len());
-    let (mean, sd) =
-        moments(&positions).unwrap_or((positions.iter().sum::<f64>() / known.max(1.0), WIDEST_SD));
-    let (convention_mean, convention_sd) = moments(&thresholds).unwrap_or(ANY_THRESHOLD);
+    let (mut position, mut threshold) = (moments(&positions), moments(&thresholds));
+    if families.len() < 3 {
+        position.1 = WIDEST_SD;
+        threshold = ANY_THRESHOLD;
+    }
     ContextTierLaw {
         decisions: seen.len(),
         families: families.len(),
-        mean,
-        scale: sd * (1.0 + 1.0 / known.max(1.0)).sqrt(),
+        mean: position.0,
+        scale: position.1 * (1.0 + 1.0 / known.max(1.0)).sqrt(),
         degrees_of_freedom: (known - 1.0).max(1.0),
         convention_share: CONVENTION_SHARE,
-        convention_mean,
-        convention_sd,
+        convention_mean: threshold.0,
+        convention_sd: threshold.1,
     }
-}
-
-/// Mean and standard deviation of three values or more.
-fn moments(values: &[f64]) -> Option<(f64, f64)> {
-    if values.len() < 3 {
-        return None;
-    }
-    let mean = values.iter().sum::<f64>() / count(values.len());
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    Some((mean, (squares / (count(values.len()) - 1.0)).sqrt()))
 }
 
 /// The models of every decision.

@@ -10,8 +10,7 @@ use unroof_base::units::Decimal;
 use unroof_infer::evidence::release::years;
 use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 use unroof_price_sheet::vendors::{is_known_vendor, vendor};
-use unroof_roofline::forward::KvCache;
-use unroof_roofline::forward::READ_CONTEXT_TOKENS;
+use unroof_roofline::forward::{KvCache, READ_CONTEXT_TOKENS};
 use unroof_roofline::reference::{AttentionKind, open_models};
 
 /// Published figures of a model; natural logarithms, KV bytes at one byte per element.
@@ -48,9 +47,6 @@ impl Truth {
         self.log_total <= self.log_active
     }
 }
-
-/// Context at which `kv_bytes_per_token_read` is stated.
-const READ_CONTEXT: f64 = READ_CONTEXT_TOKENS;
 
 /// A model whose architecture is published, and what its hosts charge.
 #[derive(Debug, Clone)]
@@ -173,11 +169,12 @@ impl ModelRow {
         let windows = self
             .avg_bytes_8k_1b
             .map_or(0.0, |average| average - self.kv_stored_1b);
-        let selected = self.bounded_read_elems.unwrap_or(0.0) / READ_CONTEXT;
+        let selected = self.bounded_read_elems.unwrap_or(0.0) / READ_CONTEXT_TOKENS;
         self.kv_read_per_step_1b + windows + selected
     }
 }
 
+/// Prices of a host: of today, or of a date.
 #[derive(Debug, Deserialize)]
 struct PriceRow {
     model: String,
@@ -186,6 +183,17 @@ struct PriceRow {
     output_usd_per_mtok: String,
     #[serde(default)]
     cache_read_usd_per_mtok: String,
+    #[serde(default)]
+    date: String,
+}
+
+impl PriceRow {
+    fn cell(&self, file: &'static str) -> Result<RateCell, DataError> {
+        let prices = [&self.input_usd_per_mtok, &self.output_usd_per_mtok];
+        let mut cell = cell(file, &self.model, ContextTier::default(), prices)?;
+        cell.cache_read = price(file, &self.model, &self.cache_read_usd_per_mtok)?;
+        Ok(cell)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -213,7 +221,7 @@ pub fn built_in() -> Vec<PricedModel> {
             log_total: architecture.total_parameters.ln(),
             log_kv_read: cache.read_per_token(1.0).0.ln(),
             log_kv_stored: cache.stored_per_token(1.0).0.ln(),
-            log_kv_read_8k: (cache.read_elements(READ_CONTEXT) / READ_CONTEXT).ln(),
+            log_kv_read_8k: (cache.read_elements(READ_CONTEXT_TOKENS) / READ_CONTEXT_TOKENS).ln(),
             log_context: f64::from(model.max_context).ln(),
             attention: AttentionKind::of(&architecture.attention),
             released: model.released,
@@ -226,23 +234,12 @@ pub fn built_in() -> Vec<PricedModel> {
         .unwrap_or_else(|error| panic!("data: {error}"))
 }
 
-#[derive(Debug, Deserialize)]
-struct DatedRow {
-    model: String,
-    provider: String,
-    date: String,
-    input_usd_per_mtok: String,
-    output_usd_per_mtok: String,
-    #[serde(default)]
-    cache_read_usd_per_mtok: String,
-}
-
 /// The models of `data/price_history.csv` that have a price there which no sheet of today has, each with the sheets of
 /// today and of all dated periods.
 #[must_use]
 pub fn with_history(models: &[&PricedModel]) -> Vec<PricedModel> {
     let text = include_str!("../../data/price_history.csv");
-    let rows = rows::<DatedRow>(HISTORY, text).unwrap_or_else(|error| panic!("data: {error}"));
+    let rows = rows::<PriceRow>(HISTORY, text).unwrap_or_else(|error| panic!("data: {error}"));
     models
         .iter()
         .filter_map(|model| dated(model, &rows).unwrap_or_else(|error| panic!("data: {error}")))
@@ -250,14 +247,10 @@ pub fn with_history(models: &[&PricedModel]) -> Vec<PricedModel> {
 }
 
 /// A model with its sheets of earlier dates; none if each of them has prices that its host still asks.
-fn dated(model: &PricedModel, rows: &[DatedRow]) -> Result<Option<PricedModel>, DataError> {
+fn dated(model: &PricedModel, rows: &[PriceRow]) -> Result<Option<PricedModel>, DataError> {
     let mut pooled = model.clone();
     for row in rows.iter().filter(|row| row.model == model.name) {
-        let price = |written: &str| price(HISTORY, &row.model, written);
-        let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
-        cell.input = price(&row.input_usd_per_mtok)?;
-        cell.output = price(&row.output_usd_per_mtok)?;
-        cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
+        let cell = row.cell(HISTORY)?;
         let host = host_name(&row.provider);
         let is_asked = |sheet: &PriceSheet| {
             let base = sheet.base_rate();
@@ -351,11 +344,7 @@ fn with_sheets(
     };
     for row in rows::<PriceRow>(PRICES, prices)? {
         let model = &mut models[place(PRICES, &row.model)?];
-        let price = |written: &str| price(PRICES, &row.model, written);
-        let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
-        cell.input = price(&row.input_usd_per_mtok)?;
-        cell.output = price(&row.output_usd_per_mtok)?;
-        cell.cache_read = price(&row.cache_read_usd_per_mtok)?;
+        let cell = row.cell(PRICES)?;
         if cell.input.is_some() || cell.output.is_some() {
             model.push(&row.provider, vec![cell]);
         }
@@ -366,23 +355,19 @@ fn with_sheets(
         .unwrap_or_default()
     {
         let model = &mut models[place(TIERS, &row.model)?];
-        let price = |written: &str| price(TIERS, &row.model, written);
         let tier = ContextTier {
             min_prompt_tokens: row.threshold,
             inclusive: false,
         };
-        let mut above = RateCell::new(RateCell::STANDARD, tier, None);
-        above.input = price(&row.input)?;
-        above.output = price(&row.output)?;
+        let above = cell(TIERS, &row.model, tier, [&row.input, &row.output])?;
         let host = host_name(&row.provider);
         if let Some(sheet) = model.sheets.iter_mut().find(|sheet| sheet.provider == host) {
             sheet.rates.push(above);
             continue;
         }
         // A host whose base price no price row lists.
-        let mut base = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
-        base.input = price(&row.base_in)?;
-        base.output = price(&row.base_out)?;
+        let prices = [&row.base_in, &row.base_out];
+        let base = cell(TIERS, &row.model, ContextTier::default(), prices)?;
         model.push(&row.provider, vec![base, above]);
     }
     for model in &mut models {
@@ -417,6 +402,19 @@ fn host_name(written: &str) -> String {
 /// Whether a row is marked as the tariff of the model's own vendor.
 fn is_marked(written: &str) -> bool {
     written.trim_end().ends_with('*') || written.contains("(first party)")
+}
+
+/// A rate cell with an input and an output price.
+fn cell(
+    file: &'static str,
+    model: &str,
+    tier: ContextTier,
+    [input, output]: [&String; 2],
+) -> Result<RateCell, DataError> {
+    let mut cell = RateCell::new(RateCell::STANDARD, tier, None);
+    cell.input = price(file, model, input)?;
+    cell.output = price(file, model, output)?;
+    Ok(cell)
 }
 
 /// A price; none where the field is empty or zero, which is free or unknown.

@@ -139,10 +139,7 @@ fn rounded(calibration: &Calibration) -> Calibration {
 }
 
 fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
-    [
-        [matrix[(0, 0)], matrix[(0, 1)]],
-        [matrix[(1, 0)], matrix[(1, 1)]],
-    ]
+    matrix.transpose().into()
 }
 
 /// The rows of one model: every decision once, with a weight for its copies, and of a reseller that copies its ratio the
@@ -156,7 +153,11 @@ fn rows_of(
     let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
     let groups = match settings.copy_weight {
         Some(_) => decisions(&sheets, sells_own),
-        None => every_sheet(sheets.len()),
+        // Every sheet is a decision of its own.
+        None => {
+            let alone = |sheet| vec![Decision { sheet, copies: 0 }];
+            (0..sheets.len()).map(alone).collect()
+        }
     };
     let mut rows = Vec::new();
     for group in groups {
@@ -175,12 +176,6 @@ fn rows_of(
         }
     }
     rows
-}
-
-/// Every sheet as a decision of its own.
-fn every_sheet(sheets: usize) -> Vec<Vec<Decision>> {
-    let alone = |sheet| vec![Decision { sheet, copies: 0 }];
-    (0..sheets).map(alone).collect()
 }
 
 fn shown(sheet: &PriceSheet, copies_ratio: bool) -> Option<Shown> {

@@ -46,3 +46,17 @@ impl Default for Settings {
 pub fn count(number: usize) -> f64 {
     number as f64
 }
+
+/// Mean of values; 0 of none.
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, number) = values.fold((0.0, 0), |(sum, number), value| (sum + value, number + 1));
+    sum / count(number).max(1.0)
+}
+
+/// Mean and standard deviation of values; 0 of none.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let mean = mean(values.iter().copied());
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let sd = (squares / (count(values.len()) - 1.0).max(1.0)).sqrt();
+    (mean, sd)
+}

@@ -81,32 +81,40 @@ pub(super) struct Law {
     pub(super) sellers: Vec<(Vector2<f64>, Matrix2<f64>)>,
 }
 
-/// A row's weight and weighted price under a noise covariance.
-struct Weighted {
-    precision: Matrix2<f64>,
-    price: Vector2<f64>,
+/// A row with the effects that its price depends on, each with its feature: the fixed ones, and its seller.
+struct Observed<'a> {
+    row: &'a Row,
+    design: [(usize, f64); FIXED + 1],
 }
 
-impl Shown {
-    fn weighted(&self, noise: &Matrix2<f64>) -> Weighted {
-        match self {
-            Self::Both(price) => {
-                let precision = inverse(noise);
-                Weighted {
-                    precision,
-                    price: precision * price,
-                }
+impl<'a> Observed<'a> {
+    fn new(row: &'a Row, sizes: &[Size], are_authors: &[bool]) -> Self {
+        let features = sizes[row.model].features(are_authors[row.seller]);
+        let design = std::array::from_fn(|place| match features.get(place) {
+            Some(feature) => (place, *feature),
+            None => (FIXED + row.seller, 1.0),
+        });
+        Self { row, design }
+    }
+
+    /// Weight of the row under a noise covariance, and its weighted price.
+    fn weighted(&self, noise: &Matrix2<f64>) -> (Matrix2<f64>, Vector2<f64>) {
+        let noise = noise / self.row.weight;
+        match self.row.shown {
+            Shown::Both(price) => {
+                let precision = inverse(&noise);
+                (precision, precision * price)
             }
-            Self::One(line, price) => {
-                let precision = line * line.transpose() / line.dot(&(noise * line));
-                Weighted {
-                    precision,
-                    price: line * (*price / line.dot(&(noise * line))),
-                }
+            Shown::One(line, price) => {
+                let variance = line.dot(&(noise * line));
+                let precision = line * line.transpose() / variance;
+                (precision, line * (price / variance))
             }
         }
     }
+}
 
+impl Shown {
     /// Expected square of the row's noise, given the fitted values and their uncertainty.
     fn expected_noise(
         &self,
@@ -141,10 +149,8 @@ struct ModelBlock {
 
 /// Fits the law; of each seller it is said whether it is a vendor with models of its own.
 pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: &Settings) -> Law {
-    let features: Vec<[f64; FIXED]> = rows
-        .iter()
-        .map(|row| sizes[row.model].features(are_authors[row.seller]))
-        .collect();
+    let observed = |row| Observed::new(row, sizes, are_authors);
+    let rows: Vec<Observed<'_>> = rows.iter().map(observed).collect();
     let effects = FIXED + are_authors.len();
     let freedom = settings.deviation_degrees_of_freedom;
     let mut host = Matrix2::from_diagonal_element(0.1);
@@ -153,9 +159,9 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
     let mut noise = Matrix2::from_diagonal_element(0.06);
     let mut weights = vec![1.0; sizes.len()];
     for round in 0.. {
-        let blocks = model_blocks(&features, rows, &weights, &deviation, &noise);
+        let blocks = model_blocks(&rows, &weights, &deviation, &noise);
         let mut precision = prior_precision(are_authors, [&host, &author], settings);
-        let (mean, covariance) = effects_given(&mut precision, &features, rows, &blocks, &noise);
+        let (mean, covariance) = effects_given(&mut precision, &rows, &blocks, &noise);
         let sellers: Vec<(Vector2<f64>, Matrix2<f64>)> = (FIXED..effects)
             .map(|effect| (at(&mean, effect), block(&covariance, effect, effect)))
             .collect();
@@ -163,8 +169,7 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
             return Law {
                 fixed: uncentred(&mean),
                 unseen_author: unseen_author(
-                    rows,
-                    &features,
+                    &rows,
                     &mean,
                     &weights,
                     [&deviation, &noise, &host, &author],
@@ -180,12 +185,10 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
             .map(|block| Deviation::new(block, &mean, &covariance))
             .collect();
         let mut next_noise = Matrix2::zeros();
-        for (row, features) in rows.iter().zip(&features) {
-            let (fitted, spread) = fitted(row, features, &blocks, &deviations, &mean, &covariance);
-            next_noise += row
-                .shown
-                .expected_noise(&fitted, &spread, &(noise / row.weight))
-                * row.weight;
+        for observed in &rows {
+            let (fitted, spread) = fitted(observed, &blocks, &deviations, &mean, &covariance);
+            let Row { shown, weight, .. } = observed.row;
+            next_noise += shown.expected_noise(&fitted, &spread, &(noise / *weight)) * *weight;
         }
         let scale = inverse(&deviation);
         let mut next_deviation = Matrix2::zeros();
@@ -233,24 +236,23 @@ fn spread_of(
 /// what noise and independent deviations of models add to it, drawn to the spread of hosts. It is wider than the spread of
 /// the vendors' effects, since the models of a vendor are dear or cheap together, which the fit puts down to each of them.
 fn unseen_author(
-    rows: &[Row],
-    features: &[[f64; FIXED]],
+    rows: &[Observed<'_>],
     effects: &DVector<f64>,
     weights: &[f64],
     [deviation, noise, host, author]: [&Matrix2<f64>; 4],
 ) -> Matrix2<f64> {
     // Of each vendor: sum of the distances, sum of their covariances by chance, rows.
     let mut vendors: BTreeMap<usize, (Vector2<f64>, Matrix2<f64>, f64)> = BTreeMap::new();
-    for (row, features) in rows.iter().zip(features) {
+    for Observed { row, design } in rows {
         let Shown::Both(price) = row.shown else {
             continue;
         };
-        if features[AUTHOR] <= 0.0 {
+        if design[AUTHOR].1 <= 0.0 {
             continue;
         }
-        let of_law = features.iter().enumerate();
+        let of_law = design[..FIXED].iter();
         let expected: Vector2<f64> = of_law
-            .map(|(effect, feature)| at(effects, effect) * *feature)
+            .map(|(effect, feature)| at(effects, *effect) * *feature)
             .sum();
         let by_chance = deviation / weights[row.model] + noise / row.weight;
         let (distance, chance, number) = vendors.entry(row.seller).or_default();
@@ -272,8 +274,7 @@ fn unseen_author(
 }
 
 fn model_blocks(
-    features: &[[f64; FIXED]],
-    rows: &[Row],
+    rows: &[Observed<'_>],
     weights: &[f64],
     deviation: &Matrix2<f64>,
     noise: &Matrix2<f64>,
@@ -281,29 +282,22 @@ fn model_blocks(
     let mut blocks: Vec<ModelBlock> = weights
         .iter()
         .map(|weight| ModelBlock {
-            effects: (0..FIXED)
-                .map(|effect| (effect, Matrix2::zeros()))
-                .collect(),
+            effects: Vec::new(),
             covariance: inverse(deviation) * *weight,
             price: Vector2::zeros(),
         })
         .collect();
-    for (row, features) in rows.iter().zip(features) {
-        let weighted = row.shown.weighted(&(noise / row.weight));
-        let block = &mut blocks[row.model];
-        block.covariance += weighted.precision;
-        block.price += weighted.price;
-        for (effect, feature) in features.iter().enumerate() {
-            block.effects[effect].1 += weighted.precision * *feature;
-        }
-        let seller = FIXED + row.seller;
-        match block
-            .effects
-            .iter_mut()
-            .find(|(effect, _)| *effect == seller)
-        {
-            Some((_, weight)) => *weight += weighted.precision,
-            None => block.effects.push((seller, weighted.precision)),
+    for observed in rows {
+        let (precision, price) = observed.weighted(noise);
+        let block = &mut blocks[observed.row.model];
+        block.covariance += precision;
+        block.price += price;
+        for (effect, feature) in observed.design {
+            let own = precision * feature;
+            match block.effects.iter_mut().find(|known| known.0 == effect) {
+                Some((_, weight)) => *weight += own,
+                None => block.effects.push((effect, own)),
+            }
         }
     }
     for block in &mut blocks {
@@ -323,24 +317,16 @@ fn prior_precision(
     let mut precision = DMatrix::<f64>::zeros(2 * effects, 2 * effects);
     for (seller, is_author) in are_authors.iter().enumerate() {
         let spread = if *is_author { author } else { host };
-        add(
-            &mut precision,
-            FIXED + seller,
-            FIXED + seller,
-            &inverse(spread),
-        );
+        let effect = FIXED + seller;
+        add(&mut precision, effect, effect, &inverse(spread));
     }
     for (slope, sd) in [
         (DENSE_SLOPE, settings.dense_slope_sd),
         (AUTHOR, settings.author_markup_sd),
         (AUTHOR_YEARS, settings.author_markup_sd),
     ] {
-        add(
-            &mut precision,
-            slope,
-            slope,
-            &Matrix2::from_diagonal_element(sd.powi(-2)),
-        );
+        let penalty = Matrix2::from_diagonal_element(sd.powi(-2));
+        add(&mut precision, slope, slope, &penalty);
     }
     precision
 }
@@ -348,25 +334,19 @@ fn prior_precision(
 /// Mean and covariance of the fixed effects and the sellers, the models integrated out.
 fn effects_given(
     precision: &mut DMatrix<f64>,
-    features: &[[f64; FIXED]],
-    rows: &[Row],
+    rows: &[Observed<'_>],
     blocks: &[ModelBlock],
     noise: &Matrix2<f64>,
 ) -> (DVector<f64>, DMatrix<f64>) {
     let mut weighted = DVector::<f64>::zeros(precision.nrows());
-    for (row, features) in rows.iter().zip(features) {
-        let own = row.shown.weighted(&(noise / row.weight));
-        let design = design(row, features);
-        for (left, left_feature) in design {
-            for (right, right_feature) in design {
-                add(
-                    precision,
-                    left,
-                    right,
-                    &(own.precision * (left_feature * right_feature)),
-                );
+    for observed in rows {
+        let (own, price) = observed.weighted(noise);
+        for (left, left_feature) in observed.design {
+            for (right, right_feature) in observed.design {
+                let shared = own * (left_feature * right_feature);
+                add(precision, left, right, &shared);
             }
-            add_vector(&mut weighted, left, &(own.price * left_feature));
+            add_vector(&mut weighted, left, &(price * left_feature));
         }
     }
     for block in blocks {
@@ -383,14 +363,6 @@ fn effects_given(
         .cholesky()
         .expect("every effect has a prior or rows");
     (factor.solve(&weighted), factor.inverse())
-}
-
-/// Effects of a row with their features: the fixed ones, and its seller.
-fn design(row: &Row, features: &[f64; FIXED]) -> [(usize, f64); FIXED + 1] {
-    std::array::from_fn(|place| match features.get(place) {
-        Some(feature) => (place, *feature),
-        None => (FIXED + row.seller, 1.0),
-    })
 }
 
 /// A model's deviation from the law.
@@ -423,20 +395,18 @@ impl Deviation {
 
 /// Mean and covariance of a row, from the law, the seller and the model's deviation.
 fn fitted(
-    row: &Row,
-    features: &[f64; FIXED],
+    Observed { row, design }: &Observed<'_>,
     blocks: &[ModelBlock],
     deviations: &[Deviation],
     effects: &DVector<f64>,
     covariance: &DMatrix<f64>,
 ) -> (Vector2<f64>, Matrix2<f64>) {
     let own = &blocks[row.model];
-    let design = design(row, features);
     let mut mean = deviations[row.model].mean;
     let mut spread = deviations[row.model].covariance;
-    for (left, left_feature) in design {
+    for &(left, left_feature) in design {
         mean += at(effects, left) * left_feature;
-        for (right, right_feature) in design {
+        for &(right, right_feature) in design {
             spread += block(covariance, left, right) * (left_feature * right_feature);
         }
         for (right, weight) in &own.effects {

@@ -7,7 +7,7 @@ use super::readings::ReadingScore;
 use super::score::{Outcome, Score};
 use super::scored::scored_models;
 use super::setting::folds_of_decisions;
-use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate_setting, validation};
+use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate, validation};
 use crate::prices::PricedModel;
 use unroof_base::units::significant;
 use unroof_roofline::reference::{
@@ -52,26 +52,20 @@ pub struct DecisionScores {
 /// Scores estimates in every setting.
 #[must_use]
 pub fn board(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Board {
-    let in_setting = |setting| validate_setting(models, setting, by, shown);
+    let in_setting = |setting| validate(models, setting, by, shown);
     let pooled_hosts = in_setting(RecordSetting::PooledHosts);
     let periods = in_setting(RecordSetting::AllPeriods);
-    let listed = |outcome: &ModelOutcome| match by {
-        By::Calibration(_) => true,
-        By::LeavingOut(_) => {
-            scored_models(RecordSetting::PooledHosts).any(|listed| listed == outcome.model)
-        }
-    };
     let has_periods = |outcome: &ModelOutcome| {
         let mut dated = periods.by_model.iter();
-        listed(outcome) && dated.any(|dated| dated.model == outcome.model)
+        by.counts(RecordSetting::PooledHosts, &outcome.model)
+            && dated.any(|dated| dated.model == outcome.model)
     };
     let today = scores(&pooled_hosts.by_model, has_periods);
     let by_decisions = (1..=MOST_COUNTED_DECISIONS).map(|decisions| {
         let folds = folds_of_decisions(models, decisions);
-        let all = validation(&folds, by, shown, |_| true);
         DecisionScores {
             decisions,
-            quantities: scores(&all.by_model, listed),
+            quantities: validation(&folds, RecordSetting::PooledHosts, by, shown).quantities,
         }
     });
     Board {

@@ -1,8 +1,13 @@
-//! The estimate of one model in a validation: distributions, exact gains, readings.
+//! The estimate of one model in a validation against its published values: exact gains, readings.
 
-use super::published::{SCORED, operating_point, operating_point_with, roomy_operating_point};
-use super::readings::{Typical, typical_readings};
-use super::score::{Distribution, Exact};
+use std::collections::BTreeMap;
+
+use super::published::{
+    SCORED, operating_point, operating_point_with, roomy_operating_point, truth,
+};
+use super::readings::{ReadingError, Typical, typical_readings};
+use super::ridge::Ridge;
+use super::score::{Distribution, Exact, Outcome, Scores};
 
 use crate::prices::PricedModel;
 use unroof_infer::clue::observed;
@@ -46,27 +51,18 @@ const EFFECTIVE_DRAWS: usize = 2_048;
 /// Draws where a quantity is held at its true value: an error of about 0.02 nats.
 const CONDITIONAL_DRAWS: usize = 1_024;
 
-/// Estimates and readings of one model under one calibration.
-pub(super) struct Estimated {
-    /// Estimate, prior and exact scores of each scored quantity.
-    pub(super) quantities: Vec<(Distribution, Distribution, Option<Exact>)>,
-    pub(super) readings: Vec<Typical>,
-}
-
-/// The estimate of every scored quantity next to its prior, and the readings, each the median over hosts.
+/// The estimate of every scored quantity against its published value, and the errors of the readings, each the median over
+/// hosts.
 pub(super) fn estimate(
     model: &PricedModel,
     calibration: &Calibration,
+    ridges: &[Option<Ridge>],
     shown: Shown,
-    truth: impl Fn(J) -> f64,
-) -> Estimated {
+) -> (BTreeMap<&'static str, Outcome>, Vec<ReadingError>) {
     let assumptions = operating_point();
     let prior = Prior::new(calibration, &roomy_operating_point());
-    let contents: Vec<PriceSheet> = model
-        .sheets
-        .iter()
-        .map(|sheet| with_shown(sheet, shown))
-        .collect();
+    let sheets = model.sheets.iter();
+    let contents: Vec<PriceSheet> = sheets.map(|sheet| with_shown(sheet, shown)).collect();
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let prior_draws = sample_prior(&prior, PRIOR_DRAWS);
@@ -83,17 +79,30 @@ pub(super) fn estimate(
         posterior: &posterior,
         possible_share: possible_share(&prior, PRIOR_DRAWS),
     };
-    let quantities = SCORED.iter().map(|(quantity, _)| {
-        (
-            of(&posterior.draws, *quantity),
-            of(&prior_draws, *quantity),
-            conditioned.exact(*quantity, truth(*quantity)),
-        )
-    });
-    Estimated {
-        quantities: quantities.collect(),
-        readings: typical_readings(&contents, &assumptions),
+    let readings = typical_readings(&contents, &assumptions);
+    let (mut quantities, mut errors) = (BTreeMap::new(), Vec::new());
+    for ((quantity, textbook), ridge) in SCORED.into_iter().zip(ridges) {
+        let truth = truth(&model.truth, quantity);
+        let (estimate, prior) = (of(&posterior.draws, quantity), of(&prior_draws, quantity));
+        let exact = conditioned.exact(quantity, truth);
+        let mut scores = Scores::new(truth, &estimate, &prior, exact.as_ref());
+        let is_textbook = |reading: &&Typical| textbook.is_some_and(|id| id.name() == reading.0);
+        let textbook = readings.iter().find(is_textbook).map(|reading| reading.2);
+        scores.textbook_error = textbook.map(|value| value - truth);
+        scores.ridge_error = ridge.as_ref().and_then(|ridge| ridge.error(model));
+        let own = readings
+            .iter()
+            .filter(|reading| reading.1 == quantity.name());
+        errors.extend(own.map(|(id, quantity, value)| ReadingError {
+            id,
+            quantity,
+            error: value - truth,
+            prior_error: scores.prior_error,
+        }));
+        let outcome = Outcome::new(truth, &estimate, textbook, scores);
+        quantities.insert(quantity.name(), outcome);
     }
+    (quantities, errors)
 }
 
 /// An estimate whose quantities can be held at a value.

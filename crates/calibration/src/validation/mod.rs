@@ -16,4 +16,4 @@ pub use estimate::Shown;
 pub use readings::ReadingScore;
 pub use score::{Bootstrap, Outcome, Score};
 pub use scored::scored_models;
-pub use validate::{By, ModelOutcome, Scored, Validation, validate, validate_setting};
+pub use validate::{By, ModelOutcome, Scored, Validation, validate};

@@ -33,6 +33,15 @@ pub struct ReadingScore {
 /// A kind of reading with the quantity it is about, and its logarithm.
 pub(super) type Typical = (&'static str, &'static str, f64);
 
+/// Error of a kind of reading on the quantity it is about, and that of the prior; natural logarithms.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadingError {
+    pub(super) id: &'static str,
+    pub(super) quantity: &'static str,
+    pub(super) error: f64,
+    pub(super) prior_error: f64,
+}
+
 /// log of each kind of reading that has a value, the median over sheets.
 pub(super) fn typical_readings(contents: &[PriceSheet], assumptions: &Assumptions) -> Vec<Typical> {
     let mut values: BTreeMap<(&'static str, &'static str), Vec<f64>> = BTreeMap::new();
@@ -53,23 +62,21 @@ pub(super) fn typical_readings(contents: &[PriceSheet], assumptions: &Assumption
         .collect()
 }
 
-/// Scores of each kind of reading on the quantity it is about, from (reading, quantity, error, error of the prior).
-pub(super) fn reading_scores(
-    errors: &[(&'static str, &'static str, f64, f64)],
+/// Scores of each kind of reading on the quantity it is about.
+pub(super) fn reading_scores<'e>(
+    errors: impl Iterator<Item = &'e ReadingError>,
 ) -> Vec<ReadingScore> {
-    let mut by_reading: BTreeMap<(&'static str, &'static str), Vec<(f64, f64)>> = BTreeMap::new();
-    for (id, quantity, error, prior_error) in errors {
-        by_reading
-            .entry((id, quantity))
-            .or_default()
-            .push((*error, *prior_error));
+    let mut by_reading: BTreeMap<_, Vec<&ReadingError>> = BTreeMap::new();
+    for error in errors {
+        let reading = (error.id, error.quantity);
+        by_reading.entry(reading).or_default().push(error);
     }
     by_reading
         .into_iter()
         .map(|((id, quantity), errors)| {
-            let folds = sorted(errors.iter().map(|(error, _)| error.abs().exp()));
-            let rmse_log = root_mean_square(errors.iter().map(|(error, _)| *error));
-            let prior_rmse_log = root_mean_square(errors.iter().map(|(_, prior)| *prior));
+            let folds = sorted(errors.iter().map(|of| of.error.abs().exp()));
+            let rmse_log = root_mean_square(errors.iter().map(|of| of.error));
+            let prior_rmse_log = root_mean_square(errors.iter().map(|of| of.prior_error));
             ReadingScore {
                 id,
                 quantity,

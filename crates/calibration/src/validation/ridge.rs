@@ -2,9 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
+use super::published::truth;
 use super::score::{quantile, sorted};
-use crate::prices::{PricedModel, count};
+use crate::prices::{PricedModel, mean};
 use unroof_base::units::Decimal;
+use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::sheet::RateCell;
 
 /// Weight of the penalty on standardised slopes, in models.
@@ -12,6 +14,7 @@ const PENALTY: f64 = 1.0;
 
 /// A regression on the logarithms of median input and output price.
 pub(super) struct Ridge {
+    quantity: JointQuantity,
     centre: [f64; 2],
     spread: [f64; 2],
     intercept: f64,
@@ -20,19 +23,17 @@ pub(super) struct Ridge {
 
 impl Ridge {
     /// Fits a quantity of models that have both prices.
-    pub(super) fn fit(models: &[(&PricedModel, f64)]) -> Option<Self> {
+    pub(super) fn fit(models: &[&PricedModel], quantity: JointQuantity) -> Option<Self> {
         let rows: Vec<([f64; 2], f64)> = models
             .iter()
-            .filter_map(|(model, value)| Some((median_prices(model)?, *value)))
+            .filter_map(|model| Some((median_prices(model)?, truth(&model.truth, quantity))))
             .collect();
-        let number = count(rows.len());
-        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / number;
-        let line_mean = |line: usize| mean(&mut rows.iter().map(|row| row.0[line]));
-        let centre = [line_mean(0), line_mean(1)];
-        let variance =
-            |line: usize| mean(&mut rows.iter().map(|row| (row.0[line] - centre[line]).powi(2)));
-        let spread = [variance(0).sqrt(), variance(1).sqrt()];
-        let intercept = mean(&mut rows.iter().map(|row| row.1));
+        let centre = [0, 1].map(|line| mean(rows.iter().map(|row| row.0[line])));
+        let spread = [0, 1].map(|line| {
+            let squares = rows.iter().map(|row| (row.0[line] - centre[line]).powi(2));
+            mean(squares).sqrt()
+        });
+        let intercept = mean(rows.iter().map(|row| row.1));
         let design = DMatrix::from_fn(rows.len(), 2, |row, line| {
             (rows[row].0[line] - centre[line]) / spread[line]
         });
@@ -40,6 +41,7 @@ impl Ridge {
         let normal = design.transpose() * &design + DMatrix::identity(2, 2) * PENALTY;
         let slopes = normal.cholesky()?.solve(&(design.transpose() * values));
         Some(Self {
+            quantity,
             centre,
             spread,
             intercept,
@@ -47,11 +49,13 @@ impl Ridge {
         })
     }
 
-    /// The quantity of a model.
-    pub(super) fn predict(&self, model: &PricedModel) -> Option<f64> {
+    /// Prediction of the quantity of a model less its published value, both as logarithms.
+    pub(super) fn error(&self, model: &PricedModel) -> Option<f64> {
         let prices = median_prices(model)?;
         let standardised = |line: usize| (prices[line] - self.centre[line]) / self.spread[line];
-        Some(self.intercept + self.slopes[0] * standardised(0) + self.slopes[1] * standardised(1))
+        let predicted =
+            self.intercept + self.slopes[0] * standardised(0) + self.slopes[1] * standardised(1);
+        Some(predicted - truth(&model.truth, self.quantity))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Scores of an estimate: errors, log scores, coverage, against the prior.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::prices::count;
+use crate::prices::{count, mean};
 
 /// A distribution of logarithms as sorted, weighted points.
 #[derive(Debug, Clone)]
@@ -236,10 +238,9 @@ impl Score {
         if counted.is_empty() {
             return None;
         }
-        let all: Vec<&Counted<'_>> = counted.iter().collect();
-        let folds = ascending(&all, |scores| scores.error.abs().exp());
+        let folds = ascending(counted, |scores| scores.error.abs().exp());
         let optional = |part: fn(&Scores) -> Option<f64>| {
-            let errors = all
+            let errors = counted
                 .iter()
                 .filter_map(|counted| Some((part(counted.scores)?, counted.weight)));
             let errors: Vec<(f64, f64)> = errors.collect();
@@ -250,32 +251,28 @@ impl Score {
             clippy::cast_sign_loss,
             reason = "weights of a model add up to 1"
         )]
-        let models = all
-            .iter()
-            .map(|counted| counted.weight)
-            .sum::<f64>()
-            .round() as usize;
+        let models = counted.iter().map(|of| of.weight).sum::<f64>().round() as usize;
         Some(Self {
             models,
-            rmse_log: rmse(&all),
+            rmse_log: rmse(counted),
             median_fold_error: weighted_quantile(&folds, 0.5),
             fold_error_90: weighted_quantile(&folds, 0.9),
-            prior_rmse_log: mean_of(&all, |scores| scores.prior_error.powi(2)).sqrt(),
+            prior_rmse_log: mean_of(counted, |scores| scores.prior_error.powi(2)).sqrt(),
             textbook_rmse_log: optional(|scores| scores.textbook_error),
             ridge_rmse_log: optional(|scores| scores.ridge_error),
-            log_score: mean_of(&all, |scores| scores.log_score),
-            log_score_gain: gain(&all),
-            crps: mean_of(&all, |scores| scores.crps),
-            prior_crps: mean_of(&all, |scores| scores.prior_crps),
-            coverage_50: coverage(&all, 0.5),
-            coverage_90: coverage(&all, 0.9),
-            mean_width_90: mean_of(&all, |scores| scores.width_90),
+            log_score: mean_of(counted, |scores| scores.log_score),
+            log_score_gain: gain(counted),
+            crps: mean_of(counted, |scores| scores.crps),
+            prior_crps: mean_of(counted, |scores| scores.prior_crps),
+            coverage_50: coverage(counted, 0.5),
+            coverage_90: coverage(counted, 0.9),
+            mean_width_90: mean_of(counted, |scores| scores.width_90),
             bootstrap: Bootstrap::new(counted),
         })
     }
 }
 
-fn mean_of(counted: &[&Counted<'_>], part: impl Fn(&Scores) -> f64) -> f64 {
+fn mean_of(counted: &[Counted<'_>], part: impl Fn(&Scores) -> f64) -> f64 {
     let (sum, weight) = counted.iter().fold((0.0, 0.0), |(sum, weight), counted| {
         (
             sum + counted.weight * part(counted.scores),
@@ -285,7 +282,7 @@ fn mean_of(counted: &[&Counted<'_>], part: impl Fn(&Scores) -> f64) -> f64 {
     sum / weight
 }
 
-fn ascending(counted: &[&Counted<'_>], part: impl Fn(&Scores) -> f64) -> Vec<(f64, f64)> {
+fn ascending(counted: &[Counted<'_>], part: impl Fn(&Scores) -> f64) -> Vec<(f64, f64)> {
     let values = counted
         .iter()
         .map(|counted| (part(counted.scores), counted.weight));
@@ -294,15 +291,15 @@ fn ascending(counted: &[&Counted<'_>], part: impl Fn(&Scores) -> f64) -> Vec<(f6
     values
 }
 
-fn rmse(counted: &[&Counted<'_>]) -> f64 {
+fn rmse(counted: &[Counted<'_>]) -> f64 {
     mean_of(counted, |scores| scores.error.powi(2)).sqrt()
 }
 
-fn gain(counted: &[&Counted<'_>]) -> f64 {
+fn gain(counted: &[Counted<'_>]) -> f64 {
     mean_of(counted, |scores| scores.gain)
 }
 
-fn coverage(counted: &[&Counted<'_>], share: f64) -> f64 {
+fn coverage(counted: &[Counted<'_>], share: f64) -> f64 {
     mean_of(counted, |scores| {
         f64::from(u8::from(scores.is_covered(share)))
     })
@@ -321,21 +318,14 @@ impl Bootstrap {
     const ROUNDS: u32 = 1_000;
 
     fn new(counted: &[Counted<'_>]) -> Self {
-        let mut groups: Vec<&str> = counted.iter().map(|counted| counted.group).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        let by_group: Vec<Vec<&Counted<'_>>> = groups
-            .iter()
-            .map(|group| {
-                counted
-                    .iter()
-                    .filter(|counted| counted.group == *group)
-                    .collect()
-            })
-            .collect();
+        let mut by_group: BTreeMap<&str, Vec<Counted<'_>>> = BTreeMap::new();
+        for counted in counted {
+            by_group.entry(counted.group).or_default().push(*counted);
+        }
+        let by_group: Vec<Vec<Counted<'_>>> = by_group.into_values().collect();
         let mut samples: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::new());
         for round in 0..Self::ROUNDS {
-            let drawn: Vec<&Counted<'_>> = (0..by_group.len())
+            let drawn: Vec<Counted<'_>> = (0..by_group.len())
                 .flat_map(|place| &by_group[chosen(round, place, by_group.len())])
                 .copied()
                 .collect();
@@ -405,11 +395,6 @@ fn weighted_quantile(ascending: &[(f64, f64)], probability: f64) -> f64 {
 
 pub(super) fn root_mean_square(errors: impl Iterator<Item = f64>) -> f64 {
     mean(errors.map(|error| error * error)).sqrt()
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, number) = values.fold((0.0, 0), |(sum, number), value| (sum + value, number + 1));
-    sum / count(number)
 }
 
 pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
-use super::estimate::{Estimated, Shown, estimate};
-use super::published::{SCORED, truth};
-use super::readings::{ReadingScore, reading_scores};
+use super::estimate::{Shown, estimate};
+use super::published::SCORED;
+use super::readings::{ReadingError, ReadingScore, reading_scores};
 use super::ridge::Ridge;
-use super::score::{Counted, Outcome, Score, Scores};
+use super::score::{Counted, Outcome, Score};
 use super::scored::scored_models;
-use super::setting::{Fold, folds};
+use super::setting::{Case, Fold, folds};
 use crate::prices::{PricedModel, Settings, calibrate};
-use unroof_infer::estimate::quantities::JointQuantity as J;
-use unroof_infer::evidence::clue_table::ReadingId;
+use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
 use unroof_roofline::reference::RecordSetting;
 use unroof_roofline::reference::calibration::Calibration;
@@ -51,6 +50,9 @@ pub struct ModelOutcome {
     pub hosts: usize,
     /// Outcomes by quantity.
     pub quantities: BTreeMap<&'static str, Outcome>,
+    /// Errors of the readings of its sheets.
+    #[serde(skip)]
+    readings: Vec<ReadingError>,
     /// The family or vendor by which scores are resampled.
     #[serde(skip)]
     group: String,
@@ -68,50 +70,43 @@ pub enum By<'a> {
     LeavingOut(&'a (dyn Fn(&[&PricedModel]) -> Settings + Sync)),
 }
 
-/// Scores estimates of models with published values from the sheets of all their hosts.
-#[must_use]
-pub fn validate(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Validation {
-    validate_setting(models, RecordSetting::PooledHosts, by, shown)
+impl By<'_> {
+    /// Whether a model counts in the scores of a setting: all do where the calibration was given.
+    pub(super) fn counts(self, setting: RecordSetting, model: &str) -> bool {
+        match self {
+            Self::Calibration(_) => true,
+            Self::LeavingOut(_) => scored_models(setting).any(|listed| listed == model),
+        }
+    }
 }
 
 /// Scores estimates of models with published values in a setting.
 #[must_use]
-pub fn validate_setting(
+pub fn validate(
     models: &[&PricedModel],
     setting: RecordSetting,
     by: By<'_>,
     shown: Shown,
 ) -> Validation {
-    let is_listed = |name: &str| match by {
-        By::Calibration(_) => true,
-        By::LeavingOut(_) => scored_models(setting).any(|listed| listed == name),
-    };
-    validation(&folds(models, setting), by, shown, is_listed)
+    validation(&folds(models, setting), setting, by, shown)
 }
-
-/// A reading of one model: its id, the quantity it is about, its error, and that of the prior.
-type ReadingError = (&'static str, &'static str, f64, f64);
 
 pub(super) fn validation(
     folds: &[Fold],
+    setting: RecordSetting,
     by: By<'_>,
     shown: Shown,
-    is_listed: impl Fn(&str) -> bool,
 ) -> Validation {
-    let (by_model, readings): (Vec<Vec<ModelOutcome>>, Vec<Vec<ReadingError>>) =
-        in_parallel(folds, |fold| outcomes(fold, by, shown))
-            .into_iter()
-            .unzip();
-    let by_model: Vec<ModelOutcome> = by_model.into_iter().flatten().collect();
-    let readings: Vec<ReadingError> = readings.into_iter().flatten().collect();
+    let by_fold = in_parallel(folds, |fold| outcomes(fold, by, shown));
+    let by_model: Vec<ModelOutcome> = by_fold.into_iter().flatten().collect();
     Validation {
         calibration_id: match by {
             By::Calibration(given) => Some(given.id()),
             By::LeavingOut(_) => None,
         },
-        quantities: scores(&by_model, |outcome| is_listed(&outcome.model)),
+        quantities: scores(&by_model, |outcome| by.counts(setting, &outcome.model)),
         all_models: scores(&by_model, |_| true),
-        readings: reading_scores(&readings),
+        readings: reading_scores(by_model.iter().flat_map(|outcome| &outcome.readings)),
         by_model,
     }
 }
@@ -142,28 +137,18 @@ fn in_parallel<In: Sync, Out: Send>(items: &[In], work: impl Fn(&In) -> Out + Sy
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Every estimate of a fold, and every reading.
-fn outcomes(fold: &Fold, by: By<'_>, shown: Shown) -> (Vec<ModelOutcome>, Vec<ReadingError>) {
+/// Every estimate of a fold.
+fn outcomes(fold: &Fold, by: By<'_>, shown: Shown) -> Vec<ModelOutcome> {
     let training: Vec<&PricedModel> = fold.training.iter().collect();
     let calibration = match by {
         By::Calibration(given) => without_markup(given, fold.hidden.as_deref()),
         By::LeavingOut(settings) => calibrate(&training, &settings(&training)),
     };
-    let ridges = SCORED.map(|(quantity, _)| ridge_on(&training, quantity));
-    let mut by_model = Vec::new();
-    let mut readings = Vec::new();
-    for case in &fold.cases {
+    let ridges = SCORED.map(|(quantity, _)| Ridge::fit(&training, quantity));
+    let outcome = |case: &Case| {
         let model = &case.model;
-        let truth = |quantity| truth(&model.truth, quantity);
-        let estimated = estimate(model, &calibration, shown, truth);
-        let mut quantities = BTreeMap::new();
-        for (place, (quantity, textbook)) in SCORED.into_iter().enumerate() {
-            let (outcome, of_quantity) =
-                outcome(&estimated, place, textbook, model, ridges[place].as_ref());
-            quantities.insert(quantity.name(), outcome);
-            readings.extend(of_quantity);
-        }
-        by_model.push(ModelOutcome {
+        let (quantities, readings) = estimate(model, &calibration, &ridges, shown);
+        ModelOutcome {
             model: model.name.clone(),
             family: model.family.clone(),
             host: match model.sheets.as_slice() {
@@ -172,40 +157,12 @@ fn outcomes(fold: &Fold, by: By<'_>, shown: Shown) -> (Vec<ModelOutcome>, Vec<Re
             },
             hosts: model.sheets.len(),
             quantities,
+            readings,
             group: case.group.clone(),
             weight: case.weight,
-        });
-    }
-    (by_model, readings)
-}
-
-/// The estimate of one quantity against the truth, and the errors of the readings that are about it.
-fn outcome(
-    estimated: &Estimated,
-    place: usize,
-    textbook: Option<ReadingId>,
-    model: &PricedModel,
-    ridge: Option<&Ridge>,
-) -> (Outcome, Vec<ReadingError>) {
-    let quantity = SCORED[place].0;
-    let truth = truth(&model.truth, quantity);
-    let (distribution, prior, exact) = &estimated.quantities[place];
-    let of_id = |id: ReadingId| {
-        let mut readings = estimated.readings.iter();
-        readings.find(|reading| reading.0 == id.name())
+        }
     };
-    let textbook = textbook.and_then(of_id).map(|reading| reading.2);
-    let mut scores = Scores::new(truth, distribution, prior, exact.as_ref());
-    scores.textbook_error = textbook.map(|value| value - truth);
-    scores.ridge_error = ridge.and_then(|ridge| Some(ridge.predict(model)? - truth));
-    let of_quantity = estimated
-        .readings
-        .iter()
-        .filter(|reading| reading.1 == quantity.name());
-    let errors = of_quantity
-        .map(|(id, quantity, value)| (*id, *quantity, value - truth, scores.prior_error))
-        .collect();
-    (Outcome::new(truth, distribution, textbook, scores), errors)
+    fold.cases.iter().map(outcome).collect()
 }
 
 /// The calibration as it is for a vendor that it does not know.
@@ -219,9 +176,9 @@ fn without_markup(given: &Calibration, hidden: Option<&str>) -> Calibration {
 
 /// Scores of every quantity over the outcomes that are wanted.
 pub(super) fn scores(by_model: &[ModelOutcome], wanted: impl Fn(&ModelOutcome) -> bool) -> Scored {
-    let counted = |quantity: J| -> Option<(&'static str, Score)> {
-        let own = by_model.iter().filter(|outcome| wanted(outcome));
-        let counted = own.map(|outcome| Counted {
+    let wanted: Vec<&ModelOutcome> = by_model.iter().filter(|outcome| wanted(outcome)).collect();
+    let score = |(quantity, _): &(JointQuantity, _)| {
+        let counted = wanted.iter().map(|outcome| Counted {
             group: &outcome.group,
             weight: outcome.weight,
             scores: &outcome.quantities[quantity.name()].scores,
@@ -229,17 +186,5 @@ pub(super) fn scores(by_model: &[ModelOutcome], wanted: impl Fn(&ModelOutcome) -
         let counted: Vec<Counted<'_>> = counted.collect();
         Some((quantity.name(), Score::new(&counted)?))
     };
-    SCORED
-        .iter()
-        .filter_map(|(quantity, _)| counted(*quantity))
-        .collect()
-}
-
-/// Ridge regression of a quantity, where it is trained on models of other families.
-fn ridge_on(models: &[&PricedModel], quantity: J) -> Option<Ridge> {
-    let values: Vec<(&PricedModel, f64)> = models
-        .iter()
-        .map(|model| (*model, truth(&model.truth, quantity)))
-        .collect();
-    Ridge::fit(&values)
+    SCORED.iter().filter_map(score).collect()
 }

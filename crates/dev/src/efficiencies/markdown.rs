@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::predict::{at_peak, kernel_serving, overlap_times, predict};
-use super::report::{Report, RowKind, Scored, median};
+use super::report::{LeftOut, Report, RowKind, Scored, median};
+use crate::generated::Template;
 use unroof_base::units::readable;
 use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Measurement, Purpose};
-use unroof_roofline::reference::{Attainment, kernel_times};
+use unroof_roofline::reference::{Attainment, KernelTime, kernel_times};
 
+/// The page as it was when the program was built.
+const PAGE: &str = include_str!("../../../../docs/model/measurements.md");
 /// Rows that are further off than this factor are named with their cause.
 const FAR_OFF: f64 = 3.0;
 /// The row of the data file that is production prefill without cache hits.
@@ -18,318 +21,256 @@ impl Report {
     /// Content of `docs/model/measurements.md`.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let mut text = String::new();
-        // Writing to a String cannot fail.
-        let _ = self.write(&mut text);
-        text.truncate(text.trim_end().len());
-        text + "\n"
-    }
-
-    fn write(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str(INTRODUCTION);
-        self.write_accuracy(out)?;
-        self.write_far_off(out)?;
-        self.write_efficiencies(out)?;
-        self.write_scored(out)?;
-        self.write_h800(out)?;
-        self.write_production(out)?;
-        self.write_batch_one(out)?;
-        self.write_overlap(out)?;
-        self.write_kernel_times(out)?;
-        for (kinds, introduction) in SHARED {
-            self.write_shared(out, kinds, introduction)?;
+        let mut page = Template::new(PAGE);
+        page.table(
+            "## How far off",
+            KINDS.map(|(kind, name)| self.accuracy(kind, name)),
+        );
+        page.between(
+            "other than those at a speed per user:\n\n",
+            "\n\n## ",
+            &self.far_off(),
+        );
+        page.table("## What is fitted", PARTS.map(|part| self.fitted(part)));
+        self.fill_scored(&mut page);
+        let h800 = self.rows.iter().filter(|row| is_fitted_on(row, &["h800"]));
+        page.table("## DeepSeek-V3 on H800", h800.map(|row| self.h800(row)));
+        self.fill_production(&mut page);
+        let batch_one = self.rows.iter().filter(|row| is_of_batch_one(row));
+        page.table("## Batch 1", batch_one.map(at_batch_one));
+        let hopper = ["h800", "h100-sxm", "h200-sxm"];
+        let decode = self.rows.iter().filter(|row| {
+            row.measured.phase == MeasuredPhase::Decode && is_fitted_on(row, &hopper)
+        });
+        page.table(
+            "## Why this overlap",
+            decode.filter_map(|row| self.overlap(row.measured)),
+        );
+        let kernels = kernel_times().iter();
+        page.table(
+            "## Dense models on H100",
+            kernels.filter_map(|time| self.kernels(time)),
+        );
+        for (title, kinds) in SHARED {
+            let rows = kinds.iter().flat_map(|kind| self.of_kind(*kind));
+            page.table(title, rows.map(shared));
         }
-        Ok(())
+        page.filled()
     }
 
-    /// Errors by kind, each row by a fit that has not seen its publication.
-    fn write_accuracy(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str(ACCURACY);
-        for (kind, name) in KINDS {
-            let rows = self.of_kind(kind);
-            let mut logs: Vec<f64> = rows.filter_map(Scored::left_out_log).collect();
-            logs.sort_by(f64::total_cmp);
-            let publications: BTreeSet<&str> = self
-                .of_kind(kind)
-                .map(|row| row.measured.publication.as_str())
-                .collect();
-            writeln!(
-                out,
-                "| {name} | {} | {} | **{:.2}** | {} | {} to {} | {} |",
-                logs.len(),
-                publications.len(),
-                self.median_error(kind),
-                short(median(logs.clone()).exp()),
-                short(quantile(&logs, 0.1).exp()),
-                short(quantile(&logs, 0.9).exp()),
-                logs.iter().filter(|log| log.abs() > FAR_OFF.ln()).count(),
-            )?;
-        }
-        writeln!(out)
+    /// Errors of a kind, each row by a fit that has not seen its publication.
+    fn accuracy(&self, kind: RowKind, name: &str) -> [String; 7] {
+        let rows = self.of_kind(kind);
+        let mut logs: Vec<f64> = rows.filter_map(Scored::left_out_log).collect();
+        logs.sort_by(f64::total_cmp);
+        let publications: BTreeSet<&str> = self
+            .of_kind(kind)
+            .map(|row| row.measured.publication.as_str())
+            .collect();
+        let at = |share| short(quantile(&logs, share).exp());
+        let far_off = logs.iter().filter(|log| log.abs() > FAR_OFF.ln());
+        [
+            name.to_owned(),
+            logs.len().to_string(),
+            publications.len().to_string(),
+            format!("**{:.2}**", self.median_error(kind)),
+            short(median(logs.clone()).exp()),
+            format!("{} to {}", at(0.1), at(0.9)),
+            far_off.count().to_string(),
+        ]
     }
 
-    fn write_far_off(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "Rows further off than a factor of {FAR_OFF}, other than those at a speed per user:\n"
-        )?;
+    /// A list of the rows that are far off, other than those at a speed per user.
+    fn far_off(&self) -> String {
         let is_far_off = |row: &&Scored| {
             let off = row
                 .left_out_log()
                 .is_some_and(|log| log.abs() > FAR_OFF.ln());
             off && row.kind() != RowKind::AtSpeed
         };
-        if !self.rows.iter().any(|row| is_far_off(&row)) {
-            writeln!(out, "None.")?;
+        let line = |row: &Scored| {
+            let Measurement {
+                id,
+                model,
+                engine,
+                note,
+                ..
+            } = row.measured;
+            let ratio = ratio(row.ratio(row.left_out));
+            format!("- row {id} ({model}, {engine}): {ratio}; {note}")
+        };
+        let lines: Vec<String> = self.rows.iter().filter(is_far_off).map(line).collect();
+        if lines.is_empty() {
+            return "None.".to_owned();
         }
-        for row in self.rows.iter().filter(is_far_off) {
-            writeln!(
-                out,
-                "- row {} ({}, {}): {}; {}",
-                row.measured.id,
-                row.measured.model,
-                row.measured.engine,
-                ratio(row.ratio(row.left_out)),
-                row.measured.note
-            )?;
-        }
-        writeln!(out)
+        lines.join("\n")
     }
 
-    fn write_efficiencies(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "## What is fitted\n\n| | all rows | leaving one publication out |\n|---|---|---|"
-        )?;
-        for (name, of, unit) in PARTS {
-            let values = self.left_out.iter().map(|fit| of(&fit.attainment));
-            let low = short(values.clone().fold(f64::INFINITY, f64::min));
-            let high = short(values.fold(0.0, f64::max));
-            let all = short(of(&self.fitted));
-            writeln!(out, "| {name} | {all}{unit} | {low} to {high}{unit} |")?;
-        }
-        out.push_str(FORM);
-        Ok(())
+    /// A number that is fitted, by all rows and without one publication at a time.
+    fn fitted(&self, (name, of, unit): Part) -> [String; 3] {
+        let values = self.left_out.iter().map(|fit| of(&fit.attainment));
+        let low = short(values.clone().fold(f64::INFINITY, f64::min));
+        let high = short(values.fold(0.0, f64::max));
+        let all = short(of(&self.fitted));
+        [
+            name.to_owned(),
+            format!("{all}{unit}"),
+            format!("{low} to {high}{unit}"),
+        ]
     }
 
-    fn write_scored(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str(SCORED);
-        let has_throughput =
-            |row: &&Scored| !matches!(row.measured.purpose, Purpose::Slope | Purpose::Intercept);
+    fn fill_scored(&self, page: &mut Template<'_>) {
         let kinds = [RowKind::Prefill, RowKind::Decode];
         let rows = kinds.into_iter().flat_map(|kind| self.of_kind(kind));
-        let rows: Vec<&Scored> = rows.filter(has_throughput).collect();
-        for row in &rows {
-            writeln!(
-                out,
-                "| {} {} | {} | {} × {} | {} | {} | {} | {} |",
-                row.measured.id,
-                row.measured.model,
-                describe(row.measured),
-                row.measured.chips,
-                row.measured.accelerator,
-                readable(row.measured.value),
-                ratio(row.ratio(row.left_out)),
-                ratio(row.ratio(row.fitted)),
-                ratio(row.ratio(row.peak)),
-            )?;
-        }
+        let rows: Vec<&Scored> = rows.filter(|row| !is_of_batch_one(row)).collect();
+        page.table("## Prefill and decode", rows.iter().copied().map(scored));
         let peak = rows.iter().filter_map(|row| row.ratio(row.peak));
         let peak: Vec<f64> = peak.collect();
-        writeln!(
-            out,
-            "\nAt peak the same rows are {} to {} times too fast, {} in the median.\n",
+        let range = format!(
+            "{} to {} times too fast, {}",
             ratio(peak.iter().copied().reduce(f64::min)),
             ratio(peak.iter().copied().reduce(f64::max)),
-            ratio(Some(median(peak.clone()))),
-        )?;
-        writeln!(
-            out,
-            "What was assumed: weights, cache and attention in the formats of the columns `…_bytes_per_…` of the data file, \
-             passes of 16,384 prompt tokens per chip where no other number is published, and\n"
-        )?;
-        for row in rows.iter().filter(|row| !row.measured.note.is_empty()) {
-            writeln!(out, "- row {}: {}", row.measured.id, row.measured.note)?;
-        }
-        writeln!(out)
+            ratio(Some(median(peak))),
+        );
+        page.between("At peak the same rows are ", " in the median.\n", &range);
+        let noted = rows.iter().filter(|row| !row.measured.note.is_empty());
+        let notes = noted.map(|row| format!("- row {}: {}", row.measured.id, row.measured.note));
+        let notes: Vec<String> = notes.collect();
+        page.between("is published, and\n\n", "\n\n## ", &notes.join("\n"));
     }
 
-    fn write_h800(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "## DeepSeek-V3 on H800, left out\n\n\
-             Predicted by a fit without the H800 rows, and by one without their publication.\n\n\
-             | row | measured | without H800 | | without the publication | |\n|---|---|---|---|---|---|"
-        )?;
-        let is_h800 = |row: &&Scored| {
-            row.measured.accelerator == "h800" && row.measured.purpose == Purpose::Fit
+    /// A row on H800, by the fit without that chip and by the one without the row's publication.
+    fn h800(&self, row: &Scored) -> [String; 4] {
+        let measured = row.measured;
+        let mut fits = self.left_out.iter();
+        let other = fits.find(|fit| fit.publication == measured.publication);
+        let in_words = |throughput: f64| match measured.batch_per_chip {
+            Some(batch) if measured.phase == MeasuredPhase::Decode => {
+                format!("{} ms", short(batch / throughput * 1e3))
+            }
+            _ => format!("{} tok/s per node", per_node(throughput)),
         };
-        for row in self.rows.iter().filter(is_h800) {
-            let measured = row.measured;
-            let mut fits = self.left_out.iter();
-            let other = fits.find(|fit| fit.publication == measured.publication);
-            let in_words = |throughput: f64| match measured.batch_per_chip {
-                Some(batch) if measured.phase == MeasuredPhase::Decode => {
-                    format!("{} ms", short(batch / throughput * 1e3))
-                }
-                _ => format!("{} tok/s per node", readable((throughput * 8.0).round())),
-            };
-            let cells = |attainment: Option<Attainment>| {
-                let predicted = attainment.and_then(|fit| predict(measured, fit));
-                predicted.map_or("| |".to_owned(), |predicted| {
-                    let off = match measured.phase {
-                        MeasuredPhase::Decode => measured.value / predicted,
-                        _ => predicted / measured.value,
-                    };
-                    format!("{} | {:+.0} %", in_words(predicted), (off - 1.0) * 100.0)
-                })
-            };
-            writeln!(
-                out,
-                "| {} | {} | {} | {} |",
-                describe(measured),
-                in_words(measured.value),
-                cells(Some(self.without_h800)),
-                cells(other.map(|fit| fit.attainment))
-            )?;
-        }
-        writeln!(out)
+        let cells = |attainment: Option<Attainment>| {
+            let predicted = attainment.and_then(|fit| predict(measured, fit));
+            predicted.map_or("| |".to_owned(), |predicted| {
+                let off = match measured.phase {
+                    MeasuredPhase::Decode => measured.value / predicted,
+                    _ => predicted / measured.value,
+                };
+                format!("{} | {:+.0} %", in_words(predicted), (off - 1.0) * 100.0)
+            })
+        };
+        [
+            describe(measured),
+            in_words(measured.value),
+            cells(Some(self.without_h800)),
+            cells(other.map(|fit: &LeftOut| fit.attainment)),
+        ]
     }
 
-    fn write_production(&self, out: &mut String) -> std::fmt::Result {
+    fn fill_production(&self, page: &mut Template<'_>) {
         let mut rows = self.rows.iter();
         let row = rows.find(|row| row.measured.id == PRODUCTION_PREFILL);
         let predicted = row.and_then(|row| Some((row, predict(row.measured, self.without_h800)?)));
         let Some((row, predicted)) = predicted else {
-            return Ok(());
+            return;
         };
-        let per_node = 8.0;
-        writeln!(
-            out,
-            "Production prefill, averaged over a day: {} tok/s per node fresh. Predicted at full load {}: {}× the \
-             measured. The average is over the 226.75 nodes that ran; those of the peak's 278 that were given back are not idle \
-             time. It is reported and not fitted: a day's average has idle minutes, short batches and long prompts in it.\n",
-            readable((row.measured.value * per_node).round()),
-            readable((predicted * per_node).round()),
+        let figures = format!(
+            "{} tok/s per node fresh. Predicted at full load {}: {}",
+            per_node(row.measured.value),
+            per_node(predicted),
             short(predicted / row.measured.value),
-        )
+        );
+        page.between("averaged over a day: ", "× the measured", &figures);
     }
 
-    fn write_batch_one(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "## Batch 1\n\n\
-             Time between tokens of one sequence is a constant plus a slope per context token; both are fitted, so these \
-             are in-sample.\n\n\
-             | row | cache | measured | predicted over measured | at peak |\n|---|---|---|---|---|"
-        )?;
-        let at_batch_one =
-            |row: &&Scored| matches!(row.measured.purpose, Purpose::Slope | Purpose::Intercept);
-        for row in self.rows.iter().filter(at_batch_one) {
-            let cache = format_of(row.measured.kv_bytes_per_element);
-            writeln!(
-                out,
-                "| {} {}, {} | {cache} | {} | {} | {} |",
-                row.measured.id,
-                row.measured.model,
-                row.measured.engine,
-                match row.measured.measure {
-                    Measure::StepMilliseconds => format!("{} ms", readable(row.measured.value)),
-                    _ => format!("{} ns per context token", short(row.measured.value * 1e6)),
-                },
-                ratio(row.ratio(row.fitted)),
-                ratio(row.ratio(row.peak)),
-            )?;
-        }
-        writeln!(out)
+    /// Measured over predicted step time under five assumptions of overlap.
+    fn overlap(&self, measured: &Measurement) -> Option<[String; 6]> {
+        let (measured_s, predicted_s) = overlap_times(measured, self.fitted)?;
+        let [full, apart, exchanged, sum, fitted] =
+            predicted_s.map(|predicted_s| short(measured_s / predicted_s));
+        let name = format!(
+            "{} {} on {}",
+            measured.id,
+            describe(measured),
+            measured.accelerator
+        );
+        Some([name, full, apart, exchanged, sum, fitted])
     }
 
-    fn write_overlap(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "## Why this overlap\n\n\
-             The Hopper decode rows at peak under five assumptions of overlap: measured over predicted step time. The \
-             all-to-all is that of copies which leave their domain.\n\n\
-             | row | max(compute, memory), E1 | attention apart, E1' | E1' and the all-to-all | plain sum | fitted |\n\
-             |---|---|---|---|---|---|"
-        )?;
-        let is_hopper = |row: &&Scored| {
-            row.measured.phase == MeasuredPhase::Decode
-                && row.measured.purpose == Purpose::Fit
-                && ["h800", "h100-sxm", "h200-sxm"].contains(&row.measured.accelerator.as_str())
-        };
-        for row in self.rows.iter().filter(is_hopper) {
-            let times = overlap_times(row.measured, self.fitted);
-            let Some((measured_s, predicted_s)) = times else {
-                continue;
-            };
-            let cells = predicted_s.map(|predicted_s| short(measured_s / predicted_s));
-            writeln!(
-                out,
-                "| {} {} on {} | {} |",
-                row.measured.id,
-                describe(row.measured),
-                row.measured.accelerator,
-                cells.join(" | ")
-            )?;
-        }
-        writeln!(out)
+    /// A table of kernels of another tool, and what is predicted over it.
+    fn kernels(&self, time: &KernelTime) -> Option<[String; 6]> {
+        let serving = kernel_serving(time, self.fitted)?;
+        let fitted_ms = serving.decode(time.batch, time.context_tokens).total.0 * 1e3;
+        let peak_ms = at_peak(&serving).decode(time.batch, time.context_tokens);
+        let name = format!(
+            "{} {}, {} × {}",
+            time.model,
+            format_of(time.weight_bytes_per_parameter),
+            time.chips,
+            time.accelerator
+        );
+        Some([
+            name,
+            time.batch.to_string(),
+            readable(time.speed_of_light_ms),
+            ratio(Some(peak_ms.total.0 * 1e3 / time.speed_of_light_ms)),
+            readable(time.measured_kernels_ms),
+            ratio(Some(fitted_ms / time.measured_kernels_ms)),
+        ])
     }
+}
 
-    fn write_kernel_times(&self, out: &mut String) -> std::fmt::Result {
-        out.push_str(KERNELS);
-        for time in kernel_times() {
-            let Some(serving) = kernel_serving(time, self.fitted) else {
-                continue;
-            };
-            let fitted_ms = serving.decode(time.batch, time.context_tokens).total.0 * 1e3;
-            let peak_ms = at_peak(&serving).decode(time.batch, time.context_tokens);
-            writeln!(
-                out,
-                "| {} {}, {} × {} | {} | {} | {} | {} | {} |",
-                time.model,
-                format_of(time.weight_bytes_per_parameter),
-                time.chips,
-                time.accelerator,
-                time.batch,
-                readable(time.speed_of_light_ms),
-                ratio(Some(peak_ms.total.0 * 1e3 / time.speed_of_light_ms)),
-                readable(time.measured_kernels_ms),
-                ratio(Some(fitted_ms / time.measured_kernels_ms)),
-            )?;
-        }
-        writeln!(out)
-    }
+/// A row at a published batch.
+fn scored(row: &Scored) -> [String; 7] {
+    let measured = row.measured;
+    [
+        format!("{} {}", measured.id, measured.model),
+        describe(measured),
+        chips(measured),
+        readable(measured.value),
+        ratio(row.ratio(row.left_out)),
+        ratio(row.ratio(row.fitted)),
+        ratio(row.ratio(row.peak)),
+    ]
+}
 
-    fn write_shared(
-        &self,
-        out: &mut String,
-        kinds: &[RowKind],
-        introduction: &str,
-    ) -> std::fmt::Result {
-        out.push_str(introduction);
-        writeln!(
-            out,
-            "| row | chips | engine | load | measured, tok/s/chip | left out | fitted |\n|---|---|---|---|---|---|---|"
-        )?;
-        for row in kinds.iter().flat_map(|kind| self.of_kind(*kind)) {
-            let measured = row.measured;
-            writeln!(
-                out,
-                "| {} {} | {} × {} | {} | {} | {} | {} | {} |",
-                measured.id,
-                measured.model,
-                measured.chips,
-                measured.accelerator,
-                measured.engine,
-                load(measured),
-                readable(measured.value),
-                ratio(row.ratio(row.left_out)),
-                ratio(row.ratio(row.fitted)),
-            )?;
-        }
-        writeln!(out)
-    }
+/// A row of one sequence.
+fn at_batch_one(row: &Scored) -> [String; 5] {
+    let measured = row.measured;
+    [
+        format!("{} {}, {}", measured.id, measured.model, measured.engine),
+        format_of(measured.kv_bytes_per_element).to_owned(),
+        match measured.measure {
+            Measure::StepMilliseconds => format!("{} ms", readable(measured.value)),
+            _ => format!("{} ns per context token", short(measured.value * 1e6)),
+        },
+        ratio(row.ratio(row.fitted)),
+        ratio(row.ratio(row.peak)),
+    ]
+}
+
+/// A row where prompts and answers share chips.
+fn shared(row: &Scored) -> [String; 7] {
+    let measured = row.measured;
+    [
+        format!("{} {}", measured.id, measured.model),
+        chips(measured),
+        measured.engine.clone(),
+        load(measured),
+        readable(measured.value),
+        ratio(row.ratio(row.left_out)),
+        ratio(row.ratio(row.fitted)),
+    ]
+}
+
+fn is_of_batch_one(row: &Scored) -> bool {
+    matches!(row.measured.purpose, Purpose::Slope | Purpose::Intercept)
+}
+
+fn is_fitted_on(row: &Scored, accelerators: &[&str]) -> bool {
+    row.measured.purpose == Purpose::Fit
+        && accelerators.contains(&row.measured.accelerator.as_str())
 }
 
 /// One of the numbers that are fitted: its name, its value in the unit that is shown, and that unit.
@@ -381,10 +322,13 @@ const KINDS: [(RowKind, &str); 6] = [
 ];
 
 /// Tables of rows where prompts and answers share chips.
-const SHARED: [(&[RowKind], &str); 3] = [
-    (&[RowKind::SharedDense, RowKind::SharedExperts], MIXED),
-    (&[RowKind::AtSpeed], AT_SPEED),
-    (&[RowKind::Check], CHECK),
+const SHARED: [(&str, &[RowKind]); 3] = [
+    (
+        "## Prompts and answers on the same chips",
+        &[RowKind::SharedDense, RowKind::SharedExperts],
+    ),
+    ("## At a speed per user", &[RowKind::AtSpeed]),
+    ("## Added after the model was chosen", &[RowKind::Check]),
 ];
 
 fn describe(measured: &Measurement) -> String {
@@ -410,6 +354,15 @@ fn load(measured: &Measurement) -> String {
         let _ = write!(text, " at {} tok/s", readable(speed));
     }
     text
+}
+
+fn chips(measured: &Measurement) -> String {
+    format!("{} × {}", measured.chips, measured.accelerator)
+}
+
+/// Throughput of a node of eight chips, in words.
+fn per_node(per_chip: f64) -> String {
+    readable((per_chip * 8.0).round())
 }
 
 /// The number format of elements of this many bytes.
@@ -438,104 +391,3 @@ fn short(value: f64) -> String {
     let decimals = if value.abs() >= 100.0 { 0 } else { 2 };
     format!("{value:.decimals$}")
 }
-
-const INTRODUCTION: &str = "\
-# The forward model against measurements
-
-Generated by `unroof-dev fit --write`, which also writes `crates/roofline/data/efficiencies.json` and the picture; the
-measurements, each with its source, are in `crates/roofline/data/serving_measurements.csv`. The equations are those of
-[the forward model](forward.md).
-
-A roofline at peak is several times too fast. Eight numbers, shared by every model, engine and chip, correct it: they
-are the default operating point of `POST /simulate`, and `\"efficiencies\": \"peak\"` switches them off with every other
-term that the rooflines leave out.
-
-";
-
-const ACCURACY: &str = "\
-## How far off
-
-Every row is predicted by a fit that has not seen its publication. The error is the median of |ln(predicted/measured)|:
-0.10 is 10 %. Beside it the median of predicted over measured, above 1 where the prediction is too fast, the range that
-holds the middle 80 % of the rows, and the rows further off than a factor of 3.
-
-| rows | number | publications | error | median | 80 % within | beyond 3× |
-|---|---|---|---|---|---|---|
-";
-
-const FORM: &str = "
-A decode step is max(KV reads, attention) + max(weight reads, multiplies) + memory traffic per token + waiting between
-kernels, then the exchanges: those of cut matrices are added, those of distributed experts hidden in part. In prefill the
-exchanges of experts are hidden behind the rest. Arithmetic is that of kernels: the input embedding is looked up, the output
-head is multiplied with the last token of a prompt alone, sparse attention takes all the entries that a token may select, and
-every chip of cut matrices has the whole indexer. Multiplies with experts reach a smaller share of peak, because each
-expert's matrix sees few tokens and some see more than others. A share of the links near 1 does not mean that links reach
-their peak: engines hide part of their exchanges.
-
-The fit minimises the sum of w·(√(1 + e²) − 1) over rows, e = ln(predicted/measured)/0.3 for throughput and /0.1 for the
-slopes of batch 1, by Nelder and Mead; w = 1/√n for each of n rows of a publication, which are not independent. A normal
-prior (log odds of shares, logs of amounts) around what single kernels reach keeps numbers that few rows determine from
-wandering: 0.7, 0.7, 0.85, 0.82, 0.9, 0.7, 30 vectors and 12 µs in the order of the table, with standard deviations of
-0.5, but 0.3 for the bandwidth and 1 for the hidden share.
-
-Not fitted by the search: 10 hidden vectors per copy of a token that goes to an expert (about 8 if counted; 10 was the better
-of the two), 11.8 µs per all-reduce and 22.4 µs more across domains (cost model of NCCL), 10 % of HBM left free, 10 hidden
-vectors for each of 8,192 tokens of a pass.
-
-The form of the model and the prior were chosen among about a dozen variants with the errors above in view, so that those
-errors are somewhat smaller than they would be on publications that nothing was chosen by.
-
-";
-
-const SCORED: &str = "\
-## Prefill and decode
-
-Prompt tokens, and generated tokens at a published batch. *Left out* is predicted by a fit that has not seen the row's
-publication. Numbers are predicted over measured throughput: above 1 is too fast.
-
-![Predicted against measured tokens per second and chip](../images/validation.svg)
-
-| row | phase | chips | measured, tok/s/chip | left out | fitted | peak |
-|---|---|---|---|---|---|---|
-";
-
-const KERNELS: &str = "\
-## Dense models on H100, not fitted
-
-A decode step with 4,096 tokens of context and 64 tokens to generate, by aiconfigurator 0.12.0: *speed of light* is its
-roofline at 100 % of peak, with exchanges; *kernels* is its sum of individually timed kernels. The first ratio compares
-unroof at peak without exchanges (so it is below 1 by their share), the second unroof with fitted efficiencies.
-
-| model | batch | speed of light, ms | unroof over it | kernels, ms | unroof over it |
-|---|---|---|---|---|---|
-";
-
-const MIXED: &str = "\
-## Prompts and answers on the same chips
-
-The prediction is a step of the batch, and for each generated token its share of a prompt. Where the batch is not
-published it is the largest that fits if every request may run to its end, which is what engines admit; a run of n
-requests that are sent at once takes ⌈n/batch⌉ rounds. In MLPerf room is kept for the longest answer that the benchmark
-allows. The load is computed tokens of prompt → of answer.
-
-";
-
-const AT_SPEED: &str = "\
-## At a speed per user
-
-The largest batch at which a user still gets this many tokens per second. Rows of InferenceX are the best of many
-submitted layouts, some with speculative decoding and with separate chips for prompts, and partly interpolated: plain
-decoding on the chips assumed here, with prompts in between, reaches such a speed only with a small batch, and the
-prediction is far too low. Rows of MLPerf have the benchmark's limit on the time per token, but not that on the time to
-the first, so that the prediction is too high.
-
-";
-
-const CHECK: &str = "\
-## Added after the model was chosen
-
-A newer version of a publication above, with models and chips that the older one lacks. These rows were not fitted, but the
-older version was, and the newer one's description of its runs was read before the model was chosen: they test other models
-and chips, not another publication.
-
-";

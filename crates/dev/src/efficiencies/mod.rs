@@ -4,12 +4,10 @@
 mod fit;
 mod markdown;
 mod peer;
-mod plot;
 mod predict;
 mod report;
 
 pub use fit::{FitError, fit};
 pub use peer::peer_markdown;
-pub use plot::svg;
 pub use predict::{at_peak, kernel_serving, predict};
 pub use report::{LeftOut, Report, RowKind, Scored};

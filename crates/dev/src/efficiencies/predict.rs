@@ -33,126 +33,112 @@ pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
 /// Bytes per parameter of an input embedding, which no published checkpoint quantises.
 const EMBEDDING_BYTES: f64 = 2.0;
 
+/// A model that is cut over all chips of a machine, with the formats in which it is kept and multiplied.
+struct Setup<'a> {
+    model: &'a str,
+    accelerator: &'a str,
+    chips: f64,
+    weights: WeightFormats,
+    attention_bytes: f64,
+    kv_bytes_per_element: f64,
+}
+
+impl Setup<'_> {
+    fn serving(&self, attainment: Attainment) -> Option<Serving<'static>> {
+        let row = accelerator(self.accelerator)?;
+        let architecture = &open_model(self.model)?.architecture;
+        let formats = Formats {
+            weight_bytes: self.weights.others,
+            attention_bytes: self.attention_bytes,
+        };
+        let rate = |bytes| row.peak_of_multiplies(bytes).multiply_adds();
+        let rates = MultiplyRates {
+            experts: rate(self.weights.experts),
+            others: rate(self.weights.others),
+            attention: row.peak_for_weights(self.attention_bytes).1.multiply_adds(),
+        };
+        Some(Serving {
+            architecture,
+            cache: KvCache::new(architecture),
+            weights: self.weights,
+            kv_bytes_per_element: self.kv_bytes_per_element,
+            machine: Machine::of(row, formats, self.chips).with_rates(&rates, architecture),
+            spread: Spread::Tensor,
+            efficiencies: attainment.into(),
+            overheads: attainment.into(),
+            overlap: Overlap::AttentionApart,
+            speculation: Speculation::NONE,
+        })
+    }
+}
+
 /// The model on the machine that was measured.
 fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
-    let row = accelerator(&measured.accelerator)?;
     let experts = measured.weight_bytes_per_parameter;
-    let others = measured.other_bytes_per_parameter.unwrap_or(experts);
-    let weights = WeightFormats {
-        experts,
-        others,
-        embedding: EMBEDDING_BYTES,
-    };
-    let formats = Formats {
-        weight_bytes: others,
+    let setup = Setup {
+        model: &measured.model,
+        accelerator: &measured.accelerator,
+        chips: measured.chips,
+        weights: WeightFormats {
+            experts,
+            others: measured.other_bytes_per_parameter.unwrap_or(experts),
+            embedding: EMBEDDING_BYTES,
+        },
         attention_bytes: measured.attention_bytes_per_element,
+        kv_bytes_per_element: measured.kv_bytes_per_element,
     };
-    let machine = Machine::of(row, formats, measured.chips);
-    let element_bytes = measured.kv_bytes_per_element;
-    let serving = serving_on(machine, weights, &measured.model, element_bytes, attainment)?;
-    let rates = MultiplyRates {
-        experts: row.peak_of_multiplies(experts).multiply_adds(),
-        others: row.peak_of_multiplies(others).multiply_adds(),
-        attention: row
-            .peak_for_weights(measured.attention_bytes_per_element)
-            .1
-            .multiply_adds(),
-    };
-    let spread = match measured.spread {
+    let mut serving = setup.serving(attainment)?;
+    serving.spread = match measured.spread {
         MeasuredSpread::Tensor | MeasuredSpread::TensorByToken => Spread::Tensor,
         MeasuredSpread::Experts => Spread::Experts,
     };
-    let overheads = Overheads {
-        cache_copies: measured.spread == MeasuredSpread::Tensor,
-        ..serving.overheads
-    };
-    Some(Serving {
-        spread,
-        overheads,
-        machine: machine.with_rates(&rates, serving.architecture),
-        ..serving
-    })
+    serving.overheads.cache_copies = measured.spread == MeasuredSpread::Tensor;
+    Some(serving)
 }
 
 /// The model on the machine of a table of kernels.
 #[must_use]
 pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Serving<'static>> {
-    let formats = Formats {
-        weight_bytes: time.weight_bytes_per_parameter,
+    let setup = Setup {
+        model: &time.model,
+        accelerator: &time.accelerator,
+        chips: time.chips,
+        weights: WeightFormats::uniform(time.weight_bytes_per_parameter),
         attention_bytes: time.kv_bytes_per_element,
+        kv_bytes_per_element: time.kv_bytes_per_element,
     };
-    let machine = Machine::of(accelerator(&time.accelerator)?, formats, time.chips);
-    serving_on(
-        machine,
-        WeightFormats::uniform(time.weight_bytes_per_parameter),
-        &time.model,
-        time.kv_bytes_per_element,
-        attainment,
-    )
+    setup.serving(attainment)
 }
 
 /// Milliseconds per generated token of a server that was measured with another tool's help.
 #[must_use]
 pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
-    let row = accelerator(&time.accelerator)?;
-    let formats = Formats {
-        weight_bytes: time.other_bytes_per_parameter,
+    let setup = Setup {
+        model: &time.model,
+        accelerator: &time.accelerator,
+        chips: time.chips,
+        weights: WeightFormats {
+            experts: time.weight_bytes_per_parameter,
+            others: time.other_bytes_per_parameter,
+            embedding: EMBEDDING_BYTES,
+        },
         attention_bytes: time.kv_bytes_per_element,
+        kv_bytes_per_element: time.kv_bytes_per_element,
     };
-    let machine = Machine::of(row, formats, time.chips);
-    let weights = WeightFormats {
-        experts: time.weight_bytes_per_parameter,
-        others: time.other_bytes_per_parameter,
-        embedding: EMBEDDING_BYTES,
-    };
-    let serving = serving_on(
-        machine,
-        weights,
-        &time.model,
-        time.kv_bytes_per_element,
-        attainment,
-    )?;
-    let rates = MultiplyRates {
-        experts: row.peak_of_multiplies(weights.experts).multiply_adds(),
-        others: row.peak_of_multiplies(weights.others).multiply_adds(),
-        attention: row
-            .peak_for_weights(time.kv_bytes_per_element)
-            .1
-            .multiply_adds(),
-    };
-    let serving = Serving {
-        machine: machine.with_rates(&rates, serving.architecture),
-        ..serving
-    };
+    let serving = setup.serving(attainment)?;
     let context = time.prompt_tokens + time.output_tokens / 2.0;
     let step_s = serving.decode(time.concurrency, context).total.0;
-    let prompt = PromptTokens::fresh(time.prompt_tokens);
-    let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
-    let prefill_s = serving.prefill(prompts, prompt).total.0 / prompts;
-    Some((step_s + time.concurrency * prefill_s / time.output_tokens) * 1e3)
+    let prompt_s = prompt_s(&serving, PromptTokens::fresh(time.prompt_tokens));
+    Some((step_s + time.concurrency * prompt_s / time.output_tokens) * 1e3)
 }
 
-/// A model that is cut over all chips of a machine.
-fn serving_on(
-    machine: Machine,
-    weights: WeightFormats,
-    model: &str,
-    kv_bytes_per_element: f64,
-    attainment: Attainment,
-) -> Option<Serving<'static>> {
-    let architecture = &open_model(model)?.architecture;
-    Some(Serving {
-        architecture,
-        cache: KvCache::new(architecture),
-        weights,
-        kv_bytes_per_element,
-        machine,
-        spread: Spread::Tensor,
-        efficiencies: attainment.into(),
-        overheads: attainment.into(),
-        overlap: Overlap::AttentionApart,
-        speculation: Speculation::NONE,
-    })
+/// Seconds per prompt in passes of a usual length; none where the prompt's length is not known.
+fn prompt_s(serving: &Serving<'_>, prompt: PromptTokens) -> f64 {
+    if prompt.fresh <= 0.0 {
+        return 0.0;
+    }
+    let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
+    serving.prefill(prompts, prompt).total.0 / prompts
 }
 
 /// Serving setup at peak, without exchanges, compute and memory at once (E1).
@@ -225,12 +211,7 @@ fn mixed(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
     let prompt_tokens = prompt.fresh + prompt.cached;
     let context = prompt_tokens + output / 2.0;
     let whole = prompt_tokens + measured.longest_output_tokens.unwrap_or(output);
-    let prompt_s = if prompt.fresh > 0.0 {
-        let prompts = (PASS_TOKENS / prompt.fresh).max(1.0);
-        serving.prefill(prompts, prompt).total.0 / prompts
-    } else {
-        0.0
-    };
+    let prompt_s = prompt_s(serving, prompt);
     let round_s = |batch: f64| serving.decode(batch, context).total.0 + batch * prompt_s / output;
     let batch = match measured.tokens_per_second_per_user {
         Some(speed) => {

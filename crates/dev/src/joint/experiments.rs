@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use unroof_calibration::prices::{PricedModel, Settings, count, models_by_decision};
 use unroof_calibration::validation::{By, Shown, Validation, validate};
+use unroof_roofline::reference::RecordSetting;
 
 /// Degrees of freedom at which a Student-t is a normal distribution.
 const NORMAL: f64 = 1e6;
@@ -74,7 +75,8 @@ fn changed((_, change): Way) -> (Settings, Shown) {
 
 fn scored(models: &[&PricedModel], way: Way) -> Validation {
     let (settings, shown) = changed(way);
-    validate(models, By::LeavingOut(&|_| settings), shown)
+    let by = By::LeavingOut(&|_| settings);
+    validate(models, RecordSetting::PooledHosts, by, shown)
 }
 
 /// Number of candidate settings.
@@ -92,6 +94,7 @@ pub fn experiments(models: &[&PricedModel], mut progress: impl FnMut(&str)) -> E
     let choices: [AtomicUsize; CANDIDATES] = std::array::from_fn(|_| AtomicUsize::new(0));
     let chosen = validate(
         models,
+        RecordSetting::PooledHosts,
         By::LeavingOut(&|others| {
             let best = best_way(others);
             choices[best].fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,12 @@
 //! The cache of each kind of attention: bytes stored by size of the model, and bytes read compared with those stored.
 
-use nalgebra::{DMatrix, DVector};
+use std::collections::BTreeSet;
 
-use crate::prices::count;
+use nalgebra::SVector;
+
+use super::regression::penalised;
 use crate::prices::data::PricedModel;
+use crate::prices::{count, mean};
 use unroof_roofline::reference::AttentionKind;
 use unroof_roofline::reference::calibration::{AttentionLaw, StoredLaw};
 
@@ -23,54 +26,40 @@ fn geometry(kind: AttentionKind) -> (f64, f64) {
     }
 }
 
+/// log `N_a` and log `N_t`, and the kinds of attention.
+const SIZES: usize = 2;
+const SLOPES: usize = SIZES + AttentionKind::COUNT;
+
 /// log `k_st` = mean of the kind + active·log `N_a` + total·log `N_t` + noise, by penalised least squares.
 pub(super) fn stored_law(models: &[&PricedModel]) -> StoredLaw {
-    const SIZES: usize = 2;
-    let number = count(models.len()).max(1.0);
-    let mean =
-        |of: fn(&PricedModel) -> f64| models.iter().map(|model| of(model)).sum::<f64>() / number;
+    let truths = || models.iter().map(|model| &model.truth);
     let centre = [
-        mean(|model| model.truth.log_active),
-        mean(|model| model.truth.log_total),
+        mean(truths().map(|truth| truth.log_active)),
+        mean(truths().map(|truth| truth.log_total)),
     ];
-    let typical = mean(|model| model.truth.log_kv_stored);
-    let columns = SIZES + AttentionKind::COUNT;
-    let mut penalty = DMatrix::<f64>::identity(columns, columns) * KIND_SHRINKAGE;
-    let mut values = DVector::<f64>::zeros(columns);
-    for size in 0..SIZES {
-        penalty[(size, size)] = SLOPE_SHRINKAGE;
-    }
-    let mut normal = penalty;
-    let row = |model: &PricedModel| {
-        let mut row = DVector::<f64>::zeros(columns);
-        row[0] = model.truth.log_active - centre[0];
-        row[1] = model.truth.log_total - centre[1];
-        row[SIZES + place(model.truth.attention)] = 1.0;
-        row
+    let typical = mean(truths().map(|truth| truth.log_kv_stored));
+    let rows = || {
+        truths().map(|truth| {
+            let mut row = SVector::zeros();
+            row[0] = truth.log_active - centre[0];
+            row[1] = truth.log_total - centre[1];
+            row[SIZES + truth.attention as usize] = 1.0;
+            (row, truth.log_kv_stored - typical, 1.0)
+        })
     };
-    for model in models {
-        let row = row(model);
-        values += &row * (model.truth.log_kv_stored - typical);
-        normal += &row * row.transpose();
-    }
-    let fitted = normal
-        .cholesky()
-        .expect("the penalty is positive")
-        .solve(&values);
-    let squares: f64 = models
-        .iter()
-        .map(|model| (model.truth.log_kv_stored - typical - row(model).dot(&fitted)).powi(2))
+    let mut penalties = SVector::<f64, SLOPES>::repeat(KIND_SHRINKAGE);
+    penalties.fixed_rows_mut::<SIZES>(0).fill(SLOPE_SHRINKAGE);
+    let fitted = penalised(penalties, rows());
+    let squares: f64 = rows()
+        .map(|(row, value, _)| (value - row.dot(&fitted)).powi(2))
         .sum();
-    let kinds = models
-        .iter()
-        .map(|model| model.truth.attention)
-        .collect::<std::collections::BTreeSet<_>>();
-    let free = count(SIZES + kinds.len());
+    let kinds: BTreeSet<AttentionKind> = truths().map(|truth| truth.attention).collect();
+    let free = count(models.len()) - count(SIZES + kinds.len());
     StoredLaw {
         centre,
         active: fitted[0],
         total: fitted[1],
-        sd: (squares / (number - free).max(1.0)).sqrt(),
+        sd: (squares / free.max(1.0)).sqrt(),
         by_kind: std::array::from_fn(|kind| typical + fitted[SIZES + kind]),
     }
 }
@@ -98,8 +87,4 @@ pub(super) fn attention_laws(models: &[&PricedModel]) -> Vec<AttentionLaw> {
             }
         })
         .collect()
-}
-
-fn place(kind: AttentionKind) -> usize {
-    kind as usize
 }

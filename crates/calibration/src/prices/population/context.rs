@@ -1,9 +1,10 @@
 //! The longest context of a model by its date, sizes, cache and kind of attention: a regression with Student-t errors.
 
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SVector;
 use statrs::distribution::{Continuous, StudentsT};
 
 use super::facts::Facts;
+use super::regression::penalised;
 use crate::prices::count;
 use crate::prices::data::PricedModel;
 use unroof_roofline::reference::AttentionKind;
@@ -96,16 +97,7 @@ fn weighted_fit(rows: &[Row], weights: &[f64]) -> Fitted {
         centre += row * (weight / total);
         mean += value * weight / total;
     }
-    let mut normal = SMatrix::<f64, SLOPES, SLOPES>::identity() * PENALTY;
-    let mut across = Slopes::zeros();
-    for ((row, value), weight) in rows.iter().zip(weights) {
-        let away = row - centre;
-        normal += away * away.transpose() * *weight;
-        across += away * (*weight * (value - mean));
-    }
-    let slopes = normal
-        .cholesky()
-        .expect("the penalty is positive")
-        .solve(&across);
-    (centre, slopes, mean)
+    let away = rows.iter().zip(weights);
+    let away = away.map(|((row, value), weight)| (row - centre, value - mean, *weight));
+    (centre, penalised(Slopes::repeat(PENALTY), away), mean)
 }

@@ -1,7 +1,7 @@
 //! Facts about a model besides its prices: its release, and the share of sellers that sell cache reads.
 
-use crate::prices::count;
 use crate::prices::data::PricedModel;
+use crate::prices::{count, mean, moments};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::calibration::Dates;
 
@@ -20,14 +20,11 @@ pub(super) fn dates(models: &[&PricedModel]) -> Dates {
         .iter()
         .filter_map(|model| model.truth.years())
         .collect();
-    let number = count(known.len()).max(1.0);
-    let mean = known.iter().sum::<f64>() / number;
-    let squares: f64 = known.iter().map(|year| (year - mean).powi(2)).sum();
-    let cache = models.iter().map(|model| cache_share(model)).sum::<f64>();
+    let (mean_years, sd_years) = moments(&known);
     Dates {
-        mean_years: mean,
-        sd_years: (squares / (number - 1.0).max(1.0)).sqrt(),
-        mean_cache_share: cache / count(models.len()).max(1.0),
+        mean_years,
+        sd_years,
+        mean_cache_share: mean(models.iter().map(|model| cache_share(model))),
     }
 }
 

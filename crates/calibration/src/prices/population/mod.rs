@@ -4,6 +4,7 @@ mod attention;
 mod classes;
 mod context;
 mod facts;
+mod regression;
 mod sizes;
 
 use super::data::PricedModel;

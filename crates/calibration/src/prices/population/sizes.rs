@@ -34,10 +34,7 @@ pub(super) fn sizes(models: &[&PricedModel], is_dense: bool) -> Sizes {
     }
     Sizes {
         mean: centre.into(),
-        covariance: [
-            [covariance[(0, 0)], covariance[(0, 1)]],
-            [covariance[(1, 0)], covariance[(1, 1)]],
-        ],
+        covariance: covariance.transpose().into(),
     }
 }
 
