@@ -166,7 +166,7 @@ mod tests {
         let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0});
         json!({
             "median": 60e9, "interval_50": interval, "interval_90": interval,
-            "prior": {"median": 16e9, "interval_90": interval}, "information_gained_bits": 0.5,
+            "prior": {"median": 16e9, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 0.5,
             "identified": identified, "moved_by": [], "track_record": is_scored.then_some(record),
         })
     }
@@ -177,7 +177,10 @@ mod tests {
             "id": "00000000-0000-0000-0000-000000000000", "engine_version": "0.1.0", "price_sheets": [sheet],
             "quantities": quantities, "margins": margins,
             "misfit": {"threshold": 0.001, "checks": [], "contradictions": []},
-            "diagnostics": {"effective_sample_size": 900.0, "warnings": []},
+            "diagnostics": {
+                "effective_sample_size": 900.0, "pareto_k": 0.2, "samples": 9000, "seed": 1, "engine_version": "0.1.0",
+                "calibration_id": "eeae3659a11d", "warnings": [],
+            },
         });
         serde_json::from_value(estimate).unwrap()
     }
@@ -201,7 +204,7 @@ mod tests {
         });
         let margin = json!({
             "line": "output", "price_usd_per_mtok": 10.0, "median": 0.7, "interval_90": {"low": 0.4, "high": 0.9},
-            "cost_exceeds_price_probability": 0.01,
+            "cost_exceeds_price_probability": 0.01, "truth": "",
         });
         assert_eq!(
             finding(&estimate(&quantities, &json!([margin]))),
