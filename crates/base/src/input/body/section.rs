@@ -15,7 +15,7 @@ type FlagNames = &'static [(&'static str, &'static str)];
 /// An object within the body that may be left out: then none of its fields is stated. It may be written as one of its
 /// fields alone, if it has such a field.
 pub struct Section<T, K = Truth> {
-    section: PhantomData<T>,
+    body: PhantomData<T>,
     bare: Option<(&'static str, K)>,
     flags: Option<FlagNames>,
 }
@@ -24,7 +24,7 @@ pub struct Section<T, K = Truth> {
 #[must_use]
 pub const fn section<T: Body>() -> Section<T> {
     Section {
-        section: PhantomData,
+        body: PhantomData,
         bare: None,
         flags: None,
     }
@@ -33,7 +33,7 @@ pub const fn section<T: Body>() -> Section<T> {
 /// A section that may be written as one of its fields alone, which is a text of this kind.
 pub const fn bare_or<T: Body, K: Kind>(field: &'static str, kind: K) -> Section<T, K> {
     Section {
-        section: PhantomData,
+        body: PhantomData,
         bare: Some((field, kind)),
         flags: None,
     }
