@@ -1,5 +1,6 @@
 //! The table behind a chart: as HTML, CSV and JSON.
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -35,15 +36,33 @@ impl From<f64> for Cell {
     }
 }
 
-impl From<Option<f64>> for Cell {
-    fn from(number: Option<f64>) -> Self {
-        number.map_or(Self::Unknown, Self::from)
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Unknown, T::into)
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(holds: bool) -> Self {
+        if holds { "yes" } else { "no" }.into()
+    }
+}
+
+impl From<Timestamp> for Cell {
+    fn from(time: Timestamp) -> Self {
+        time.to_string().into()
     }
 }
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
     }
 }
 
@@ -79,7 +98,19 @@ impl Cell {
     }
 }
 
+/// A column: its name, and its value of an item.
+pub type Column<T> = (&'static str, fn(&T) -> Cell);
+
 impl Table {
+    /// A table with a row per item.
+    pub fn of<T>(items: impl IntoIterator<Item = T>, columns: &[Column<T>]) -> Self {
+        let row = |item: T| columns.iter().map(|(_, value)| value(&item)).collect();
+        Self {
+            columns: columns.iter().map(|(name, _)| *name).collect(),
+            rows: items.into_iter().map(row).collect(),
+        }
+    }
+
     /// Table as HTML.
     #[must_use]
     pub fn html(&self) -> Markup {

@@ -3,30 +3,11 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
-use url::form_urlencoded::Serializer;
 
 use super::snapshot::{MarketModel, Price};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use crate::question::Question;
+use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::quantities::JointQuantity;
-
-/// The parameters as they are sent: a form sends empty ones too.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Parameters {
-    q: String,
-    author: String,
-    hosts: String,
-    price: String,
-    quantity: String,
-    identified: String,
-    open: String,
-    copies: String,
-    as_of: String,
-    sort: String,
-    order: String,
-    page: String,
-}
 
 /// Names of the parameters.
 pub(crate) const PARAMETERS: [&str; 12] = [
@@ -67,6 +48,11 @@ impl Sort {
         let named = Self::ALL.into_iter().find(|(sort, _)| *sort == self);
         named.map_or("", |(_, name)| name)
     }
+
+    /// Whether the largest values come first where no order is asked for.
+    fn begins_descending(self) -> bool {
+        matches!(self, Self::Quantity | Self::Hosts)
+    }
 }
 
 /// The question: which models, by which quantity, in which order.
@@ -104,37 +90,25 @@ impl MarketQuestion {
     ///
     /// # Errors
     /// One of them has a value that it cannot have.
-    pub(crate) fn read(parameters: Parameters) -> Result<Self, Problem> {
-        let sort = one_of("sort", &parameters.sort, &Sort::ALL)?.unwrap_or(Sort::Name);
-        let default = if sort == Sort::Quantity || sort == Sort::Hosts {
-            "desc"
-        } else {
-            "asc"
-        };
-        let order = Some(parameters.order.as_str()).filter(|order| !order.is_empty());
-        let quantities: Vec<(JointQuantity, &str)> = JointQuantity::ALL
-            .into_iter()
-            .map(|quantity| (quantity, quantity.name()))
-            .collect();
+    pub(crate) fn read(question: &Question) -> Result<Self, Problem> {
+        let sort = question.one_of("sort", &Sort::ALL)?.unwrap_or(Sort::Name);
+        let order = question.one_of("order", &[(false, "asc"), (true, "desc")])?;
+        let quantities = JointQuantity::ALL.map(|quantity| (quantity, quantity.name()));
+        let is_on = |name: &str| !matches!(question.text(name), "" | "0");
+        let quantity = question.one_of("quantity", &quantities)?;
         Ok(Self {
-            q: parameters.q,
-            author: parameters.author,
-            hosts: number("hosts", &parameters.hosts)?.unwrap_or(0),
-            price: number("price", &parameters.price)?,
-            quantity: one_of("quantity", &parameters.quantity, &quantities)?
-                .unwrap_or(JointQuantity::ActiveParameters),
-            identified: is_on(&parameters.identified),
-            open: is_on(&parameters.open),
-            copies: is_on(&parameters.copies),
-            as_of: day(&parameters.as_of)?,
+            q: question.text("q").to_owned(),
+            author: question.text("author").to_owned(),
+            hosts: question.number("hosts")?.unwrap_or(0),
+            price: question.number("price")?,
+            quantity: quantity.unwrap_or(JointQuantity::ActiveParameters),
+            identified: is_on("identified"),
+            open: is_on("open"),
+            copies: is_on("copies"),
+            as_of: question.parsed("as_of", "a day such as 2026-05-01")?,
             sort,
-            descending: one_of(
-                "order",
-                order.unwrap_or(default),
-                &[(false, "asc"), (true, "desc")],
-            )?
-            .unwrap_or(false),
-            page: number("page", &parameters.page)?.unwrap_or(1).max(1),
+            descending: order.unwrap_or(sort.begins_descending()),
+            page: question.number("page")?.unwrap_or(1).max(1),
         })
     }
 
@@ -146,39 +120,36 @@ impl MarketQuestion {
 
     /// The address of the page for this question.
     pub(crate) fn address(&self) -> String {
-        with_query("/ui/", &self.query())
+        self.parameters().address("/ui/")
     }
 
     /// The address of its chart in a form.
     pub(crate) fn chart(&self, form: &str) -> String {
-        with_query(&format!("/charts/market.{form}"), &self.query())
+        self.parameters().address(&format!("/charts/market.{form}"))
     }
 
-    fn query(&self) -> String {
-        let mut query = Serializer::new(String::new());
-        let mut add = |name: &str, value: &str| {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        };
+    fn parameters(&self) -> Question {
         let flag = |on: bool| if on { "on" } else { "" };
-        add("q", &self.q);
-        add("author", &self.author);
-        add("hosts", &some(Some(self.hosts).filter(|hosts| *hosts > 0)));
-        add("price", &some(self.price));
-        if self.quantity != JointQuantity::ActiveParameters {
-            add("quantity", self.quantity.name());
-        }
-        add("identified", flag(self.identified));
-        add("open", flag(self.open));
-        add("copies", flag(self.copies));
-        add("as_of", &some(self.as_of));
-        if self.sort != Sort::Name || self.descending {
-            add("sort", self.sort.name());
-            add("order", if self.descending { "desc" } else { "asc" });
-        }
-        add("page", &some(Some(self.page).filter(|page| *page > 1)));
-        query.finish()
+        let is_usual = self.quantity == JointQuantity::ActiveParameters;
+        let (sort, order) = match (self.sort, self.descending) {
+            (Sort::Name, false) => ("", ""),
+            (sort, false) => (sort.name(), "asc"),
+            (sort, true) => (sort.name(), "desc"),
+        };
+        Question::of([
+            ("q", self.q.as_str()),
+            ("author", &self.author),
+            ("hosts", &some(Some(self.hosts).filter(|hosts| *hosts > 0))),
+            ("price", &some(self.price)),
+            ("quantity", if is_usual { "" } else { self.quantity.name() }),
+            ("identified", flag(self.identified)),
+            ("open", flag(self.open)),
+            ("copies", flag(self.copies)),
+            ("as_of", &some(self.as_of)),
+            ("sort", sort),
+            ("order", order),
+            ("page", &some(Some(self.page).filter(|page| *page > 1))),
+        ])
     }
 
     /// Question sorted by a column; by the other direction where it is sorted by it already.
@@ -186,7 +157,7 @@ impl MarketQuestion {
         let descending = if self.sort == sort {
             !self.descending
         } else {
-            matches!(sort, Sort::Quantity | Sort::Hosts)
+            sort.begins_descending()
         };
         Self {
             sort,
@@ -244,50 +215,6 @@ fn letters(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-fn with_query(path: &str, query: &str) -> String {
-    if query.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?{query}")
-    }
-}
-
 fn some(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
-}
-
-fn is_on(value: &str) -> bool {
-    !value.is_empty() && value != "0"
-}
-
-fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<Option<N>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let wrong = |_| wrong(name, value, "a number");
-    value.parse().map(Some).map_err(wrong)
-}
-
-fn day(value: &str) -> Result<Option<Date>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let wrong = |_| wrong("as_of", value, "a day such as 2026-05-01");
-    value.parse().map(Some).map_err(wrong)
-}
-
-fn one_of<T: Copy>(name: &str, value: &str, known: &[(T, &str)]) -> Result<Option<T>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let found = known.iter().find(|(_, known)| *known == value);
-    let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
-    let wrong = || wrong(name, value, &format!("one of {}", names.join(", ")));
-    found.map(|(known, _)| Some(*known)).ok_or_else(wrong)
-}
-
-fn wrong(name: &str, value: &str, expected: &str) -> Problem {
-    let value: String = value.chars().take(60).collect();
-    Problem::new(UNREADABLE, format!("`{name}={value}` cannot be read"))
-        .hint(format!("`{name}` is {expected}"))
 }

@@ -13,7 +13,6 @@ mod hint;
 mod layout;
 mod market;
 mod model;
-mod names;
 mod plan;
 mod quantities;
 mod sign_in;

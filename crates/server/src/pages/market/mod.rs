@@ -12,8 +12,8 @@ use super::answer;
 use super::layout::Page;
 use crate::compute::Views;
 use crate::market;
-use crate::market::{MarketModel, MarketQuestion, Parameters};
-use crate::service::extract::Query;
+use crate::market::{MarketModel, MarketQuestion, PARAMETERS};
+use crate::question::Question;
 use unroof_edge::answer::problem::Problem;
 use unroof_report::chart::kinds::sparkline::Steps;
 use unroof_report::chart::scale::seconds;
@@ -34,11 +34,14 @@ const KINDS: [ChangeKind; 4] = [
 /// Shows the page of all models.
 pub(super) async fn show(
     State(views): State<Views>,
-    query: Result<Query<Parameters>, Problem>,
+    question: Result<Question, Problem>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = query.and_then(|Query(parameters)| MarketQuestion::read(parameters));
-    match question {
+    let read = |question: Question| {
+        question.require_known(&PARAMETERS)?;
+        MarketQuestion::read(&question)
+    };
+    match question.and_then(read) {
         Ok(question) => {
             let name = format!("market {question:?}");
             answer::page(&views.answers, &name, &headers, || page(&views, &question)).await

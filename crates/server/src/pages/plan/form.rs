@@ -1,17 +1,15 @@
 //! The form of the calculators, with the faults of a question beside their fields.
 
 use maud::{Markup, html};
-use serde::Serialize;
-use serde_json::Value;
 
 use crate::api::calculators::calculated::{
     Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW,
 };
-use crate::charts::Question;
 use crate::pages::hint::linked;
+use crate::question::Question;
 use unroof_base::input::cursor::Fault;
-use unroof_base::units::readable;
 use unroof_edge::answer::problem::Problem;
+use unroof_report::calculators::parts::written;
 use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
 
@@ -262,15 +260,5 @@ pub(super) fn refused(calculator: Calculator, problem: &Problem) -> Markup {
             }
             @if problem.errors.is_empty() { li { strong.bad { (problem.detail) } } }
         }
-    }
-}
-
-/// A value as a reader writes it.
-pub(super) fn written(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::Number(number)) => number.as_f64().map_or_else(|| number.to_string(), readable),
-        Ok(Value::String(text)) => text.replace('_', " "),
-        Ok(Value::Null) | Err(_) => "–".to_owned(),
-        Ok(other) => other.to_string(),
     }
 }

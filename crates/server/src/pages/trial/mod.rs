@@ -3,6 +3,7 @@
 mod answer;
 mod controls;
 mod form;
+mod placed;
 mod question;
 mod source;
 mod stated;
