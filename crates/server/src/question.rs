@@ -64,6 +64,13 @@ impl Question {
         Self(pairs)
     }
 
+    /// Question with another value of a parameter, or without it where the value is empty.
+    pub(crate) fn set(&self, name: &str, value: &str) -> Self {
+        let others = self.0.iter().filter(|(known, _)| known != name);
+        let others = others.map(|(name, value)| (name.as_str(), value.as_str()));
+        Self::of(others.chain([(name, value)]))
+    }
+
     /// Question as the query of an address.
     pub(crate) fn query(&self) -> String {
         form_urlencoded::Serializer::new(String::new())

@@ -73,7 +73,7 @@ fn stroke(tone: Tone, points: &[(f64, f64)], width: f64, dashes: Option<&str>) -
 #[must_use]
 pub fn inline(class: &str, (width, height): (f64, f64), words: &str, marks: &Markup) -> Markup {
     html! {
-        svg class={ "chart" (class) } xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width} {height}"))
+        svg class=(class) xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width} {height}"))
             width=(width) height=(height) role="img" font-size="11" aria-label=(words) {
             (marks)
         }

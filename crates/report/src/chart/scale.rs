@@ -190,37 +190,24 @@ impl Scale {
     fn month_ticks(&self, count: usize) -> Vec<(f64, String)> {
         let day = |seconds: f64| time(seconds).to_zoned(TimeZone::UTC).date();
         let (first, last) = (day(self.domain.0), day(self.domain.1));
-        let months = months_between(first, last);
-        let every = [1, 2, 3, 6, 12, 24, 60]
+        let months = first.first_of_month().series(1.month());
+        let months: Vec<Date> = months.take_while(|month| *month <= last).collect();
+        // From a year on, a tick is the first day of a year.
+        let fits = |every: &i8| months.len() <= (count + 1) * usize::from(every.unsigned_abs());
+        let every = [1, 2, 3, 6].into_iter().find(fits).unwrap_or(12);
+        let is_tick = |month: &Date| *month >= first && (month.month() - 1) % every == 0;
+        let tick = |month: Date| {
+            let start = month.to_zoned(TimeZone::UTC).ok()?;
+            let format = if month.month() == 1 { "%Y" } else { "%b" };
+            let name = start.strftime(format).to_string();
+            Some((seconds(start.timestamp()), name))
+        };
+        months
             .into_iter()
-            .find(|every| months / every <= i64::try_from(count).unwrap_or(1))
-            .unwrap_or(120);
-        let mut ticks = Vec::new();
-        let mut month = first.first_of_month();
-        while month <= last {
-            let is_tick = (i64::from(month.month()) - 1) % every.min(12) == 0;
-            if let Ok(start) = month.to_zoned(TimeZone::UTC)
-                && is_tick
-                && month >= first
-            {
-                let format = if month.month() == 1 { "%Y" } else { "%b" };
-                ticks.push((
-                    seconds(start.timestamp()),
-                    start.strftime(format).to_string(),
-                ));
-            }
-            let Ok(next) = month.checked_add(1.month()) else {
-                break;
-            };
-            month = next;
-        }
-        ticks
+            .filter(is_tick)
+            .filter_map(tick)
+            .collect()
     }
-}
-
-fn months_between(first: Date, last: Date) -> i64 {
-    let months = |date: Date| i64::from(date.year()) * 12 + i64::from(date.month());
-    months(last) - months(first)
 }
 
 /// The time at a value of a scale of time.

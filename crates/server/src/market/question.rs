@@ -59,6 +59,8 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
 pub(crate) struct MarketQuestion {
+    /// The parameters, but those that are empty.
+    asked: Question,
     /// Part of the name.
     pub(crate) q: String,
     /// Author; all where it is empty.
@@ -97,6 +99,8 @@ impl MarketQuestion {
         let is_on = |name: &str| !matches!(question.text(name), "" | "0");
         let quantity = question.one_of("quantity", &quantities)?;
         Ok(Self {
+            // Nothing is said by a field that is empty.
+            asked: question.set("page", question.text("page")),
             q: question.text("q").to_owned(),
             author: question.text("author").to_owned(),
             hosts: question.number("hosts")?.unwrap_or(0),
@@ -118,53 +122,31 @@ impl MarketQuestion {
         Some(start.timestamp())
     }
 
-    /// The address of the page for this question.
-    pub(crate) fn address(&self) -> String {
-        self.parameters().address("/ui/")
+    /// The address of a page of the models that it selects.
+    pub(crate) fn address_of(&self, page: usize) -> String {
+        let page = if page > 1 {
+            page.to_string()
+        } else {
+            String::new()
+        };
+        self.asked.set("page", &page).address("/ui/")
     }
 
     /// The address of its chart in a form.
     pub(crate) fn chart(&self, form: &str) -> String {
-        self.parameters().address(&format!("/charts/market.{form}"))
+        self.asked.address(&format!("/charts/market.{form}"))
     }
 
-    fn parameters(&self) -> Question {
-        let flag = |on: bool| if on { "on" } else { "" };
-        let is_usual = self.quantity == JointQuantity::ActiveParameters;
-        let (sort, order) = match (self.sort, self.descending) {
-            (Sort::Name, false) => ("", ""),
-            (sort, false) => (sort.name(), "asc"),
-            (sort, true) => (sort.name(), "desc"),
-        };
-        Question::of([
-            ("q", self.q.as_str()),
-            ("author", &self.author),
-            ("hosts", &some(Some(self.hosts).filter(|hosts| *hosts > 0))),
-            ("price", &some(self.price)),
-            ("quantity", if is_usual { "" } else { self.quantity.name() }),
-            ("identified", flag(self.identified)),
-            ("open", flag(self.open)),
-            ("copies", flag(self.copies)),
-            ("as_of", &some(self.as_of)),
-            ("sort", sort),
-            ("order", order),
-            ("page", &some(Some(self.page).filter(|page| *page > 1))),
-        ])
-    }
-
-    /// Question sorted by a column; by the other direction where it is sorted by it already.
-    pub(crate) fn sorted_by(&self, sort: Sort) -> Self {
+    /// The address of the page sorted by a column; by the other direction where it is sorted by it already.
+    pub(crate) fn sorted_by(&self, sort: Sort) -> String {
         let descending = if self.sort == sort {
             !self.descending
         } else {
             sort.begins_descending()
         };
-        Self {
-            sort,
-            descending,
-            page: 1,
-            ..self.clone()
-        }
+        let sorted = self.asked.set("page", "").set("sort", sort.name());
+        let order = if descending { "desc" } else { "asc" };
+        sorted.set("order", order).address("/ui/")
     }
 
     /// The models that are asked for, in order.
@@ -213,8 +195,4 @@ impl MarketQuestion {
 fn letters(name: &str) -> String {
     let letters = name.chars().filter(|sign| sign.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
-}
-
-fn some(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
 }

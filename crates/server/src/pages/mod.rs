@@ -16,6 +16,7 @@ mod model;
 mod plan;
 mod quantities;
 mod sign_in;
+mod slider;
 mod spelling;
 mod trial;
 mod truth;

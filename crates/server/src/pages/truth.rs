@@ -16,7 +16,6 @@ use crate::charts::record::{asked, calibration_of, setting_name, truth_of};
 use crate::pages::words::sheets_of;
 use crate::question::Question;
 use unroof_base::units::compact;
-use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_report::tables::Head::{Number, Text};
@@ -26,13 +25,9 @@ use unroof_report::words::{percent, spaced};
 /// Shows the page of estimates against true values.
 pub(super) async fn show(
     State(answers): State<Arc<Answers>>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&answers, &problem),
-    };
     let key = format!("truth {question:?}");
     let page = async || asked(&question).map(page);
     answer::page(&answers, &key, &headers, page).await

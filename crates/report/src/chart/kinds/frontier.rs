@@ -6,7 +6,7 @@ use crate::chart::axis::short;
 use crate::chart::frame::{Frame, Plane, Point};
 use crate::chart::mark::{Anchor, dot, labelled, line, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::{Table, yes_or_no};
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use unroof_base::units::compact;
@@ -146,10 +146,10 @@ fn chart(words: Words, cost_name: &str, way_name: &'static str, ways: &[Way]) ->
     let table = Table::of(
         ways,
         &[
-            (way_name, |way| Cell::from(&way.name)),
+            (way_name, |way| way.name.as_str().into()),
             ("tokens_per_second_per_user", |way| way.speed.into()),
             ("usd_per_mtok", |way| way.cost.into()),
-            ("on_front", |way| way.on_front.into()),
+            ("on_front", |way| yes_or_no(way.on_front)),
         ],
     );
     words.chart((width, height), drawing, table)

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::chart::frame::WIDTH;
 use crate::chart::mark::{Anchor, bar, labelled, text};
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::percent;
@@ -54,8 +54,7 @@ pub fn cache_tiers(offers: &[&StoredTiers]) -> Option<Chart> {
     let height = HEAD + ROW * offers.len() as f64 + 4.0;
     let row = |tiers: &&StoredTiers| {
         let shares = columns.iter().map(|id| share(tiers, id).into());
-        let name = Cell::from(name(tiers));
-        std::iter::once(name).chain(shares).collect()
+        std::iter::once(name(tiers).into()).chain(shares).collect()
     };
     let table = Table {
         rows: offers.iter().map(row).collect(),

@@ -41,7 +41,7 @@ pub fn moves(label: &str, own: &EstimatedQuantity) -> Chart {
     let table = Table::of(
         steps,
         &[
-            ("clue", |step| (&step.clue.clue).into()),
+            ("clue", |step| step.clue.clue.as_str().into()),
             ("factor", |step| step.clue.factor.into()),
             ("before", |step| step.before.into()),
             ("after", |step| step.after.into()),

@@ -7,7 +7,7 @@ use crate::chart::frame::{self, Frame, Plane, Point};
 use crate::chart::labels::{Area, beside};
 use crate::chart::mark::{dot, labelled, rule, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::spaced;
@@ -127,7 +127,7 @@ fn table(
     Table::of(
         std::iter::once(&estimate).chain(models),
         &[
-            ("model", |(name, _)| Cell::from(*name)),
+            ("model", |(name, _)| (*name).into()),
             ("active_parameters", |(_, point)| point.0.into()),
             (name, |(_, point)| point.1.into()),
         ],

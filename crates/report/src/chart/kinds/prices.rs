@@ -3,13 +3,14 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use serde_json::Value;
 
 use crate::chart::axis::{dollars, short};
 use crate::chart::frame::{self, AXIS, Frame, Plane};
 use crate::chart::labels::cut;
 use crate::chart::mark::{Anchor, area, bar, dashed, labelled, line, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::spread;
@@ -73,11 +74,11 @@ pub fn prices(words: Words, spans: &[PriceSpan], window: Window, key: &[String])
     let table = Table::of(
         spans,
         &[
-            ("host", |span| Cell::from(&span.host)),
+            ("host", |span| span.host.as_str().into()),
             ("usd_per_mtok", |span| span.price.into()),
-            ("from", |span| span.from.into()),
-            ("to", |span| span.to.into()),
-            ("not_before", |span| span.not_before.into()),
+            ("from", |span| time(span.from)),
+            ("to", |span| time(span.to)),
+            ("not_before", |span| time(span.not_before)),
         ],
     );
     words.chart((FRAME.width, line_of_key(key.len()) + 4.0), drawing, table)
@@ -99,6 +100,10 @@ fn steps(spans: &[PriceSpan], (first, last): Window, plane: &Plane) -> Markup {
             }
         }
     }
+}
+
+fn time(time: Option<Timestamp>) -> Value {
+    time.map(|time| time.to_string()).into()
 }
 
 fn day(time: Timestamp) -> String {
@@ -148,8 +153,8 @@ pub fn estimates(words: Words, spans: &[EstimateSpan], window: Window) -> Chart 
     let table = Table::of(
         spans,
         &[
-            ("from", |span| Cell::from(span.from)),
-            ("to", |span| span.to.into()),
+            ("from", |span| span.from.to_string().into()),
+            ("to", |span| time(span.to)),
             ("median", |span| span.median.into()),
             ("low_90", |span| span.interval_90.low.into()),
             ("high_90", |span| span.interval_90.high.into()),
@@ -184,7 +189,7 @@ impl EstimateSpan {
 mod tests {
     use super::*;
 
-    fn time(text: &str) -> Timestamp {
+    fn at(text: &str) -> Timestamp {
         text.parse().unwrap()
     }
 
@@ -196,7 +201,7 @@ mod tests {
     }
 
     fn window() -> Window {
-        (time("2026-01-01T00:00:00Z"), time("2026-04-01T00:00:00Z"))
+        (at("2026-01-01T00:00:00Z"), at("2026-04-01T00:00:00Z"))
     }
 
     #[test]
@@ -205,9 +210,9 @@ mod tests {
             host: "acme".to_owned(),
             series: Some(0),
             price,
-            from: Some(time(from)),
+            from: Some(at(from)),
             to: None,
-            not_before: not_before.map(time),
+            not_before: not_before.map(at),
             is_new_source: false,
         };
         let spans = [
@@ -223,7 +228,7 @@ mod tests {
     #[test]
     fn an_estimate_is_a_median_in_its_interval() {
         let span = EstimateSpan {
-            from: time("2026-01-01T00:00:00Z"),
+            from: at("2026-01-01T00:00:00Z"),
             to: None,
             median: 6e10,
             interval_90: Interval {

@@ -9,7 +9,7 @@ use crate::chart::axis::short;
 use crate::chart::frame::{self, Frame, Plane};
 use crate::chart::mark::{Anchor, dot, labelled, line, rule, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::percent;
@@ -34,7 +34,7 @@ pub fn roofline(draws: &[RooflinePoint]) -> Option<Chart> {
             ("flop_per_second_and_chip", |draw| {
                 draw.flop_per_second.into()
             }),
-            ("accelerator", |draw| Cell::from(name(draw))),
+            ("accelerator", |draw| name(draw).into()),
         ],
     );
     let chart = words(draws, likely, count).chart(FRAME.size(), drawing(draws, likely), table);

@@ -63,7 +63,7 @@ impl Steps {
             (line(Tone::Muted, &corners, 1.5))
             @if let Some(end) = end { (dot(Tone::Ink, end, 2.0, 1.0)) }
         };
-        inline(" spark", (WIDTH, HEIGHT), &self.words(), &marks)
+        inline("chart spark", (WIDTH, HEIGHT), &self.words(), &marks)
     }
 }
 

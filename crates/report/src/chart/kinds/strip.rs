@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::chart::axis::{self, short};
 use crate::chart::mark::{Anchor, bar, dot, inline, labelled, rule, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::Table;
+use crate::chart::table::{Table, yes_or_no};
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::{ends, spread};
@@ -109,7 +109,7 @@ impl Strip {
             &Scale::log((low, high), (END, OWN_WIDTH - END)),
             OWN_HEIGHT / 2.0,
         );
-        inline(" strip", (OWN_WIDTH, OWN_HEIGHT), &words, &marks)
+        inline("chart strip", (OWN_WIDTH, OWN_HEIGHT), &words, &marks)
     }
 }
 
@@ -140,7 +140,7 @@ pub fn lines(words: Words, domain: (f64, f64), rows: &Named) -> Chart {
     let table = Table::of(
         rows,
         &[
-            ("model", |(name, _)| name.into()),
+            ("model", |(name, _)| name.as_str().into()),
             ("median", |(_, strip)| strip.median.into()),
             ("low_50", |(_, strip)| {
                 strip.interval_50.map(|half| half.low).into()
@@ -150,7 +150,7 @@ pub fn lines(words: Words, domain: (f64, f64), rows: &Named) -> Chart {
             }),
             ("low_90", |(_, strip)| strip.interval_90.low.into()),
             ("high_90", |(_, strip)| strip.interval_90.high.into()),
-            ("identified", |(_, strip)| strip.identified.into()),
+            ("identified", |(_, strip)| yes_or_no(strip.identified)),
             ("published", |(_, strip)| strip.truth.into()),
         ],
     );
@@ -181,11 +181,11 @@ pub fn compared(words: Words, rows: &Named) -> Chart {
     let table = Table::of(
         rows,
         &[
-            ("model", |(name, _)| name.into()),
+            ("model", |(name, _)| name.as_str().into()),
             ("median", |(_, strip)| strip.median.into()),
             ("low_90", |(_, strip)| strip.interval_90.low.into()),
             ("high_90", |(_, strip)| strip.interval_90.high.into()),
-            ("identified", |(_, strip)| strip.identified.into()),
+            ("identified", |(_, strip)| yes_or_no(strip.identified)),
             ("public_value", |(_, strip)| strip.truth.into()),
         ],
     );

@@ -7,7 +7,7 @@ use crate::chart::axis::short;
 use crate::chart::frame::{Frame, Plane};
 use crate::chart::mark::{area, dashed, dot, labelled, rule};
 use crate::chart::scale::{Scale, extent};
-use crate::chart::table::Table;
+use crate::chart::table::{Table, yes_or_no};
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::spread;
@@ -55,12 +55,12 @@ pub fn truth(words: Words, models: &[Scored]) -> Chart {
     let table = Table::of(
         models,
         &[
-            ("model", |model| (&model.name).into()),
+            ("model", |model| model.name.as_str().into()),
             ("public_value", |model| model.truth.into()),
             ("median", |model| model.median.into()),
             ("low_90", |model| model.interval_90.low.into()),
             ("high_90", |model| model.interval_90.high.into()),
-            ("inside_90", |model| model.is_inside.into()),
+            ("inside_90", |model| yes_or_no(model.is_inside)),
         ],
     );
     words.chart(FRAME.size(), drawing, table)
@@ -68,8 +68,8 @@ pub fn truth(words: Words, models: &[Scored]) -> Chart {
 
 impl Scored {
     fn marks(&self, plane: &Plane) -> Markup {
-        let place = |value: f64| plane.at((self.truth, value));
-        let (x, y) = place(self.median);
+        let at = |value: f64| plane.at((self.truth, value));
+        let (x, y) = at(self.median);
         let (tone, verdict) = if self.is_inside {
             (Tone::Estimate, "inside")
         } else {
@@ -82,7 +82,7 @@ impl Scored {
             (x - DIAMOND, y),
         ];
         let marks = html! {
-            g opacity="0.35" { (rule(tone, place(self.interval_90.low), place(self.interval_90.high), 1.5)) }
+            g opacity="0.35" { (rule(tone, at(self.interval_90.low), at(self.interval_90.high), 1.5)) }
             @if self.is_inside { (dot(tone, (x, y), 3.5, 0.85)) } @else { (area(tone, &diamond, 0.9)) }
         };
         let words = format!(

@@ -124,34 +124,21 @@ impl ChangesQuestion {
     }
 
     fn page_of(&self, kind: &str, before: &str) -> String {
-        let kept = ["provider", "model", "min_factor", "days"];
-        let kept = kept.map(|name| (name, self.asked.text(name)));
-        let [provider, model, min_factor, days] = kept;
-        let all = [
-            ("kind", kind),
-            provider,
-            model,
-            min_factor,
-            days,
-            ("before", before),
-        ];
-        Question::of(all).address("/ui/changes")
+        let asked = self.asked.set("kind", kind).set("before", before);
+        asked.address("/ui/changes")
     }
 }
 
 /// Shows the page of changes.
 pub(super) async fn show(
     State(answers): State<Arc<Answers>>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
-) -> Response<Body> {
-    match question.and_then(ChangesQuestion::read) {
-        Ok(question) => {
-            let name = format!("changes {:?}", question.asked);
-            answer::page(&answers, &name, &headers, || page(&answers, &question)).await
-        }
-        Err(problem) => answer::of(&answers, &problem),
-    }
+) -> Result<Response<Body>, Problem> {
+    let question = ChangesQuestion::read(question)?;
+    let name = format!("changes {:?}", question.asked);
+    let page = async || page(&answers, &question).await;
+    Ok(answer::page(&answers, &name, &headers, page).await)
 }
 
 async fn page(answers: &Answers, question: &ChangesQuestion) -> Result<Page, Problem> {

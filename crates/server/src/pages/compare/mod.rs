@@ -47,13 +47,9 @@ const FEW_PAIRS: usize = 3;
 /// Shows the page of a comparison.
 pub(super) async fn show(
     State(views): State<Views>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&views.answers, &problem),
-    };
     let names = names(&question);
     let refused = OnceLock::new();
     let page = async || {

@@ -34,20 +34,14 @@ const KINDS: [ChangeKind; 4] = [
 /// Shows the page of all models.
 pub(super) async fn show(
     State(views): State<Views>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
-) -> Response<Body> {
-    let read = |question: Question| {
-        question.require_known(&PARAMETERS)?;
-        MarketQuestion::read(&question)
-    };
-    match question.and_then(read) {
-        Ok(question) => {
-            let name = format!("market {question:?}");
-            answer::page(&views.answers, &name, &headers, || page(&views, &question)).await
-        }
-        Err(problem) => answer::of(&views.answers, &problem),
-    }
+) -> Result<Response<Body>, Problem> {
+    question.require_known(&PARAMETERS)?;
+    let question = MarketQuestion::read(&question)?;
+    let name = format!("market {question:?}");
+    let page = async || page(&views, &question).await;
+    Ok(answer::page(&views.answers, &name, &headers, page).await)
 }
 
 async fn page(views: &Views, question: &MarketQuestion) -> Result<Page, Problem> {

@@ -175,7 +175,7 @@ impl View<'_> {
         };
         html! {
             th scope="col" aria-sort=[direction] title=(meaning) {
-                a href=(self.question.sorted_by(sort).address()) { (name) (arrow) }
+                a href=(self.question.sorted_by(sort)) { (name) (arrow) }
             }
         }
     }
@@ -220,7 +220,7 @@ impl View<'_> {
                 (compact(strip.median)) " " small { (compact(strip.interval_90.low)) "–" (compact(strip.interval_90.high)) }
             }
             td.strip {
-                (inline("", (STRIP, STRIP_HEIGHT), &strip.words(), &strip.marks(scale, STRIP_HEIGHT / 2.0)))
+                (inline("chart", (STRIP, STRIP_HEIGHT), &strip.words(), &strip.marks(scale, STRIP_HEIGHT / 2.0)))
             }
         }
     }
@@ -256,13 +256,7 @@ impl View<'_> {
     fn pages(&self) -> Markup {
         let page = self.question.page;
         let pages = self.selected.len().div_ceil(ROWS);
-        let other = |page| {
-            MarketQuestion {
-                page,
-                ..self.question.clone()
-            }
-            .address()
-        };
+        let other = |page| self.question.address_of(page);
         html! {
             @if pages > 1 {
                 nav.pages aria-label="Pages of models" {
@@ -284,7 +278,7 @@ fn axis_of(scale: &Scale) -> Markup {
         compact(high)
     );
     let marks = axis::horizontal(scale, (18.0, AXIS_HEIGHT - 18.0), axis::short);
-    inline("", (STRIP, AXIS_HEIGHT), &words, &marks)
+    inline("chart", (STRIP, AXIS_HEIGHT), &words, &marks)
 }
 
 fn price(price: Option<Price>) -> Markup {

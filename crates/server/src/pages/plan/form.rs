@@ -6,6 +6,7 @@ use crate::api::calculators::calculated::{
     Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW,
 };
 use crate::pages::hint::linked;
+use crate::pages::slider::slider;
 use crate::question::Question;
 use unroof_base::input::cursor::Fault;
 use unroof_edge::answer::problem::Problem;
@@ -123,7 +124,9 @@ impl Form<'_> {
                     @let mode = (parameter.kind != Kind::Text).then_some("decimal");
                     input id=(id) name=(parameter.name) type="text" inputmode=[mode] autocomplete="off" placeholder=(used)
                         data-field data-usual=(used.replace(',', "")) value=(stated) aria-describedby=(of_faults) aria-invalid=[is_wrong];
-                    (slider(&id, parameter))
+                    @if let Some(ends) = parameter.kind.ends() {
+                        (slider(&id, parameter.label, ends, matches!(parameter.kind, Kind::Count(..))))
+                    }
                 }
                 p.fault id=(of_faults) data-follows {
                     @for fault in self.faults_of(parameter) { strong.bad { (fault.detail) } " – " (linked(&fault.hint)) }
@@ -204,25 +207,6 @@ pub(super) fn without_faults(
     wrong.fold(question.clone(), |question, parameter| {
         question.with(parameter.name, "")
     })
-}
-
-fn slider(id: &str, parameter: &Parameter) -> Markup {
-    let (least, most) = match parameter.kind {
-        Kind::Number(least, most) | Kind::Count(least, most) | Kind::Price(least, most) => {
-            (least, most)
-        }
-        Kind::Text | Kind::Choice(_) => return html! {},
-    };
-    let scale = if least > 0.0 && most > 3.0 * least {
-        "log"
-    } else {
-        "linear"
-    };
-    let is_whole = matches!(parameter.kind, Kind::Count(..));
-    html! {
-        input type="range" min="0" max="1000" step="1" value="500" hidden aria-label={ (parameter.label) ", slider" }
-            data-slides=(id) data-least=(least) data-most=(most) data-scale=(scale) data-whole[is_whole];
-    }
 }
 
 /// The values of a choice, with their names.

@@ -14,7 +14,6 @@ use super::layout::{Page, Tab};
 use crate::api::calculators::calculated::{Calculated, Calculator, body, calculate, calculator};
 use crate::compute::Views;
 use crate::question::Question;
-use unroof_edge::answer::problem::Problem;
 use unroof_report::calculators::parts::written;
 use unroof_report::calculators::{cost, fleet, layout, machine, training};
 use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
@@ -25,13 +24,9 @@ use unroof_roofline::calculator::inputs::{EquationUsed, InputUsed};
 /// Shows the page of the calculators.
 pub(super) async fn show(
     State(views): State<Views>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&views.answers, &problem),
-    };
     let asked = format!("plan {question:?}");
     let page = async || {
         let calculator = calculator(&question)?;

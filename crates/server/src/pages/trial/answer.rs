@@ -296,7 +296,7 @@ fn verdicts(conflicts: &[Conflict]) -> Markup {
                 @let [left, right] = conflict.sides();
                 div.card {
                     p {
-                        strong { (spaced(&conflict.quantity)) } ": " (left) " " (compact(conflict.values[0])) " against " (right) " "
+                        strong { (spaced(conflict.quantity)) } ": " (left) " " (compact(conflict.values[0])) " against " (right) " "
                         (compact(conflict.values[1]))
                     }
                     p.note { (conflict.why) "." }

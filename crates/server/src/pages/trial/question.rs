@@ -229,7 +229,7 @@ fn canonical(text: &str, tree: &Json, stated: Map<String, Value>) -> Question {
     let wrapper = WRAPPERS.into_iter().find(|name| tree.has(name));
     let is_bare = wrapper.is_none() && tree.has("rates");
     let is_plain = |name: &str| name == "assumptions" || Some(name) == wrapper;
-    let is_clean = matches!(tree, Json::Object(fields) if fields.keys().all(|name| is_plain(name)));
+    let is_clean = matches!(tree, Json::Object(fields) if fields.keys().all(is_plain));
     let is_stated = !stated.is_empty() && (is_bare || is_clean && wrapper.is_some());
     let body = match wrapper {
         _ if !is_stated => text.to_owned(),
@@ -282,8 +282,9 @@ fn all_stated(tree: &Json, stated: Map<String, Value>) -> Map<String, Value> {
 /// The body with a part of the text and assumptions.
 fn wrapped(text: &str, name: &str, part: &str, stated: Map<String, Value>) -> String {
     let part = place::place(text, part).map_or(text, |place| &text[place]);
-    let stated = (!stated.is_empty())
-        .then(|| format!(", \"assumptions\": {}", Value::Object(stated)))
-        .unwrap_or_default();
-    format!("{{\"{name}\": {part}{stated}}}")
+    if stated.is_empty() {
+        return format!("{{\"{name}\": {part}}}");
+    }
+    let stated = Value::Object(stated);
+    format!("{{\"{name}\": {part}, \"assumptions\": {stated}}}")
 }
