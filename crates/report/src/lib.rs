@@ -1,3 +1,8 @@
-//! Charts as SVG, each with the words that explain it and the table behind it.
+//! What pages show of an answer: charts as SVG, each with the words that explain it and the table behind it, and the
+//! answers of the calculators as HTML.
 
+pub mod calculators;
 pub mod chart;
+pub mod names;
+pub mod tables;
+pub mod words;

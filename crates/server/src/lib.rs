@@ -11,6 +11,7 @@ mod list;
 mod market;
 pub(crate) mod pages;
 mod query;
+mod question;
 mod service;
 
 use crate::api::answers::{

@@ -12,34 +12,33 @@ const BELOW: f64 = 16.0;
 /// Space between a vertical axis and its values.
 const BESIDE: f64 = 6.0;
 
+/// Values of an axis, about as many.
+const TICKS: usize = 6;
+
 /// A horizontal axis: values below the drawing, and vertical grid lines from its top to its bottom.
-#[must_use]
-pub fn horizontal(scale: &Scale, (top, bottom): (f64, f64), ticks: &[(f64, String)]) -> Markup {
+pub fn horizontal(
+    scale: &Scale,
+    (top, bottom): (f64, f64),
+    write: impl Fn(f64) -> String,
+) -> Markup {
     html! {
-        @for (value, name) in ticks {
-            @let x = scale.at(*value);
+        @for (value, name) in scale.named_ticks(TICKS, write) {
+            @let x = scale.at(value);
             (rule(Tone::Grid, (x, top), (x, bottom), 1.0))
-            (text(Tone::Muted, (x, bottom + BELOW), Anchor::Middle, name))
+            (text(Tone::Muted, (x, bottom + BELOW), Anchor::Middle, &name))
         }
     }
 }
 
 /// A vertical axis: values left of the drawing, and horizontal grid lines.
-#[must_use]
-pub fn vertical(scale: &Scale, (left, right): (f64, f64), ticks: &[(f64, String)]) -> Markup {
+pub fn vertical(scale: &Scale, (left, right): (f64, f64), write: impl Fn(f64) -> String) -> Markup {
     html! {
-        @for (value, name) in ticks {
-            @let y = scale.at(*value);
+        @for (value, name) in scale.named_ticks(TICKS, write) {
+            @let y = scale.at(value);
             (rule(Tone::Grid, (left, y), (right, y), 1.0))
-            (text(Tone::Muted, (left - BESIDE, y + 4.0), Anchor::End, name))
+            (text(Tone::Muted, (left - BESIDE, y + 4.0), Anchor::End, &name))
         }
     }
-}
-
-/// Ticks of a scale, written in some way.
-pub fn named(scale: &Scale, count: usize, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
-    let ticks = scale.ticks(count).into_iter();
-    ticks.map(|value| (value, name(value))).collect()
 }
 
 /// A number of an axis: in three digits, without zeros at its end.
@@ -55,6 +54,12 @@ pub fn short(number: f64) -> String {
         "{}{unit}",
         digits.trim_end_matches('0').trim_end_matches('.')
     )
+}
+
+/// An amount in dollars on an axis.
+#[must_use]
+pub fn dollars(amount: f64) -> String {
+    format!("${}", short(amount))
 }
 
 #[cfg(test)]

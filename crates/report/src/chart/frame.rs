@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::axis::{self, named};
+use super::axis;
 use super::mark::{Anchor, text};
 use super::scale::Scale;
 use super::tone::Tone;
@@ -22,6 +22,9 @@ const BEFORE: f64 = 52.0;
 /// Space at the right, for half of the last value of the horizontal axis.
 const AFTER: f64 = 20.0;
 
+/// A horizontal and a vertical value, or their place in a drawing.
+pub type Point = (f64, f64);
+
 /// The places of the sides of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame {
@@ -37,32 +40,6 @@ pub struct Frame {
     pub bottom: f64,
 }
 
-/// An axis as it is drawn.
-pub struct Axis<'a> {
-    /// Scale of the axis.
-    pub scale: &'a Scale,
-    /// Values of the axis, as they are written.
-    pub ticks: Vec<(f64, String)>,
-    /// Name of the axis; empty where the title says it.
-    pub name: &'a str,
-}
-
-impl<'a> Axis<'a> {
-    /// An axis with about so many values.
-    pub fn new(
-        scale: &'a Scale,
-        count: usize,
-        number: impl Fn(f64) -> String,
-        name: &'a str,
-    ) -> Self {
-        Self {
-            scale,
-            ticks: named(scale, count, number),
-            name,
-        }
-    }
-}
-
 impl Frame {
     /// A frame of a width around a drawing of a height.
     #[must_use]
@@ -76,10 +53,10 @@ impl Frame {
         }
     }
 
-    /// Height with the axis and its name.
+    /// Width and height with the axis and its name.
     #[must_use]
-    pub const fn height(&self) -> f64 {
-        self.bottom + NAMED_AXIS
+    pub const fn size(&self) -> (f64, f64) {
+        (self.width, self.bottom + NAMED_AXIS)
     }
 
     /// The range of a horizontal scale.
@@ -93,17 +70,41 @@ impl Frame {
     pub const fn up(&self) -> (f64, f64) {
         (self.bottom, self.top)
     }
+}
 
-    /// The lines, values and names of both axes.
+/// A frame with the scales of its axes.
+#[derive(Debug, Clone, Copy)]
+pub struct Plane {
+    /// The places of its sides.
+    pub frame: Frame,
+    /// The horizontal scale.
+    pub across: Scale,
+    /// The vertical scale.
+    pub up: Scale,
+}
+
+impl Plane {
+    /// The place of a point.
     #[must_use]
-    pub fn axes(&self, horizontal: &Axis, vertical: &Axis) -> Markup {
+    pub fn at(&self, (x, y): Point) -> Point {
+        (self.across.at(x), self.up.at(y))
+    }
+
+    /// The places of points.
+    pub fn path(&self, points: impl IntoIterator<Item = Point>) -> Vec<Point> {
+        points.into_iter().map(|point| self.at(point)).collect()
+    }
+
+    /// The lines, values and names of both axes, the horizontal one first; an axis has no name where the title says it.
+    #[must_use]
+    pub fn axes(&self, write: [fn(f64) -> String; 2], [across, up]: [&str; 2]) -> Markup {
+        let Frame { right, bottom, .. } = self.frame;
+        let [write_across, write_up] = write;
         html! {
-            (axis::vertical(vertical.scale, self.across(), &vertical.ticks))
-            (axis::horizontal(horizontal.scale, (self.top, self.bottom), &horizontal.ticks))
-            @if !horizontal.name.is_empty() {
-                (text(Tone::Muted, (self.right, self.bottom + NAME), Anchor::End, horizontal.name))
-            }
-            @if !vertical.name.is_empty() { (text(Tone::Muted, (2.0, 12.0), Anchor::Start, vertical.name)) }
+            (axis::vertical(&self.up, self.frame.across(), write_up))
+            (axis::horizontal(&self.across, (self.frame.top, bottom), write_across))
+            @if !across.is_empty() { (text(Tone::Muted, (right, bottom + NAME), Anchor::End, across)) }
+            @if !up.is_empty() { (text(Tone::Muted, (2.0, 12.0), Anchor::Start, up)) }
         }
     }
 }

@@ -53,18 +53,30 @@ pub fn rule(tone: Tone, from: (f64, f64), to: (f64, f64), width: f64) -> Markup 
 /// A line through points.
 #[must_use]
 pub fn line(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
-    html! {
-        path class={ "line " (tone.class()) } d=(path(points)) fill="none" stroke=(tone.colour())
-            stroke-width=(width) stroke-linejoin="round" {}
-    }
+    stroke(tone, points, width, None)
 }
 
 /// A dashed line through points.
 #[must_use]
 pub fn dashed(tone: Tone, points: &[(f64, f64)], width: f64) -> Markup {
+    stroke(tone, points, width, Some("4 3"))
+}
+
+fn stroke(tone: Tone, points: &[(f64, f64)], width: f64, dashes: Option<&str>) -> Markup {
     html! {
         path class={ "line " (tone.class()) } d=(path(points)) fill="none" stroke=(tone.colour())
-            stroke-width=(width) stroke-dasharray="4 3" {}
+            stroke-width=(width) stroke-linejoin="round" stroke-dasharray=[dashes] {}
+    }
+}
+
+/// A drawing in a line of text or in the cell of a table, with the words that it has in place of a title.
+#[must_use]
+pub fn inline(class: &str, (width, height): (f64, f64), words: &str, marks: &Markup) -> Markup {
+    html! {
+        svg class=(class) xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {width} {height}"))
+            width=(width) height=(height) role="img" font-size="11" aria-label=(words) {
+            (marks)
+        }
     }
 }
 

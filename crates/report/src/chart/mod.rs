@@ -4,7 +4,6 @@
 //! Every mark has presentation attributes and classes. Alone, as a file, a chart shows the attributes; in a page, the style
 //! sheet overrides them by class, so that it follows the theme.
 
-pub mod aligned;
 pub mod axis;
 pub mod frame;
 pub mod kinds;
@@ -35,6 +34,31 @@ pub struct Chart {
     pub drawing: Markup,
     /// The figures behind it.
     pub table: Table,
+}
+
+/// The words of a chart.
+#[derive(Debug, Clone)]
+pub struct Words {
+    /// The finding, or what is drawn: the accessible name.
+    pub title: String,
+    /// The finding with its figures, for those who do not see the drawing.
+    pub description: String,
+}
+
+impl Words {
+    /// A chart with these words, of a width and a height.
+    #[must_use]
+    pub fn chart(self, (width, height): (f64, f64), drawing: Markup, table: Table) -> Chart {
+        let Self { title, description } = self;
+        Chart {
+            title,
+            description,
+            width,
+            height,
+            drawing,
+            table,
+        }
+    }
 }
 
 /// Font of a chart that is shown alone.

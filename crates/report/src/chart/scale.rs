@@ -4,10 +4,18 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
+/// The way in which places follow from values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Linear,
+    Log,
+    Time,
+}
+
 /// A scale from an interval of values to an interval of places.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    is_log: bool,
+    form: Form,
     domain: (f64, f64),
     range: (f64, f64),
 }
@@ -23,7 +31,7 @@ impl Scale {
             (low - 0.5, low + 0.5)
         };
         Self {
-            is_log: false,
+            form: Form::Linear,
             domain,
             range,
         }
@@ -35,7 +43,7 @@ impl Scale {
         let low = domain.0.max(f64::MIN_POSITIVE);
         let high = if domain.1 > low { domain.1 } else { low * 10.0 };
         Self {
-            is_log: true,
+            form: Form::Log,
             domain: (low, high),
             range,
         }
@@ -44,7 +52,25 @@ impl Scale {
     /// A scale of time.
     #[must_use]
     pub fn time(domain: (Timestamp, Timestamp), range: (f64, f64)) -> Self {
-        Self::linear((seconds(domain.0), seconds(domain.1)), range)
+        Self {
+            form: Form::Time,
+            ..Self::linear((seconds(domain.0), seconds(domain.1)), range)
+        }
+    }
+
+    /// A logarithmic scale from the least of positive values times one factor to the greatest times another; some interval
+    /// where there is none.
+    pub fn around(
+        values: impl IntoIterator<Item = f64>,
+        (below, above): (f64, f64),
+        range: (f64, f64),
+    ) -> Self {
+        let (least, greatest) = extent(values);
+        if greatest > 0.0 {
+            Self::log((least * below, greatest * above), range)
+        } else {
+            Self::log((0.1, 10.0), range)
+        }
     }
 
     /// The values that it shows.
@@ -64,7 +90,7 @@ impl Scale {
     pub fn at(&self, value: f64) -> f64 {
         let (low, high) = self.domain;
         let value = value.clamp(low, high);
-        let share = if self.is_log {
+        let share = if self.form == Form::Log {
             (value / low).ln() / (high / low).ln()
         } else {
             (value - low) / (high - low)
@@ -79,10 +105,19 @@ impl Scale {
         self.at(seconds(time))
     }
 
-    /// About so many round values inside.
-    #[must_use]
-    pub fn ticks(&self, count: usize) -> Vec<f64> {
-        if self.is_log {
+    /// About so many round values inside with their names; those of a time have names of their own.
+    pub fn named_ticks(&self, count: usize, write: impl Fn(f64) -> String) -> Vec<(f64, String)> {
+        match self.form {
+            Form::Time => self.time_ticks(count),
+            Form::Linear | Form::Log => {
+                let ticks = self.ticks(count).into_iter();
+                ticks.map(|value| (value, write(value))).collect()
+            }
+        }
+    }
+
+    fn ticks(&self, count: usize) -> Vec<f64> {
+        if self.form == Form::Log {
             self.log_ticks(count)
         } else {
             self.linear_ticks(count)
@@ -130,46 +165,55 @@ impl Scale {
             .collect()
     }
 
-    /// First days of months, of every second, third, sixth or twelfth month where they are many, with their names.
-    #[must_use]
-    pub fn month_ticks(&self, count: usize) -> Vec<(f64, String)> {
-        let day = |seconds: f64| {
-            #[expect(clippy::cast_possible_truncation, reason = "a time has few digits")]
-            let time = Timestamp::from_second(seconds as i64).unwrap_or_default();
-            time.to_zoned(TimeZone::UTC).date()
-        };
-        let (first, last) = (day(self.domain.0), day(self.domain.1));
-        let months = months_between(first, last);
-        let every = [1, 2, 3, 6, 12, 24, 60]
-            .into_iter()
-            .find(|every| months / every <= i64::try_from(count).unwrap_or(1))
-            .unwrap_or(120);
-        let mut ticks = Vec::new();
-        let mut month = first.first_of_month();
-        while month <= last {
-            let is_tick = (i64::from(month.month()) - 1) % every.min(12) == 0;
-            if let Ok(start) = month.to_zoned(TimeZone::UTC)
-                && is_tick
-                && month >= first
-            {
-                let format = if month.month() == 1 { "%Y" } else { "%b" };
-                ticks.push((
-                    seconds(start.timestamp()),
-                    start.strftime(format).to_string(),
-                ));
-            }
-            let Ok(next) = month.checked_add(1.month()) else {
-                break;
-            };
-            month = next;
+    /// Months, or a few days or hours where the time is short.
+    fn time_ticks(&self, count: usize) -> Vec<(f64, String)> {
+        const LEAST_MONTHS: usize = 2;
+        const DAY: f64 = 86_400.0;
+        let months = self.month_ticks(count);
+        if months.len() >= LEAST_MONTHS {
+            return months;
         }
-        ticks
+        let (first, last) = self.domain;
+        let format = if last - first < 3.0 * DAY {
+            "%b %-d, %H:%M"
+        } else {
+            "%b %-d"
+        };
+        let tick = |share: f64| {
+            let seconds = first + share * (last - first);
+            (seconds, time(seconds).strftime(format).to_string())
+        };
+        [0.12, 0.5, 0.88].map(tick).to_vec()
+    }
+
+    /// First days of months, of every second, third, sixth or twelfth month where they are many, with their names.
+    fn month_ticks(&self, count: usize) -> Vec<(f64, String)> {
+        let day = |seconds: f64| time(seconds).to_zoned(TimeZone::UTC).date();
+        let (first, last) = (day(self.domain.0), day(self.domain.1));
+        let months = first.first_of_month().series(1.month());
+        let months: Vec<Date> = months.take_while(|month| *month <= last).collect();
+        // From a year on, a tick is the first day of a year.
+        let fits = |every: &i8| months.len() <= (count + 1) * usize::from(every.unsigned_abs());
+        let every = [1, 2, 3, 6].into_iter().find(fits).unwrap_or(12);
+        let is_tick = |month: &Date| *month >= first && (month.month() - 1) % every == 0;
+        let tick = |month: Date| {
+            let start = month.to_zoned(TimeZone::UTC).ok()?;
+            let format = if month.month() == 1 { "%Y" } else { "%b" };
+            let name = start.strftime(format).to_string();
+            Some((seconds(start.timestamp()), name))
+        };
+        months
+            .into_iter()
+            .filter(is_tick)
+            .filter_map(tick)
+            .collect()
     }
 }
 
-fn months_between(first: Date, last: Date) -> i64 {
-    let months = |date: Date| i64::from(date.year()) * 12 + i64::from(date.month());
-    months(last) - months(first)
+/// The time at a value of a scale of time.
+#[expect(clippy::cast_possible_truncation, reason = "a time has few digits")]
+fn time(seconds: f64) -> Timestamp {
+    Timestamp::from_second(seconds as i64).unwrap_or_default()
 }
 
 /// A time on a linear scale.

@@ -3,6 +3,8 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
+use crate::tables::{Head, scrolling, table};
+use crate::words::{or_dash, spaced};
 use unroof_base::units::readable;
 
 /// A table with the data of a chart.
@@ -10,87 +12,56 @@ use unroof_base::units::readable;
 pub struct Table {
     /// Names of the columns, with their units: the fields of CSV and JSON.
     pub columns: Vec<&'static str>,
-    /// One value per column in each row.
-    pub rows: Vec<Vec<Cell>>,
+    /// One value per column in each row: a name or a time, a number as it is measured, or null where it is not known.
+    pub rows: Vec<Vec<Value>>,
 }
 
-/// A value of a table.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// A name or a time.
-    Text(String),
-    /// A number, as it is measured.
-    Number(f64),
-    /// A value that is not known.
-    Unknown,
+/// A value that says whether something holds.
+#[must_use]
+pub fn yes_or_no(holds: bool) -> Value {
+    if holds { "yes" } else { "no" }.into()
 }
 
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        if number.is_finite() {
-            Self::Number(number)
-        } else {
-            Self::Unknown
+fn cell(value: &Value) -> Markup {
+    html! {
+        @match value {
+            Value::String(text) => td { (text) },
+            number => td.number { (or_dash(number.as_f64(), readable)) },
         }
     }
 }
 
-impl From<Option<f64>> for Cell {
-    fn from(number: Option<f64>) -> Self {
-        number.map_or(Self::Unknown, Self::from)
+fn csv_field(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        number => number
+            .as_f64()
+            .map_or_else(String::new, |number| number.to_string()),
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl Cell {
-    fn json(&self) -> Value {
-        match self {
-            Self::Text(text) => text.as_str().into(),
-            Self::Number(number) => (*number).into(),
-            Self::Unknown => Value::Null,
-        }
-    }
-
-    fn html(&self) -> Markup {
-        match self {
-            Self::Text(text) => html! { td { (text) } },
-            Self::Number(number) => html! { td.number { (readable(*number)) } },
-            Self::Unknown => html! { td.number { "–" } },
-        }
-    }
-
-    fn csv(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Number(number) => number.to_string(),
-            Self::Unknown => String::new(),
-        }
-    }
-}
+/// A column: its name, and its value of an item.
+pub type Column<T> = (&'static str, fn(&T) -> Value);
 
 impl Table {
+    /// A table with a row per item.
+    pub fn of<T>(items: impl IntoIterator<Item = T>, columns: &[Column<T>]) -> Self {
+        let row = |item: T| columns.iter().map(|(_, value)| value(&item)).collect();
+        Self {
+            columns: columns.iter().map(|(name, _)| *name).collect(),
+            rows: items.into_iter().map(row).collect(),
+        }
+    }
+
     /// Table as HTML.
     #[must_use]
     pub fn html(&self) -> Markup {
-        html! {
-            div.scroll tabindex="0" role="region" aria-label="The table behind the chart" {
-                table {
-                    thead { tr { @for column in &self.columns { th scope="col" { (column.replace('_', " ")) } } } }
-                    tbody { @for row in &self.rows { tr { @for cell in row { (cell.html()) } } } }
-                }
-            }
-        }
+        let names: Vec<String> = self.columns.iter().map(|name| spaced(name)).collect();
+        let heads: Vec<Head<'_>> = names.iter().map(|name| Head::Text(name)).collect();
+        let rows = html! {
+            @for row in &self.rows { tr { @for value in row { (cell(value)) } } }
+        };
+        scrolling("The table behind the chart", &table(&heads, &rows))
     }
 
     /// As CSV.
@@ -101,7 +72,7 @@ impl Table {
         let mut writer = csv::Writer::from_writer(Vec::new());
         writer.write_record(&self.columns)?;
         for row in &self.rows {
-            writer.write_record(row.iter().map(Cell::csv))?;
+            writer.write_record(row.iter().map(csv_field))?;
         }
         writer
             .into_inner()
@@ -111,9 +82,9 @@ impl Table {
     /// Table as a list of JSON objects.
     #[must_use]
     pub fn json(&self) -> Value {
-        let object = |row: &Vec<Cell>| {
+        let object = |row: &Vec<Value>| {
             let fields = self.columns.iter().zip(row);
-            let fields = fields.map(|(column, cell)| ((*column).to_owned(), cell.json()));
+            let fields = fields.map(|(column, value)| ((*column).to_owned(), value.clone()));
             Value::Object(fields.collect::<Map<_, _>>())
         };
         self.rows.iter().map(object).collect()
@@ -130,7 +101,7 @@ mod tests {
             columns: vec!["host", "usd_per_mtok"],
             rows: vec![
                 vec!["a, \"b\"".into(), 2.5.into()],
-                vec!["<c>".into(), Cell::from(f64::NAN)],
+                vec!["<c>".into(), f64::NAN.into()],
             ],
         };
         assert_eq!(

@@ -1,14 +1,15 @@
 //! The chart of a comparison: one quantity of two to six models on a shared axis.
 
-use super::Question;
-use super::drawn::capital;
-use crate::api::answers::compare::{ComparedQuantity, Comparison, names, read_comparison};
+use crate::api::answers::compare::{
+    ComparedModel, ComparedQuantity, ComparedValue, Comparison, names, read_comparison,
+};
 use crate::compute::Views;
+use crate::question::Question;
 use unroof_base::units::compact;
 use unroof_edge::answer::problem::Problem;
-use unroof_report::chart::Chart;
-use unroof_report::chart::aligned::Aligned;
-use unroof_report::chart::kinds::strip::Strip;
+use unroof_report::chart::kinds::strip::{Strip, compared};
+use unroof_report::chart::{Chart, Words};
+use unroof_report::words::capital;
 
 /// Probability from which one model is said to have more than another.
 pub(crate) const CLEAR: f64 = 0.8;
@@ -21,22 +22,14 @@ const LIKELY: f64 = 0.65;
 /// There are no such models, or no such quantity.
 pub(super) async fn compare(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let quantity = question.quantity()?;
-    let names = named(question)?;
+    let models = question.all("model").map(|name| ("model", name));
+    let names = names(&Question::of(models).query())?;
     let comparison = read_comparison(views, &names).await?;
     let mut quantities = comparison.quantities.iter();
     let found = quantities.find(|compared| compared.quantity == quantity.name());
     found
         .map(|found| chart_of(&comparison, found))
         .ok_or_else(|| Problem::not_found("quantity"))
-}
-
-/// The models of a question.
-fn named(question: &Question) -> Result<Vec<String>, Problem> {
-    let models = question.all("model").map(|name| ("model", name));
-    let query = url::form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(models)
-        .finish();
-    names(&query)
 }
 
 /// Probability that the one model has more of a quantity than the other.
@@ -63,39 +56,30 @@ pub(crate) fn ranking(quantity: &ComparedQuantity) -> Vec<usize> {
     places
 }
 
-/// Whether a probability is a clear answer.
-pub(crate) fn is_clear(probability: f64) -> bool {
-    probability >= CLEAR
-}
-
 /// The chart of a quantity of a comparison.
 pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> Chart {
-    let strips = comparison
-        .models
-        .iter()
-        .zip(&quantity.values)
-        .map(|(model, value)| {
-            let strip = Strip {
-                prior_90: None,
-                interval_90: (value.interval_90.low, value.interval_90.high),
-                interval_50: None,
-                median: value.median,
-                identified: value.identified,
-                truth: value.truth,
-            };
-            (model.canonical_model.clone(), strip)
-        });
+    let models = comparison.models.iter().zip(&quantity.values);
+    let strip = |(model, value): (&ComparedModel, &ComparedValue)| {
+        let strip = Strip {
+            prior_90: None,
+            interval_90: value.interval_90,
+            interval_50: None,
+            median: value.median,
+            identified: value.identified,
+            truth: value.truth,
+        };
+        (model.canonical_model.clone(), strip)
+    };
     let unit = if quantity.unit.is_empty() { "" } else { " in " };
-    Aligned {
+    let words = Words {
         title: finding(comparison, quantity),
         description: format!(
             "{}{unit}{}: median and 90 % interval per model, faint where it is not identified; the upright line is the public value.",
             capital(quantity.label),
             quantity.unit
         ),
-        strips: strips.collect(),
-    }
-    .chart()
+    };
+    compared(words, &models.map(strip).collect::<Vec<_>>())
 }
 
 /// Model with the most of a quantity, and how sure that is.
@@ -111,7 +95,7 @@ fn finding(comparison: &Comparison, quantity: &ComparedQuantity) -> String {
     let (most, next, times) = (name(most), name(next), compact(high / low));
     let percent = format!("{:.0} %", 100.0 * sure);
     match sure {
-        _ if is_clear(sure) => {
+        CLEAR.. => {
             format!("{label}: {most} has the most, {times} times {next} ({percent} sure)")
         }
         LIKELY.. => {

@@ -1,16 +1,10 @@
 //! `/charts`: every chart of the pages under an address of its own, as a drawing or as the figures behind it.
 
 pub(super) mod compare;
-pub(super) mod drawn;
-pub(super) mod frontier;
-mod market;
-pub(super) mod model;
-mod question;
+pub(super) mod estimate;
 pub(super) mod record;
 pub(super) mod subject;
 pub(super) mod time;
-
-use std::pin::Pin;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -20,111 +14,101 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::compute::Views;
+use super::market::{self, MarketQuestion};
+use crate::api::calculators::calculated::{Calculated, Calculator, VIEW, calculate};
+use crate::question::Question;
 use crate::service::extract::Path;
 use unroof_base::input::cursor::nearest_names;
 use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_edge::answer::response_cache::CachedBody;
 use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
 
-pub(super) use question::Question;
-
-/// A kind of chart: it has one row in [`KINDS`].
-struct Kind {
-    /// First part of its address.
-    name: &'static str,
-    /// Parameters that it reads.
-    parameters: &'static [&'static str],
-    /// Reads the figures and draws them.
-    draw: for<'a> fn(&'a Views, &'a Question) -> Drawn<'a>,
-}
-
-/// A chart that is being made.
-type Drawn<'a> = Pin<Box<dyn Future<Output = Result<Chart, Problem>> + Send + 'a>>;
-
-/// Declares a kind of chart from its name, its parameters and an async function of the application and the question.
-macro_rules! kind {
-    ($name:literal, [$($parameter:literal),*], $draw:path) => {
-        Kind {
-            name: $name,
-            parameters: &[$($parameter),*],
-            draw: |views, question| Box::pin($draw(views, question)),
-        }
-    };
-}
-
-/// All kinds of charts.
-const KINDS: &[Kind] = &[
-    Kind {
-        name: "market",
-        parameters: &super::market::PARAMETERS,
-        draw: |views, question| Box::pin(market::market(views, question)),
-    },
-    kind!(
-        "density",
-        ["model", "provider", "offer", "quantity", "as_of"],
-        drawn::density
-    ),
-    kind!(
-        "moves",
-        ["model", "provider", "offer", "quantity", "as_of"],
-        model::moves
-    ),
-    kind!(
-        "cost",
-        ["model", "provider", "offer", "side", "as_of"],
-        drawn::cost
-    ),
-    kind!(
-        "roofline",
-        ["model", "provider", "offer", "as_of"],
-        drawn::roofline
-    ),
-    kind!(
-        "cache-tiers",
-        ["model", "provider", "offer", "as_of"],
-        model::cache_tiers
-    ),
-    kind!(
-        "neighbours",
-        ["model", "provider", "offer", "against", "as_of"],
-        model::neighbours
-    ),
-    kind!("prices", ["model", "side", "as_of"], time::prices),
-    kind!("estimates", ["model", "quantity", "as_of"], time::estimates),
-    kind!(
-        "frontier",
-        [
-            "view",
-            "model",
-            "accelerator",
-            "chips",
-            "rent",
-            "weight_bytes",
-            "kv_bytes",
-            "batch",
-            "context",
-            "prompt",
-            "input_margin",
-            "output_margin",
-            "input",
-            "output",
-            "requests",
-            "hits",
-            "first_token",
-            "per_token",
-            "total_parameters",
-            "active_parameters",
-            "layers",
-            "hidden",
-            "kv_heads"
-        ],
-        frontier::frontier
-    ),
-    kind!("compare", ["model", "quantity"], compare::compare),
-    kind!("truth", ["quantity", "setting"], record::truth),
-    kind!("calibration", ["quantity", "setting"], record::calibration),
+/// Kinds of charts: the first part of an address.
+const KINDS: [&str; 13] = [
+    "market",
+    "density",
+    "moves",
+    "cost",
+    "roofline",
+    "cache-tiers",
+    "neighbours",
+    "prices",
+    "estimates",
+    "frontier",
+    "compare",
+    "truth",
+    "calibration",
 ];
+
+/// Parameters that a kind of chart reads.
+fn parameters(kind: &str) -> Vec<&'static str> {
+    let own: &[&str] = match kind {
+        "market" => &market::PARAMETERS,
+        "density" | "moves" => &["model", "provider", "offer", "quantity", "as_of"],
+        "cost" => &["model", "provider", "offer", "side", "as_of"],
+        "neighbours" => &["model", "provider", "offer", "against", "as_of"],
+        "prices" => &["model", "side", "as_of"],
+        "estimates" => &["model", "quantity", "as_of"],
+        "frontier" => return frontier_parameters(),
+        "compare" => &["model", "quantity"],
+        "truth" | "calibration" => &["quantity", "setting"],
+        _ => &["model", "provider", "offer", "as_of"],
+    };
+    own.to_vec()
+}
+
+/// Parameters of the calculators that have a frontier.
+fn frontier_parameters() -> Vec<&'static str> {
+    let of_both = [Calculator::Machine, Calculator::Fleet].map(Calculator::parameters);
+    let mut names = vec![VIEW];
+    for parameter in of_both.into_iter().flatten() {
+        if !names.contains(&parameter.name) {
+            names.push(parameter.name);
+        }
+    }
+    names
+}
+
+/// Reads the figures of a chart and draws them.
+async fn draw(kind: &str, views: &Views, question: &Question) -> Result<Chart, Problem> {
+    match kind {
+        "market" => of_market(views, question).await,
+        "density" => estimate::density(views, question).await,
+        "moves" => estimate::moves(views, question).await,
+        "cost" => estimate::cost(views, question).await,
+        "roofline" => estimate::roofline(views, question).await,
+        "cache-tiers" => estimate::cache_tiers(views, question).await,
+        "neighbours" => estimate::neighbours(views, question).await,
+        "prices" => time::prices(views, question).await,
+        "estimates" => time::estimates(views, question).await,
+        "frontier" => frontier(views, question).await,
+        "compare" => compare::compare(views, question).await,
+        "truth" => record::asked(question).map(record::truth_of),
+        _ => record::asked(question).map(record::calibration_of),
+    }
+}
+
+/// The estimates of the models that a market page lists.
+async fn of_market(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    let asked = MarketQuestion::read(question)?;
+    let market = market::read(views, &asked).await?;
+    let selected = asked.select(&market.models);
+    Ok(market.chart(&asked.of_page(&selected), asked.quantity))
+}
+
+/// Cost over speed of a question to a calculator.
+async fn frontier(views: &Views, question: &Question) -> Result<Chart, Problem> {
+    match calculate(views, question).await? {
+        Calculated::Machine(answer) => Ok(of_machine(&answer)),
+        Calculated::Fleet(answer) => Ok(of_fleet(&answer)),
+        Calculated::Layout(_) | Calculated::Training(_) | Calculated::Cost(_) => {
+            let detail = "invalid query string: this calculator has no cost over speed";
+            Err(Problem::new(UNREADABLE, detail).hint("write view=machine or view=fleet"))
+        }
+    }
+}
 
 /// A form of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,12 +197,12 @@ pub(super) async fn show_chart(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let (kind, form) = kind_and_form(&chart)?;
-    question.require_known(kind.parameters)?;
+    question.require_known(&parameters(kind))?;
     // Windows such as the last 90 days move with the day.
     let day = views.answers.now().strftime("%Y-%m-%d");
     let asked = format!("chart of {day} {chart} {question:?}");
     let body = async || {
-        let chart = (kind.draw)(&views, &question).await?;
+        let chart = Box::pin(draw(kind, &views, &question)).await?;
         let _place = views.answers.writing.admit().await?;
         let written = form.write(&chart)?;
         let held = views.answers.budget.take(written.len())?;
@@ -227,28 +211,23 @@ pub(super) async fn show_chart(
     views.answers.polled(asked, &headers, body).await
 }
 
-fn kind_and_form(chart: &str) -> Result<(&'static Kind, Form), Problem> {
+fn kind_and_form(chart: &str) -> Result<(&'static str, Form), Problem> {
     let (kind, form) = chart.rsplit_once('.').unwrap_or((chart, ""));
-    let forms = || Form::ALL.map(|(name, _)| format!("`.{name}`")).join(", ");
-    let Some(known) = KINDS.iter().find(|known| known.name == kind) else {
-        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        let hint = match nearest_names(kind, &names).as_slice() {
-            [] => format!("the charts are: {}", names.join(", ")),
-            [nearest, ..] => format!(
-                "did you mean `{nearest}`? The charts are: {}",
-                names.join(", ")
-            ),
+    let Some(known) = KINDS.into_iter().find(|known| *known == kind) else {
+        let names = KINDS.join(", ");
+        let hint = match nearest_names(kind, &KINDS).as_slice() {
+            [] => format!("the charts are: {names}"),
+            [nearest, ..] => format!("did you mean `{nearest}`? The charts are: {names}"),
         };
         let problem = Problem::new(NOT_FOUND, format!("there is no chart `{kind}`"));
         return Err(problem.hint(hint));
     };
-    let written = Form::ALL.into_iter().find(|(name, _)| *name == form);
+    let mut forms = Form::ALL.into_iter();
+    let written = forms.find(|(name, _)| *name == form);
     let (_, form) = written.ok_or_else(|| {
-        let problem = Problem::new(
-            NOT_FOUND,
-            format!("the chart `{kind}` has no form `{form}`"),
-        );
-        problem.hint(format!("its address ends in one of {}", forms()))
+        let detail = format!("the chart `{kind}` has no form `{form}`");
+        let forms = Form::ALL.map(|(name, _)| format!("`.{name}`")).join(", ");
+        Problem::new(NOT_FOUND, detail).hint(format!("its address ends in one of {forms}"))
     })?;
     Ok((known, form))
 }

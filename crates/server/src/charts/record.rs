@@ -1,13 +1,12 @@
 //! The charts of the track record: estimates against public values, and the calibration curve.
 
-use super::Question;
 use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
-use crate::compute::Views;
+use crate::question::Question;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};
 use unroof_infer::estimate::judgement::headline::errors_in_words;
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::calibration::Calibration;
-use unroof_report::chart::kinds::truth::{Scored, Truth};
+use unroof_report::chart::kinds::calibration::calibration;
+use unroof_report::chart::kinds::truth::{Scored, truth};
+use unroof_report::chart::{Chart, Words};
 use unroof_roofline::reference::RecordSetting;
 
 /// The record of a quantity in a setting: of active parameters from pooled hosts where nothing is asked for.
@@ -46,22 +45,6 @@ pub(crate) fn setting_name(setting: RecordSetting) -> String {
         .unwrap_or_default()
 }
 
-/// Estimates against public values.
-///
-/// # Errors
-/// There is no such record.
-pub(super) async fn truth(_: &Views, question: &Question) -> Result<Chart, Problem> {
-    asked(question).map(truth_of)
-}
-
-/// The calibration curve.
-///
-/// # Errors
-/// There is no such record.
-pub(super) async fn calibration(_: &Views, question: &Question) -> Result<Chart, Problem> {
-    asked(question).map(calibration_of)
-}
-
 /// Estimates of a record against public values.
 pub(crate) fn truth_of(tracked: &'static TrackedQuantity) -> Chart {
     let counted = || tracked.models.iter().filter(|model| model.counted);
@@ -75,20 +58,22 @@ pub(crate) fn truth_of(tracked: &'static TrackedQuantity) -> Chart {
         ),
         truth: model.truth,
         median: model.median,
-        interval_90: (model.interval_90.low, model.interval_90.high),
+        interval_90: model.interval_90,
         is_inside: model.is_inside,
     };
-    Truth {
-        title: format!("{hits} of {all} intervals of 90 % hold the public value: {}", tracked.label),
+    let words = Words {
+        title: format!(
+            "{hits} of {all} intervals of 90 % hold the public value: {}",
+            tracked.label
+        ),
         description: format!(
             "Each mark is an estimate by a calibration that has not seen the model's family, from {}. Dots: the interval holds \
              the value. Diamonds: it does not. The estimates are {}.",
             tracked.sheets,
             errors_in_words(record.median_fold_error, record.fold_error_90)
         ),
-        models: counted().map(scored).collect(),
-    }
-    .chart()
+    };
+    truth(words, &counted().map(scored).collect::<Vec<_>>())
 }
 
 /// The calibration curve of a record.
@@ -103,12 +88,11 @@ pub(crate) fn calibration_of(tracked: &'static TrackedQuantity) -> Chart {
         covered if covered > 0.95 => "intervals are wider than they need be",
         _ => "about as many as there should be",
     };
-    Calibration {
+    let words = Words {
         title: format!("Of the public values, {:.0} % are inside the 90 % interval: {verdict}", 100.0 * covered),
         description: "The curve is the share of public values that intervals of growing width hold; on the dashed line they hold as \
                       many as they should."
             .to_owned(),
-        points: points.collect(),
-    }
-    .chart()
+    };
+    calibration(words, &points.collect::<Vec<_>>())
 }

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::Question;
 use crate::answers::Answers;
 use crate::api::answers::models::{ModelOffer, ModelShown, no_model};
+use crate::question::Question;
 use unroof_base::input::json;
 use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
 use unroof_infer::estimate::StoredEstimate;

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Question;
-use super::drawn::{Side, capital};
+use super::estimate::side;
 use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
 use crate::compute::Views;
+use crate::question::Question;
 use unroof_base::units::{compact, readable};
 use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
-use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
+use unroof_report::chart::kinds::cost::Side;
+use unroof_report::chart::kinds::prices::{self, EstimateSpan, PriceSpan, Window};
+use unroof_report::chart::{Chart, Words};
+use unroof_report::words::capital;
 use unroof_store::DbTime;
 
 /// Hosts that have a colour of their own.
@@ -38,7 +40,7 @@ pub(crate) async fn series(views: &Views, question: &Question) -> Result<Series,
 /// # Errors
 /// There is no such model, or the query fails.
 pub(super) async fn prices(views: &Views, question: &Question) -> Result<Chart, Problem> {
-    let side = Side::of(question)?;
+    let side = side(question)?;
     Ok(prices_of(
         &series(views, question).await?,
         side,
@@ -60,7 +62,7 @@ pub(super) async fn estimates(views: &Views, question: &Question) -> Result<Char
 }
 
 /// First and last time of a drawing that begins with the first of some times.
-fn window(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> (Timestamp, Timestamp) {
+fn window(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Window {
     let before = |length: SignedDuration| now.checked_sub(length).unwrap_or(Timestamp::MIN);
     let first = times.min().unwrap_or(now);
     (first.clamp(before(MOST_WINDOW), before(LEAST_WINDOW)), now)
@@ -109,33 +111,21 @@ pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
         .collect();
     let least = now_sold.iter().copied().fold(f64::INFINITY, f64::min);
     let most = now_sold.iter().copied().fold(0.0, f64::max);
+    let (side, least, most) = (side.name(), readable(least), readable(most));
     let title = match now_sold.len() {
-        0 => format!(
-            "No price of {} tokens in US dollars is in force",
-            side.name()
-        ),
-        1 => format!(
-            "One price of {} tokens is in force: ${}",
-            side.name(),
-            readable(least)
-        ),
-        number => format!(
-            "{number} prices of {} tokens are in force, from ${} to ${}",
-            side.name(),
-            readable(least),
-            readable(most)
-        ),
+        0 => format!("No price of {side} tokens in US dollars is in force"),
+        1 => format!("One price of {side} tokens is in force: ${least}"),
+        number => {
+            format!("{number} prices of {side} tokens are in force, from ${least} to ${most}")
+        }
     };
-    let prices = Prices {
+    let words = Words {
         title,
         description: "A line per host; dashed from the last sight of the old price to the first sight of the new one. Hosts \
                       without a colour are in grey; free offers and other currencies are left out."
             .to_owned(),
-        spans,
-        window,
-        key: coloured,
     };
-    prices.chart()
+    prices::prices(words, &spans, window, &coloured)
 }
 
 /// A host as the key names it.
@@ -181,33 +171,26 @@ pub(crate) fn estimates_of(series: &Series, quantity: JointQuantity, now: Timest
             from: step.from.into(),
             to: step.to.map(Timestamp::from),
             median: own.median,
-            interval_90: (own.interval_90.low, own.interval_90.high),
+            interval_90: own.interval_90,
         })
     };
     let spans: Vec<EstimateSpan> = series.estimates.iter().filter_map(span).collect();
     let label = quantity.definition().label;
+    let (begun, median) = (capital(label), |span: &EstimateSpan| compact(span.median));
     let title = match spans.as_slice() {
         [] => format!("There is no estimate of the {label} yet"),
-        [only] => format!(
-            "{} estimated once, at {}",
-            capital(label),
-            compact(only.median)
-        ),
-        [first, .., last] => format!(
-            "{} went from {} to {} in {} steps",
-            capital(label),
-            compact(first.median),
-            compact(last.median),
-            spans.len()
-        ),
+        [only] => format!("{begun} estimated once, at {}", median(only)),
+        [first, .., last] => {
+            let (first, last, steps) = (median(first), median(last), spans.len());
+            format!("{begun} went from {first} to {last} in {steps} steps")
+        }
     };
-    let estimates = Estimates {
+    let words = Words {
         title,
         description:
             "The median with its 90\u{a0}% interval, from the day on which the newest sheet was seen."
                 .to_owned(),
-        window: window(spans.iter().map(|span| span.from), now),
-        spans,
     };
-    estimates.chart()
+    let window = window(spans.iter().map(|span| span.from), now);
+    prices::estimates(words, &spans, window)
 }

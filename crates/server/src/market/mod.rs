@@ -9,7 +9,7 @@ use super::compute::Views;
 use unroof_edge::answer::problem::Problem;
 use unroof_store::DbTime;
 
-pub(super) use question::{MarketQuestion, PARAMETERS, Parameters, ROWS, Sort};
+pub(super) use question::{MarketQuestion, PARAMETERS, ROWS, Sort};
 pub(super) use snapshot::{Market, MarketModel, Markets, Price};
 
 /// The market as of the time that a question asks for.

@@ -3,30 +3,11 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Deserialize;
-use url::form_urlencoded::Serializer;
 
 use super::snapshot::{MarketModel, Price};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use crate::question::Question;
+use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::quantities::JointQuantity;
-
-/// The parameters as they are sent: a form sends empty ones too.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Parameters {
-    q: String,
-    author: String,
-    hosts: String,
-    price: String,
-    quantity: String,
-    identified: String,
-    open: String,
-    copies: String,
-    as_of: String,
-    sort: String,
-    order: String,
-    page: String,
-}
 
 /// Names of the parameters.
 pub(crate) const PARAMETERS: [&str; 12] = [
@@ -67,12 +48,19 @@ impl Sort {
         let named = Self::ALL.into_iter().find(|(sort, _)| *sort == self);
         named.map_or("", |(_, name)| name)
     }
+
+    /// Whether the largest values come first where no order is asked for.
+    fn begins_descending(self) -> bool {
+        matches!(self, Self::Quantity | Self::Hosts)
+    }
 }
 
 /// The question: which models, by which quantity, in which order.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
 pub(crate) struct MarketQuestion {
+    /// The parameters, but those that are empty.
+    asked: Question,
     /// Part of the name.
     pub(crate) q: String,
     /// Author; all where it is empty.
@@ -104,37 +92,27 @@ impl MarketQuestion {
     ///
     /// # Errors
     /// One of them has a value that it cannot have.
-    pub(crate) fn read(parameters: Parameters) -> Result<Self, Problem> {
-        let sort = one_of("sort", &parameters.sort, &Sort::ALL)?.unwrap_or(Sort::Name);
-        let default = if sort == Sort::Quantity || sort == Sort::Hosts {
-            "desc"
-        } else {
-            "asc"
-        };
-        let order = Some(parameters.order.as_str()).filter(|order| !order.is_empty());
-        let quantities: Vec<(JointQuantity, &str)> = JointQuantity::ALL
-            .into_iter()
-            .map(|quantity| (quantity, quantity.name()))
-            .collect();
+    pub(crate) fn read(question: &Question) -> Result<Self, Problem> {
+        let sort = question.one_of("sort", &Sort::ALL)?.unwrap_or(Sort::Name);
+        let order = question.one_of("order", &[(false, "asc"), (true, "desc")])?;
+        let quantities = JointQuantity::ALL.map(|quantity| (quantity, quantity.name()));
+        let is_on = |name: &str| !matches!(question.text(name), "" | "0");
+        let quantity = question.one_of("quantity", &quantities)?;
         Ok(Self {
-            q: parameters.q,
-            author: parameters.author,
-            hosts: number("hosts", &parameters.hosts)?.unwrap_or(0),
-            price: number("price", &parameters.price)?,
-            quantity: one_of("quantity", &parameters.quantity, &quantities)?
-                .unwrap_or(JointQuantity::ActiveParameters),
-            identified: is_on(&parameters.identified),
-            open: is_on(&parameters.open),
-            copies: is_on(&parameters.copies),
-            as_of: day(&parameters.as_of)?,
+            // Nothing is said by a field that is empty.
+            asked: question.set("page", question.text("page")),
+            q: question.text("q").to_owned(),
+            author: question.text("author").to_owned(),
+            hosts: question.number("hosts")?.unwrap_or(0),
+            price: question.number("price")?,
+            quantity: quantity.unwrap_or(JointQuantity::ActiveParameters),
+            identified: is_on("identified"),
+            open: is_on("open"),
+            copies: is_on("copies"),
+            as_of: question.parsed("as_of", "a day such as 2026-05-01")?,
             sort,
-            descending: one_of(
-                "order",
-                order.unwrap_or(default),
-                &[(false, "asc"), (true, "desc")],
-            )?
-            .unwrap_or(false),
-            page: number("page", &parameters.page)?.unwrap_or(1).max(1),
+            descending: order.unwrap_or(sort.begins_descending()),
+            page: question.number("page")?.unwrap_or(1).max(1),
         })
     }
 
@@ -144,56 +122,31 @@ impl MarketQuestion {
         Some(start.timestamp())
     }
 
-    /// The address of the page for this question.
-    pub(crate) fn address(&self) -> String {
-        with_query("/ui/", &self.query())
+    /// The address of a page of the models that it selects.
+    pub(crate) fn address_of(&self, page: usize) -> String {
+        let page = if page > 1 {
+            page.to_string()
+        } else {
+            String::new()
+        };
+        self.asked.set("page", &page).address("/ui/")
     }
 
     /// The address of its chart in a form.
     pub(crate) fn chart(&self, form: &str) -> String {
-        with_query(&format!("/charts/market.{form}"), &self.query())
+        self.asked.address(&format!("/charts/market.{form}"))
     }
 
-    fn query(&self) -> String {
-        let mut query = Serializer::new(String::new());
-        let mut add = |name: &str, value: &str| {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        };
-        let flag = |on: bool| if on { "on" } else { "" };
-        add("q", &self.q);
-        add("author", &self.author);
-        add("hosts", &some(Some(self.hosts).filter(|hosts| *hosts > 0)));
-        add("price", &some(self.price));
-        if self.quantity != JointQuantity::ActiveParameters {
-            add("quantity", self.quantity.name());
-        }
-        add("identified", flag(self.identified));
-        add("open", flag(self.open));
-        add("copies", flag(self.copies));
-        add("as_of", &some(self.as_of));
-        if self.sort != Sort::Name || self.descending {
-            add("sort", self.sort.name());
-            add("order", if self.descending { "desc" } else { "asc" });
-        }
-        add("page", &some(Some(self.page).filter(|page| *page > 1)));
-        query.finish()
-    }
-
-    /// Question sorted by a column; by the other direction where it is sorted by it already.
-    pub(crate) fn sorted_by(&self, sort: Sort) -> Self {
+    /// The address of the page sorted by a column; by the other direction where it is sorted by it already.
+    pub(crate) fn sorted_by(&self, sort: Sort) -> String {
         let descending = if self.sort == sort {
             !self.descending
         } else {
-            matches!(sort, Sort::Quantity | Sort::Hosts)
+            sort.begins_descending()
         };
-        Self {
-            sort,
-            descending,
-            page: 1,
-            ..self.clone()
-        }
+        let sorted = self.asked.set("page", "").set("sort", sort.name());
+        let order = if descending { "desc" } else { "asc" };
+        sorted.set("order", order).address("/ui/")
     }
 
     /// The models that are asked for, in order.
@@ -242,52 +195,4 @@ impl MarketQuestion {
 fn letters(name: &str) -> String {
     let letters = name.chars().filter(|sign| sign.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
-}
-
-fn with_query(path: &str, query: &str) -> String {
-    if query.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?{query}")
-    }
-}
-
-fn some(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-fn is_on(value: &str) -> bool {
-    !value.is_empty() && value != "0"
-}
-
-fn number<N: std::str::FromStr>(name: &str, value: &str) -> Result<Option<N>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let wrong = |_| wrong(name, value, "a number");
-    value.parse().map(Some).map_err(wrong)
-}
-
-fn day(value: &str) -> Result<Option<Date>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let wrong = |_| wrong("as_of", value, "a day such as 2026-05-01");
-    value.parse().map(Some).map_err(wrong)
-}
-
-fn one_of<T: Copy>(name: &str, value: &str, known: &[(T, &str)]) -> Result<Option<T>, Problem> {
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let found = known.iter().find(|(_, known)| *known == value);
-    let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
-    let wrong = || wrong(name, value, &format!("one of {}", names.join(", ")));
-    found.map(|(known, _)| Some(*known)).ok_or_else(wrong)
-}
-
-fn wrong(name: &str, value: &str, expected: &str) -> Problem {
-    let value: String = value.chars().take(60).collect();
-    Problem::new(UNREADABLE, format!("`{name}={value}` cannot be read"))
-        .hint(format!("`{name}` is {expected}"))
 }

@@ -10,7 +10,8 @@ use unroof_infer::estimate::judgement::published::{open_model_of, published_valu
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Estimator, StoredQuantity, StoredRow};
 use unroof_infer::posterior::Interval;
-use unroof_report::chart::kinds::strip::Strip;
+use unroof_report::chart::kinds::strip::{self, Strip};
+use unroof_report::chart::{Chart, Words};
 use unroof_store::{
     AsOf, DbTime, MarketOffer, MarketOffersRow, NewestEstimateRow, Store, StoreError,
 };
@@ -239,13 +240,30 @@ impl Market {
         let (median, interval) = stored.span()?;
         let prior = self.prior(quantity);
         Some(Strip {
-            prior_90: Some((prior.low, prior.high)),
-            interval_90: (interval.low, interval.high),
-            interval_50: stored.interval_50.map(|half| (half.low, half.high)),
+            prior_90: Some(prior),
+            interval_90: interval,
+            interval_50: stored.interval_50,
             median,
             identified: stored.identified == Some(true),
             truth: model.truth(quantity),
         })
+    }
+
+    /// Chart of the estimates of some models.
+    pub(crate) fn chart(&self, models: &[&MarketModel], quantity: JointQuantity) -> Chart {
+        let label = quantity.definition().label;
+        let row = |model: &&MarketModel| Some((model.name.clone(), self.strip(model, quantity)?));
+        let rows: Vec<(String, Strip)> = models.iter().filter_map(row).collect();
+        let identified = rows.iter().filter(|(_, strip)| strip.identified).count();
+        let all = rows.len();
+        let words = Words {
+            title: format!("The {label} of {identified} of {all} models are identified"),
+            description: format!(
+                "Each strip is the estimate of the {label} of a model: the dot is the median, the dark part the 50 % interval, the \
+                 light part that of 90 %, grey the prior, an upright mark the published value. It is faint where the quantity is not identified."
+            ),
+        };
+        strip::lines(words, self.domain(quantity), &rows)
     }
 
     /// The values that an axis for all models shows: the prior, and the 90 % intervals of nineteen models in twenty.

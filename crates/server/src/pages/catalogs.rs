@@ -13,10 +13,12 @@ use uuid::Uuid;
 use super::answer;
 use super::layout::{Page, Tab};
 use crate::answers::Answers;
-use crate::pages::names::offer_address;
-use crate::pages::words::count;
 use unroof_base::units::readable;
 use unroof_edge::answer::problem::Problem;
+use unroof_report::names::offer_address;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{scrolling, table};
+use unroof_report::words::{count, or_dash};
 use unroof_store::import::Refusal;
 use unroof_store::{
     DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection,
@@ -159,22 +161,15 @@ fn finding(last: &[Last<'_>], now: Timestamp) -> String {
 
 fn sources(last: &[Last<'_>], now: Timestamp) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Sources" {
-            table {
-                thead { tr {
-                    th scope="col" { "Catalog" } th scope="col" { "Source" } th scope="col" { "Last good import" }
-                    th.number scope="col" { "Entries" } th.number scope="col" { "New" } th.number scope="col" { "Unchanged" }
-                    th.number scope="col" { "Copies" } th.number scope="col" { "Too little" } th.number scope="col" { "Refused" }
-                    th scope="col" { "Newest" }
-                } }
-                tbody { @for last in last { (source(last, now)) } }
-            }
-        }
+        (scrolling("Sources", &table(&[
+            Text("Catalog"), Text("Source"), Text("Last good import"), Number("Entries"), Number("New"), Number("Unchanged"), Number("Copies"),
+            Number("Too little"), Number("Refused"), Text("Newest"),
+        ], &html! { @for last in last { (source(last, now)) } })))
     }
 }
 
 fn source(last: &Last<'_>, now: Timestamp) -> Markup {
-    let counts = |of: fn(&ImportRow) -> i64| html! { td.number { (last.whole.map_or_else(|| "–".to_owned(), |row| count(of(row)))) } };
+    let counts = |of: fn(&ImportRow) -> i64| html! { td.number { (or_dash(last.whole, |row| count(of(row)))) } };
     html! {
         tr {
             th scope="row" { (last.name()) }
@@ -247,27 +242,20 @@ fn disagreements_table(rows: &[DisagreementRow]) -> Markup {
         @if rows.is_empty() {
             p.empty { "All catalogs that list an offer state the same prices of it." }
         } @else {
-            div.scroll tabindex="0" role="region" aria-label="Disagreements" {
-                table {
-                    thead { tr {
-                        th scope="col" { "Offer" } th scope="col" { "Disagreement" } th.number scope="col" { "Factor" } th scope="col" { "Since" }
-                    } }
-                    tbody {
-                        @for row in rows {
-                            tr {
-                                th scope="row" { a href=(offer_address(&row.provider, &row.model)) { (row.model) } " " small { (row.provider) } }
-                                td {
-                                    (row.catalog) ", whose prices are in force, and " (row.other_catalog) " state different prices: "
-                                    (row.differences) "."
-                                    @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } }
-                                }
-                                td.number { (row.largest_factor.map_or_else(|| "–".to_owned(), readable)) }
-                                td { (time(row.observed_at)) }
-                            }
+            (scrolling("Disagreements", &table(&[Text("Offer"), Text("Disagreement"), Number("Factor"), Text("Since")], &html! {
+                @for row in rows {
+                    tr {
+                        th scope="row" { a href=(offer_address(&row.provider, &row.model)) { (row.model) } " " small { (row.provider) } }
+                        td {
+                            (row.catalog) ", whose prices are in force, and " (row.other_catalog) " state different prices: "
+                            (row.differences) "."
+                            @if row.flagged { " " span.tag.bad title="Far from other sources, or fits no machine" { "quarantine" } }
                         }
+                        td.number { (or_dash(row.largest_factor, readable)) }
+                        td { (time(row.observed_at)) }
                     }
                 }
-            }
+            })))
             @if rows.len() == DISAGREEMENTS as usize { p { a href="/disagreements" { "All disagreements as JSON" } } }
         }
     }
@@ -275,23 +263,18 @@ fn disagreements_table(rows: &[DisagreementRow]) -> Markup {
 
 fn runs(imports: &[ImportRow]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Imports" {
-            table {
-                thead { tr { th scope="col" { "Start" } th scope="col" { "Catalog" } th scope="col" { "Source" } th scope="col" { "Outcome" } th.number scope="col" { "Entries" } th.number scope="col" { "New" } } }
-                tbody {
-                    @for row in imports {
-                        tr {
-                            td { (time(row.started_at)) }
-                            td { (row.catalog.as_deref().unwrap_or("–")) }
-                            td { (row.source) }
-                            td { (outcome(row)) }
-                            td.number { (count(row.entries)) }
-                            td.number { (count(row.estimated)) }
-                        }
-                    }
+        (scrolling("Imports", &table(&[Text("Start"), Text("Catalog"), Text("Source"), Text("Outcome"), Number("Entries"), Number("New")], &html! {
+            @for row in imports {
+                tr {
+                    td { (time(row.started_at)) }
+                    td { (row.catalog.as_deref().unwrap_or("–")) }
+                    td { (row.source) }
+                    td { (outcome(row)) }
+                    td.number { (count(row.entries)) }
+                    td.number { (count(row.estimated)) }
                 }
             }
-        }
+        })))
     }
 }
 

@@ -10,26 +10,24 @@ use maud::{Markup, html};
 use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::words::{percent, sheets_of};
 use crate::answers::Answers;
 use crate::api::answers::track_record::{TrackedQuantity, TrackedReading, Verdict, track_record};
-use crate::charts::Question;
 use crate::charts::record::{asked, calibration_of, setting_name, truth_of};
+use crate::pages::words::sheets_of;
+use crate::question::Question;
 use unroof_base::units::compact;
-use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{scrolling, table_of};
+use unroof_report::words::{percent, spaced};
 
 /// Shows the page of estimates against true values.
 pub(super) async fn show(
     State(answers): State<Arc<Answers>>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&answers, &problem),
-    };
     let key = format!("truth {question:?}");
     let page = async || asked(&question).map(page);
     answer::page(&answers, &key, &headers, page).await
@@ -134,16 +132,10 @@ fn form(chosen: &TrackedQuantity) -> Markup {
 fn all_quantities() -> Markup {
     html! {
         h2 { "Every quantity, by what it is estimated from" }
-        div.scroll tabindex="0" role="region" aria-label="Record of every quantity" {
-            table.record {
-                thead { tr {
-                    th scope="col" { "Quantity" } th scope="col" { "From" } th.number scope="col" { "Models" }
-                    th.number scope="col" { "Off by, median" } th.number scope="col" { "One in ten" }
-                    th.number scope="col" { "In the 90 % interval" } th scope="col" { "Verdict" }
-                } }
-                tbody { @for tracked in records() { (quantity_row(tracked)) } }
-            }
-        }
+        (scrolling("Record of every quantity", &table_of(Some("record"), &[
+            Text("Quantity"), Text("From"), Number("Models"), Number("Off by, median"), Number("One in ten"), Number("In the 90 % interval"),
+            Text("Verdict"),
+        ], &html! { @for tracked in records() { (quantity_row(tracked)) } })))
         p.note {
             "Each model is estimated by a calibration that has not seen its family or author. Better than the prior: the log score gains more \
              than a threshold, and its 80 % interval is above 0. Only such estimates are called identified."
@@ -180,26 +172,20 @@ fn all_readings() -> Markup {
         p {
             "A reading is a textbook formula applied to a price. It is shown next to the estimate with this record, and never averaged into it."
         }
-        div.scroll tabindex="0" role="region" aria-label="Record of every reading" {
-            table.record {
-                thead { tr {
-                    th scope="col" { "Reading" } th scope="col" { "Quantity" } th.number scope="col" { "Models" }
-                    th.number scope="col" { "Off by, median" } th.number scope="col" { "One in ten" } th scope="col" { "Verdict" }
-                } }
-                tbody {
-                    @for reading in readings {
-                        tr {
-                            th scope="row" { (reading.reading.replace('_', " ")) }
-                            td { (reading.quantity.replace('_', " ")) }
-                            td.number { (reading.record.models) }
-                            td.number { "× " (compact(reading.record.median_fold_error)) }
-                            td.number { "× " (compact(reading.record.fold_error_90)) }
-                            td { (verdict(reading.verdict)) }
-                        }
-                    }
+        (scrolling("Record of every reading", &table_of(Some("record"), &[
+            Text("Reading"), Text("Quantity"), Number("Models"), Number("Off by, median"), Number("One in ten"), Text("Verdict"),
+        ], &html! {
+            @for reading in readings {
+                tr {
+                    th scope="row" { (spaced(reading.reading)) }
+                    td { (spaced(reading.quantity)) }
+                    td.number { (reading.record.models) }
+                    td.number { "× " (compact(reading.record.median_fold_error)) }
+                    td.number { "× " (compact(reading.record.fold_error_90)) }
+                    td { (verdict(reading.verdict)) }
                 }
             }
-        }
+        })))
     }
 }
 

@@ -2,144 +2,151 @@
 
 use maud::{Markup, html};
 
-use crate::chart::Chart;
-use crate::chart::axis;
-use crate::chart::axis::short;
+use crate::chart::axis::{self, short};
 use crate::chart::frame::{AXIS, WIDTH};
 use crate::chart::mark::{Anchor, area, bar, labelled, line, rule, text};
 use crate::chart::scale::{Scale, extent};
 use crate::chart::table::Table;
 use crate::chart::tone::Tone;
+use crate::chart::{Chart, Words};
+use crate::words::{capital, ends, spread};
 use unroof_base::units::compact;
+use unroof_infer::estimate::LEAST_BITS;
+use unroof_infer::estimate::density::QuantityDensity;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 
-/// Height of the curves.
-const HEIGHT: f64 = 130.0;
-/// Space above them, for words.
+/// Upper side of the curves, below the words.
 const TOP: f64 = 34.0;
+/// Lower side of the curves.
+const BOTTOM: f64 = TOP + 130.0;
 /// Space at the left and at the right.
 const SIDE: f64 = 16.0;
 
-/// Densities of a quantity.
-#[derive(Debug, Clone)]
-pub struct Densities {
-    /// Finding of the chart.
-    pub title: String,
-    /// The finding with its figures.
-    pub description: String,
-    /// The values of the grid.
-    pub values: Vec<f64>,
-    /// Density of the prior at each value, per unit of its logarithm.
-    pub prior: Vec<f64>,
-    /// Density of the posterior, likewise.
-    pub posterior: Vec<f64>,
-    /// Median and 90 % interval.
-    pub estimate: (f64, (f64, f64)),
-    /// The value that is public.
-    pub truth: Option<f64>,
+/// Chart of the densities of a quantity, with the value that is public.
+#[must_use]
+pub fn density(
+    quantity: JointQuantity,
+    own: &EstimatedQuantity,
+    density: &QuantityDensity,
+    truth: Option<f64>,
+) -> Chart {
+    let points = density.values.iter().zip(&density.prior);
+    let table = Table::of(
+        points.zip(&density.posterior),
+        &[
+            ("value", |((value, _), _)| (**value).into()),
+            ("prior_density", |((_, prior), _)| (**prior).into()),
+            ("posterior_density", |(_, posterior)| (**posterior).into()),
+        ],
+    );
+    words(quantity, own, truth).chart((WIDTH, BOTTOM + AXIS), drawing(own, density, truth), table)
 }
 
-impl Densities {
-    /// Chart of the densities.
-    pub fn chart(self) -> Chart {
-        let ends = self.values.iter().chain(&self.truth);
-        let horizontal = Scale::log(extent(ends.copied()), (SIDE, WIDTH - SIDE));
-        let highest = self
-            .prior
-            .iter()
-            .chain(&self.posterior)
-            .copied()
-            .fold(0.0, f64::max);
-        let vertical = Scale::linear((0.0, highest.max(f64::MIN_POSITIVE)), (TOP + HEIGHT, TOP));
-        Chart {
-            drawing: self.drawing(&horizontal, &vertical),
-            table: self.table(),
-            title: self.title,
-            description: self.description,
-            width: WIDTH,
-            height: TOP + HEIGHT + AXIS,
-        }
-    }
-
-    fn drawing(&self, horizontal: &Scale, vertical: &Scale) -> Markup {
-        let (median, (low, high)) = self.estimate;
-        let bottom = TOP + HEIGHT;
-        let estimate = format!(
-            "Estimate {} ({} to {})",
-            compact(median),
-            compact(low),
-            compact(high)
-        );
-        let curve = |density: &[f64]| -> Vec<(f64, f64)> {
-            let points = self.values.iter().zip(density);
-            points
-                .map(|(value, density)| (horizontal.at(*value), vertical.at(*density)))
-                .collect()
-        };
-        let filled = |density: &[f64]| {
-            let curve = curve(density);
-            let (start, end) = horizontal.range();
-            [vec![(start, bottom)], curve, vec![(end, bottom)]].concat()
-        };
-        html! {
-            (axis::horizontal(horizontal, (TOP, bottom), &axis::named(horizontal, 7, short)))
-            (labelled("Before any price: the prior, in grey", &area(Tone::Prior, &filled(&self.prior), 0.35)))
-            (area(Tone::Estimate, &filled(&self.posterior), 0.3))
-            (line(Tone::Estimate, &curve(&self.posterior), 2.0))
-            (labelled(&estimate, &html! {
-                (bar(Tone::Estimate, (horizontal.at(low), bottom - 4.0), (horizontal.at(high), bottom), 0.9))
-                (rule(Tone::Estimate, (horizontal.at(median), TOP), (horizontal.at(median), bottom), 1.5))
-            }))
-            (named(horizontal, median, TOP - 6.0, Tone::Ink, &compact(median)))
-            @if let Some(truth) = self.truth {
-                @let x = horizontal.at(truth);
-                @let words = format!("public {}", compact(truth));
-                (labelled(&words, &rule(Tone::Truth, (x, TOP), (x, bottom), 2.5)))
-                (named(horizontal, truth, TOP - 20.0, Tone::Truth, &words))
-            }
-        }
-    }
-
-    fn table(&self) -> Table {
-        let points = self.values.iter().zip(&self.prior).zip(&self.posterior);
-        let row = |((value, prior), posterior): ((&f64, &f64), &f64)| {
-            vec![(*value).into(), (*prior).into(), (*posterior).into()]
-        };
-        Table {
-            columns: vec!["value", "prior_density", "posterior_density"],
-            rows: points.map(row).collect(),
-        }
-    }
-}
-
-/// Words above a value; near an end of the drawing they are next to it.
-fn named(scale: &Scale, value: f64, y: f64, tone: Tone, words: &str) -> Markup {
-    let x = scale.at(value);
-    let anchor = if x < 70.0 {
-        Anchor::Start
-    } else if x > WIDTH - 70.0 {
-        Anchor::End
+fn words(quantity: JointQuantity, own: &EstimatedQuantity, truth: Option<f64>) -> Words {
+    let definition = quantity.definition();
+    let label = capital(definition.label);
+    let (median, interval) = (compact(own.median), own.interval_90);
+    let span = ends(interval);
+    let title = if own.identified {
+        format!("{label}: probably {median} ({span})")
+    } else if own.information_gained_bits < LEAST_BITS {
+        format!("{label} not identified: {median} ({span}) is mostly the prior")
     } else {
-        Anchor::Middle
+        format!("{label}: {median} ({span}), not identified")
     };
-    text(tone, (x, y), anchor, words)
+    let of_truth = truth.map(|truth| {
+        let is_inside = (interval.low..=interval.high).contains(&truth);
+        let place = if is_inside { "inside" } else { "outside" };
+        let truth = compact(truth);
+        format!(" The public value, {truth}, is {place} the 90\u{a0}% interval.")
+    });
+    let description = format!(
+        "{}. Grey is the prior, with a median of {}; blue is the estimate; the bar below has 90\u{a0}% of it.{}",
+        definition.description,
+        compact(own.prior.median),
+        of_truth.unwrap_or_default(),
+    );
+    Words { title, description }
+}
+
+fn drawing(own: &EstimatedQuantity, density: &QuantityDensity, truth: Option<f64>) -> Markup {
+    let values = density.values.iter().chain(&truth).copied();
+    let across = Scale::log(extent(values), (SIDE, WIDTH - SIDE));
+    let heights = density.prior.iter().chain(&density.posterior).copied();
+    let highest = heights.fold(f64::MIN_POSITIVE, f64::max);
+    let up = Scale::linear((0.0, highest), (BOTTOM, TOP));
+    let curve = |heights: &[f64]| -> Vec<(f64, f64)> {
+        let points = density.values.iter().zip(heights);
+        points
+            .map(|(value, height)| (across.at(*value), up.at(*height)))
+            .collect()
+    };
+    let filled = |heights: &[f64]| {
+        let (start, end) = across.range();
+        [vec![(start, BOTTOM)], curve(heights), vec![(end, BOTTOM)]].concat()
+    };
+    let upright = |tone, x, width| rule(tone, (x, TOP), (x, BOTTOM), width);
+    let (low, high) = (
+        across.at(own.interval_90.low),
+        across.at(own.interval_90.high),
+    );
+    let median = across.at(own.median);
+    let estimate = format!("Estimate {}", spread(own.median, own.interval_90));
+    html! {
+        (axis::horizontal(&across, (TOP, BOTTOM), short))
+        (labelled("Before any price: the prior, in grey", &area(Tone::Prior, &filled(&density.prior), 0.35)))
+        (area(Tone::Estimate, &filled(&density.posterior), 0.3))
+        (line(Tone::Estimate, &curve(&density.posterior), 2.0))
+        (labelled(&estimate, &html! {
+            (bar(Tone::Estimate, (low, BOTTOM - 4.0), (high, BOTTOM), 0.9))
+            (upright(Tone::Estimate, median, 1.5))
+        }))
+        (named((median, TOP - 6.0), Tone::Ink, &compact(own.median)))
+        @if let Some(truth) = truth {
+            @let x = across.at(truth);
+            @let words = format!("public {}", compact(truth));
+            (labelled(&words, &upright(Tone::Truth, x, 2.5)))
+            (named((x, TOP - 20.0), Tone::Truth, &words))
+        }
+    }
+}
+
+/// Words above a place; near an end of the drawing they are next to it.
+fn named(place: (f64, f64), tone: Tone, words: &str) -> Markup {
+    let anchor = match place.0 {
+        x if x < 70.0 => Anchor::Start,
+        x if x > WIDTH - 70.0 => Anchor::End,
+        _ => Anchor::Middle,
+    };
+    text(tone, place, anchor, words)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn the_public_value_is_drawn_even_outside_the_grid() {
-        let densities = Densities {
-            title: "t".to_owned(),
-            description: "d".to_owned(),
+        let interval = json!({"low": 5e9, "high": 3e10});
+        let own = serde_json::from_value(json!({
+            "median": 1e10, "interval_50": interval, "interval_90": interval,
+            "prior": {"median": 1e10, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
+            "moved_by": [],
+        }));
+        let drawn = QuantityDensity {
+            quantity: "active_parameters",
+            label: "active parameters",
+            unit: "parameters",
+            median: 1e10,
             values: vec![1e9, 1e10, 1e11],
             prior: vec![0.1, 0.2, 0.1],
             posterior: vec![0.0, 0.5, 0.1],
-            estimate: (1e10, (5e9, 3e10)),
-            truth: Some(1e12),
         };
-        let chart = densities.chart();
+        let quantity = JointQuantity::ActiveParameters;
+        let chart = density(quantity, &own.unwrap(), &drawn, Some(1e12));
         let svg = chart.svg().into_string();
         assert!(svg.contains("public 1.00T"), "{svg}");
         assert!(svg.contains("Estimate 10.0B (5.00B to 30.0B)"), "{svg}");

@@ -1,12 +1,15 @@
-//! A heat map of probabilities: rows with a name each, and columns.
+//! A heat map of probabilities: a row per offer of a cache, and a column per storage tier.
 
 use maud::{Markup, html};
 
-use crate::chart::Chart;
 use crate::chart::frame::WIDTH;
 use crate::chart::mark::{Anchor, bar, labelled, text};
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
+use crate::chart::{Chart, Words};
+use crate::words::percent;
+use unroof_infer::estimate::storage_tiers::OfferTiers;
+use unroof_roofline::reference::storage_tiers;
 
 /// Height of the names of the columns.
 const HEAD: f64 = 40.0;
@@ -20,128 +23,109 @@ const FULL: f64 = 0.6;
 /// Opacity of a cell without a probability.
 const GROUND: f64 = 0.12;
 
-/// A row: its name, and a probability per column.
-#[derive(Debug, Clone)]
-pub struct HeatRow {
-    /// Name of the row.
-    pub name: String,
-    /// A probability per column.
-    pub shares: Vec<f64>,
+/// The name of a storage tier by its id.
+#[must_use]
+pub fn tier_name(id: &str) -> &str {
+    let found = storage_tiers().iter().find(|tier| tier.id == id);
+    found.map_or(id, |tier| tier.name.as_str())
 }
 
-/// A heat map of probabilities.
-#[derive(Debug, Clone)]
-pub struct HeatMap {
-    /// Finding of the chart.
-    pub title: String,
-    /// The finding with its figures.
-    pub description: String,
-    /// Names of the columns.
-    pub columns: Vec<&'static str>,
-    /// Rows of the map.
-    pub rows: Vec<HeatRow>,
+/// Chart of the storage tiers of cache offers; none where there is no offer.
+#[must_use]
+pub fn cache_tiers(offers: &[&OfferTiers]) -> Option<Chart> {
+    let first = offers.first()?;
+    let words = Words {
+        title: format!(
+            "The cache “{}” is probably kept in {} ({})",
+            first.name,
+            tier_name(&first.most_likely),
+            percent(share(first, &first.most_likely)),
+        ),
+        description: "Rows are cache offers, columns are storage tiers; a cell has the probability that the offer is kept there."
+            .to_owned(),
+    };
+    let is_used = |id: &&str| {
+        let mut offers = offers.iter();
+        offers.any(|tiers| tiers.probabilities.contains_key(*id))
+    };
+    let ids = storage_tiers().iter().map(|tier| tier.id.as_str());
+    let columns: Vec<&'static str> = ids.filter(is_used).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
+    let height = HEAD + ROW * offers.len() as f64 + 4.0;
+    let row = |tiers: &&OfferTiers| {
+        let shares = columns.iter().map(|id| share(tiers, id).into());
+        std::iter::once(name(tiers).into()).chain(shares).collect()
+    };
+    let table = Table {
+        rows: offers.iter().map(row).collect(),
+        columns: [&["offer"], columns.as_slice()].concat(),
+    };
+    Some(words.chart((WIDTH, height), drawing(offers, &columns), table))
 }
 
-impl HeatMap {
-    /// Chart of the heat map.
-    #[must_use]
-    pub fn chart(self) -> Chart {
-        #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
-        let height = HEAD + ROW * self.rows.len() as f64 + 4.0;
-        Chart {
-            drawing: self.drawing(),
-            table: self.table(),
-            title: self.title,
-            description: self.description,
-            width: WIDTH,
-            height,
-        }
-    }
+fn share(tiers: &OfferTiers, id: &str) -> f64 {
+    tiers.probabilities.get(id).copied().unwrap_or_default()
+}
 
-    #[expect(clippy::cast_precision_loss, reason = "a handful of rows and columns")]
-    fn drawing(&self) -> Markup {
-        let width = WIDTH / self.columns.len().max(1) as f64;
-        html! {
-            @for (number, column) in self.columns.iter().enumerate() {
-                @let middle = width * (number as f64 + 0.5);
-                @for (place, word) in column.splitn(2, '-').enumerate() {
-                    (text(Tone::Muted, (middle, 14.0 + 15.0 * place as f64), Anchor::Middle, word))
-                }
-            }
-            @for (number, row) in self.rows.iter().enumerate() {
-                @let top = HEAD + ROW * number as f64;
-                (text(Tone::Ink, (2.0, top + 14.0), Anchor::Start, &row.name))
-                @for (place, share) in row.shares.iter().enumerate() {
-                    @let left = width * place as f64;
-                    (self.cell(row, place, (left, top + 20.0), width))
-                    @if *share >= LEAST {
-                        (text(Tone::Ink, (left + width / 2.0, top + 37.0), Anchor::Middle, &percent(*share)))
-                    }
-                }
+fn name(tiers: &OfferTiers) -> String {
+    format!("{}: {}", tiers.provider, tiers.name)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a handful of rows and columns")]
+fn drawing(offers: &[&OfferTiers], columns: &[&str]) -> Markup {
+    let width = WIDTH / columns.len().max(1) as f64;
+    html! {
+        @for (number, column) in columns.iter().enumerate() {
+            @let middle = width * (number as f64 + 0.5);
+            @for (place, word) in column.splitn(2, '-').enumerate() {
+                (text(Tone::Muted, (middle, 14.0 + 15.0 * place as f64), Anchor::Middle, word))
             }
         }
-    }
-
-    fn cell(&self, row: &HeatRow, place: usize, (left, top): (f64, f64), width: f64) -> Markup {
-        let share = row.shares[place];
-        let (from, to) = ((left + 1.0, top), (left + width - 1.0, top + 26.0));
-        let ground = bar(Tone::Prior, from, to, GROUND);
-        if share < LEAST {
-            return ground;
-        }
-        let words = format!(
-            "{}: {} with {}",
-            row.name,
-            self.columns[place],
-            percent(share)
-        );
-        let cell = bar(Tone::Estimate, from, to, FULL * share);
-        labelled(&words, &html! { (ground) (cell) })
-    }
-
-    fn table(&self) -> Table {
-        let row = |row: &HeatRow| {
-            let shares = row.shares.iter().copied().map(Cell::from);
-            std::iter::once(row.name.as_str().into())
-                .chain(shares)
-                .collect()
-        };
-        Table {
-            columns: std::iter::once("offer")
-                .chain(self.columns.iter().copied())
-                .collect(),
-            rows: self.rows.iter().map(row).collect(),
+        @for (number, tiers) in offers.iter().enumerate() {
+            @let top = HEAD + ROW * number as f64;
+            @let name = name(tiers);
+            (text(Tone::Ink, (2.0, top + 14.0), Anchor::Start, &name))
+            @for (place, column) in columns.iter().enumerate() {
+                (cell(&format!("{name}: {column}"), share(tiers, column), (width * place as f64, top + 20.0), width))
+            }
         }
     }
 }
 
-/// A share in percent.
-fn percent(share: f64) -> String {
-    format!("{:.0}\u{a0}%", 100.0 * share)
+/// A cell with its share; the words are left out where there is almost none.
+fn cell(name: &str, share: f64, (left, top): (f64, f64), width: f64) -> Markup {
+    let (from, to) = ((left + 1.0, top), (left + width - 1.0, top + 26.0));
+    let ground = bar(Tone::Prior, from, to, GROUND);
+    if share < LEAST {
+        return ground;
+    }
+    let words = percent(share);
+    let marks = html! { (ground) (bar(Tone::Estimate, from, to, FULL * share)) };
+    html! {
+        (labelled(&format!("{name} with {words}"), &marks))
+        (text(Tone::Ink, (left + width / 2.0, top + 17.0), Anchor::Middle, &words))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn probabilities_are_written_where_they_are_seen() {
-        let map = HeatMap {
-            title: "t".to_owned(),
-            description: "d".to_owned(),
-            columns: vec!["hbm-rented", "disk"],
-            rows: vec![HeatRow {
-                name: "5 minutes".to_owned(),
-                shares: vec![0.93, 0.001],
-            }],
-        };
-        let chart = map.chart();
+        let [first, second] = [&storage_tiers()[0].id, &storage_tiers()[1].id];
+        let tiers: OfferTiers = serde_json::from_value(json!({
+            "provider": "acme", "name": "5 minutes", "probabilities": {first: 0.93, second: 0.001},
+            "most_likely": first, "rests_on": [],
+        }))
+        .unwrap();
+        let chart = cache_tiers(&[&tiers]).unwrap();
         let svg = chart.svg().into_string();
-        assert!(
-            svg.contains("5 minutes: hbm-rented with 93\u{a0}%"),
-            "{svg}"
-        );
+        let words = format!("acme: 5 minutes: {first} with 93\u{a0}%");
+        assert!(svg.contains(&words), "{svg}");
         assert_eq!(svg.matches("\u{a0}%</text>").count(), 1, "{svg}");
-        assert_eq!(chart.table.columns, ["offer", "hbm-rented", "disk"]);
+        assert_eq!(chart.table.columns, ["offer", first, second]);
     }
 }

@@ -2,139 +2,164 @@
 
 use maud::{Markup, html};
 
-use crate::chart::Chart;
 use crate::chart::axis::short;
-use crate::chart::frame;
-use crate::chart::frame::{Axis, Frame};
+use crate::chart::frame::{self, Frame, Plane, Point};
 use crate::chart::labels::{Area, beside};
 use crate::chart::mark::{dot, labelled, rule, text};
-use crate::chart::scale::{Scale, extent};
-use crate::chart::table::{Cell, Table};
+use crate::chart::scale::Scale;
+use crate::chart::table::Table;
 use crate::chart::tone::Tone;
+use crate::chart::{Chart, Words};
+use crate::words::spaced;
 use unroof_base::units::compact;
+use unroof_infer::estimate::StoredEstimate;
+use unroof_infer::estimate::nearest::NearModel;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(frame::WIDTH, 250.0);
 
-/// A point: horizontal and vertical value.
-pub type Point = (f64, f64);
-
-/// A model among others.
-#[derive(Debug, Clone)]
-pub struct Neighbours {
-    /// Finding of the chart.
-    pub title: String,
-    /// The finding with its figures.
-    pub description: String,
-    /// Names of the axes, with units.
-    pub axes: [&'static str; 2],
-    /// Medians of the estimate.
-    pub estimate: Point,
-    /// 90 % intervals of the estimate.
-    pub intervals: [(f64, f64); 2],
-    /// Open-weight models by name.
-    pub models: Vec<(String, Point)>,
+/// Chart of the active parameters of an estimate against another quantity among open-weight models; none where the
+/// estimate lacks one of both.
+#[must_use]
+pub fn neighbours(estimate: &StoredEstimate, against: JointQuantity) -> Option<Chart> {
+    let active = estimate.quantity(JointQuantity::ActiveParameters)?;
+    let own = [active, estimate.quantity(against)?];
+    let is_of_cache = against == JointQuantity::KvBytesRead;
+    let name = if is_of_cache {
+        "kv_bytes_per_token"
+    } else {
+        "total_parameters"
+    };
+    let near = estimate.nearest_open_models.iter();
+    let point = |model: &NearModel| {
+        let other = if is_of_cache {
+            model.kv_bytes_per_token_read
+        } else {
+            model.total_parameters
+        };
+        (model.active_parameters, other)
+    };
+    let models: Vec<(&str, Point)> = near
+        .map(|model| (model.name.as_str(), point(model)))
+        .collect();
+    Some(words(estimate, against).chart(
+        FRAME.size(),
+        drawing(own, name, &models),
+        table(own, name, &models),
+    ))
 }
 
-impl Neighbours {
-    /// Chart of the neighbours.
-    pub fn chart(self) -> Chart {
-        let ends = |of: fn(&Point) -> f64, interval: (f64, f64)| {
-            let models = self.models.iter().map(|(_, point)| of(point));
-            let (low, high) = extent(models.chain([interval.0, interval.1]));
-            (low * 0.6, high * 1.6)
-        };
-        let horizontal = Scale::log(ends(|point| point.0, self.intervals[0]), FRAME.across());
-        let vertical = Scale::log(ends(|point| point.1, self.intervals[1]), FRAME.up());
-        let names = self.axes.map(|name| name.replace('_', " "));
-        let drawing = html! {
-            (FRAME.axes(
-                &Axis::new(&horizontal, 7, short, &names[0]),
-                &Axis::new(&vertical, 6, short, &names[1]),
-            ))
-            (self.drawing(&horizontal, &vertical))
-        };
-        Chart {
-            drawing,
-            table: self.table(),
-            title: self.title,
-            description: self.description,
-            width: FRAME.width,
-            height: FRAME.height(),
-        }
+fn words(estimate: &StoredEstimate, against: JointQuantity) -> Words {
+    let nearest = estimate.nearest_open_models.first();
+    Words {
+        title: nearest.map_or_else(
+            || "No open-weight model is near".to_owned(),
+            |nearest| {
+                let distance = compact(nearest.distance);
+                format!(
+                    "Of the open-weight models {} is nearest: {distance} standard deviations away",
+                    nearest.name
+                )
+            },
+        ),
+        description: format!(
+            "Active parameters against {}. The cross is the estimate with its 90\u{a0}% intervals, dots are the five open-weight \
+             models with the most similar figures.",
+            against.definition().label
+        ),
     }
+}
 
-    fn drawing(&self, horizontal: &Scale, vertical: &Scale) -> Markup {
-        let at = |(x, y): Point| (horizontal.at(x), vertical.at(y));
-        let [(left, right), (low, high)] = self.intervals;
-        let (x, y) = self.estimate;
-        let words = format!("The estimate: {} and {}", compact(x), compact(y));
-        let (level, upright) = (
-            [at((left, y)), at((right, y))],
-            [at((x, low)), at((x, high))],
-        );
-        let dots: Vec<(Point, &str)> = self
-            .models
-            .iter()
-            .map(|(name, point)| (at(*point), name.as_str()))
-            .collect();
-        let taken = [level, upright].map(|[from, to]| Area::of_line(from, to));
-        let within = Area {
-            across: (FRAME.left, FRAME.width),
-            down: (FRAME.top, FRAME.bottom),
-        };
-        let labels = beside(&dots, &taken, within);
-        html! {
-            (labelled(&words, &html! {
-                (rule(Tone::Estimate, level[0], level[1], 2.0))
-                (rule(Tone::Estimate, upright[0], upright[1], 2.0))
-                (dot(Tone::Estimate, at((x, y)), 5.0, 1.0))
+fn drawing(own: [&EstimatedQuantity; 2], name: &str, models: &[(&str, Point)]) -> Markup {
+    let scale = |place: usize, of: fn(&Point) -> f64, range| {
+        let interval = own[place].interval_90;
+        let models = models.iter().map(|(_, point)| of(point));
+        Scale::around(
+            models.chain([interval.low, interval.high]),
+            (0.6, 1.6),
+            range,
+        )
+    };
+    let plane = Plane {
+        frame: FRAME,
+        across: scale(0, |point| point.0, FRAME.across()),
+        up: scale(1, |point| point.1, FRAME.up()),
+    };
+    let [(x, across), (y, up)] = own.map(|own| (own.median, own.interval_90));
+    let words = format!("The estimate: {} and {}", compact(x), compact(y));
+    let lines = [
+        [(across.low, y), (across.high, y)],
+        [(x, up.low), (x, up.high)],
+    ];
+    let lines = lines.map(|ends| ends.map(|end| plane.at(end)));
+    let dots: Vec<(Point, &str)> = models
+        .iter()
+        .map(|(name, point)| (plane.at(*point), *name))
+        .collect();
+    let taken = lines.map(|[from, to]| Area::of_line(from, to));
+    let within = Area {
+        across: (FRAME.left, FRAME.width),
+        down: (FRAME.top, FRAME.bottom),
+    };
+    let labels = beside(&dots, &taken, within);
+    html! {
+        (plane.axes([short, short], ["active parameters", &spaced(name)]))
+        (labelled(&words, &html! {
+            @for [from, to] in lines { (rule(Tone::Estimate, from, to, 2.0)) }
+            (dot(Tone::Estimate, plane.at((x, y)), 5.0, 1.0))
+        }))
+        @for ((place, name), label) in dots.iter().zip(&labels) {
+            (labelled(name, &html! {
+                (dot(Tone::Truth, *place, 4.0, 1.0))
+                @if let Some(label) = label { (text(Tone::Ink, label.at, label.anchor, &label.words)) }
             }))
-            @for ((place, name), label) in dots.iter().zip(&labels) {
-                (labelled(name, &html! {
-                    (dot(Tone::Truth, *place, 4.0, 1.0))
-                    @if let Some(label) = label { (text(Tone::Ink, label.at, label.anchor, &label.words)) }
-                }))
-            }
         }
     }
+}
 
-    fn table(&self) -> Table {
-        let row = |name: &str, (x, y): Point| vec![Cell::from(name), x.into(), y.into()];
-        let models = self.models.iter().map(|(name, point)| row(name, *point));
-        Table {
-            columns: vec!["model", self.axes[0], self.axes[1]],
-            rows: std::iter::once(row("the estimate", self.estimate))
-                .chain(models)
-                .collect(),
-        }
-    }
+fn table(
+    [active, other]: [&EstimatedQuantity; 2],
+    name: &'static str,
+    models: &[(&str, Point)],
+) -> Table {
+    let estimate = ("the estimate", (active.median, other.median));
+    Table::of(
+        std::iter::once(&estimate).chain(models),
+        &[
+            ("model", |(name, _)| (*name).into()),
+            ("active_parameters", |(_, point)| point.0.into()),
+            (name, |(_, point)| point.1.into()),
+        ],
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn every_model_is_read_out_and_named_where_there_is_a_place() {
-        let neighbours = Neighbours {
-            title: "t".to_owned(),
-            description: "d".to_owned(),
-            axes: ["active", "total"],
-            estimate: (1e10, 1e11),
-            intervals: [(5e9, 2e10), (5e10, 2e11)],
-            models: vec![
-                ("one".to_owned(), (8e9, 8e10)),
-                ("two".to_owned(), (2e10, 2e11)),
-            ],
+        let own = |median: f64| -> EstimatedQuantity {
+            let interval = json!({"low": 0.5 * median, "high": 2.0 * median});
+            serde_json::from_value(json!({
+                "median": median, "interval_50": interval, "interval_90": interval,
+                "prior": {"median": median, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
+                "moved_by": [],
+            }))
+            .unwrap()
         };
-        let chart = neighbours.chart();
-        let drawing = chart.svg().into_string();
+        let own = [&own(1e10), &own(1e11)];
+        let models = [("one", (8e9, 8e10)), ("two", (2e10, 2e11))];
+        let drawing = drawing(own, "total_parameters", &models).into_string();
         assert!(
             drawing.contains(">one</text>") && drawing.contains(">two</text>"),
             "{drawing}"
         );
         assert_eq!(drawing.matches("data-label").count(), 3);
-        assert_eq!(chart.table.rows.len(), 3);
+        assert_eq!(table(own, "total_parameters", &models).rows.len(), 3);
     }
 }

@@ -1,125 +1,134 @@
 //! Decoding on the roofline: arithmetic per byte read against the arithmetic reached, a dot per draw, under the roof of the
 //! accelerator that is likely.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
-use crate::chart::Chart;
 use crate::chart::axis::short;
-use crate::chart::frame;
-use crate::chart::frame::{Axis, Frame};
+use crate::chart::frame::{self, Frame, Plane};
 use crate::chart::mark::{Anchor, dot, labelled, line, rule, text};
-use crate::chart::scale::{Scale, extent};
+use crate::chart::scale::Scale;
 use crate::chart::table::Table;
 use crate::chart::tone::Tone;
+use crate::chart::{Chart, Words};
+use crate::words::percent;
 use unroof_base::units::compact;
+use unroof_infer::estimate::serving::RooflinePoint;
 
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 
-/// A draw on the roofline of its machine.
-#[derive(Debug, Clone)]
-pub struct Draw {
-    /// FLOP per byte read.
-    pub flop_per_byte: f64,
-    /// FLOP per second and chip.
-    pub flop_per_second: f64,
-    /// Accelerator of the draw.
-    pub accelerator: String,
-    /// Whether it is the likely one.
-    pub is_likely: bool,
-}
-
-/// Draws under a roof.
-#[derive(Debug, Clone)]
-pub struct Roofline {
-    /// Finding of the chart.
-    pub title: String,
-    /// The finding with its figures.
-    pub description: String,
-    /// Draws of the estimate.
-    pub draws: Vec<Draw>,
-    /// Name, peak FLOP per second and bytes per second of the likely accelerator.
-    pub roof: (String, f64, f64),
-}
-
-impl Roofline {
-    /// Chart of the roofline.
-    pub fn chart(self) -> Chart {
-        let (_, peak, bandwidth) = &self.roof;
-        let ridge = peak / bandwidth;
-        let ends = |of: fn(&Draw) -> f64, (low, high): (f64, f64)| {
-            extent(self.draws.iter().map(of).chain([low, high]))
-        };
-        let (low, high) = ends(|draw| draw.flop_per_byte, (ridge / 4.0, ridge * 4.0));
-        let horizontal = Scale::log((low * 0.8, high * 1.25), FRAME.across());
-        let (least, most) = ends(|draw| draw.flop_per_second, (peak / 10.0, *peak));
-        let vertical = Scale::log((least * 0.8, most * 1.5), FRAME.up());
-        let drawing = html! {
-            (FRAME.axes(
-                &Axis::new(&horizontal, 7, short, "FLOP per byte read"),
-                &Axis::new(&vertical, 6, short, "FLOP per second and chip"),
-            ))
-            (self.drawing(&horizontal, &vertical))
-        };
-        Chart {
-            drawing,
-            table: self.table(),
-            title: self.title,
-            description: self.description,
-            width: FRAME.width,
-            height: FRAME.height(),
-        }
+/// Chart of draws, each by its own machine; none where no draw has a machine.
+#[must_use]
+pub fn roofline(draws: &[RooflinePoint]) -> Option<Chart> {
+    let mut counts = BTreeMap::new();
+    for draw in draws {
+        counts.entry(machine(draw)).or_insert((0, draw)).0 += 1;
     }
+    let (count, likely) = counts.into_values().max_by_key(|(count, _)| *count)?;
+    let table = Table::of(
+        draws,
+        &[
+            ("flop_per_byte", |draw| draw.flop_per_byte.into()),
+            ("flop_per_second_and_chip", |draw| {
+                draw.flop_per_second.into()
+            }),
+            ("accelerator", |draw| name(draw).into()),
+        ],
+    );
+    let chart = words(draws, likely, count).chart(FRAME.size(), drawing(draws, likely), table);
+    Some(chart)
+}
 
-    fn drawing(&self, horizontal: &Scale, vertical: &Scale) -> Markup {
-        let (name, peak, bandwidth) = &self.roof;
-        let ridge = peak / bandwidth;
-        let (low, high) = horizontal.domain();
-        let (floor, _) = vertical.domain();
-        // The roof is shown from where it enters the drawing.
-        let start = low.max(floor / bandwidth);
-        let corners = [(start, start * bandwidth), (ridge, *peak), (high, *peak)];
-        let roof: Vec<(f64, f64)> = corners
-            .iter()
-            .map(|(x, y)| (horizontal.at(*x), vertical.at(*y)))
-            .collect();
-        let words = format!(
-            "{name}: {}B/s of memory, {}FLOP/s of arithmetic; both take as long at {} FLOP per byte",
-            compact(*bandwidth),
-            compact(*peak),
-            compact(ridge)
+fn name(draw: &RooflinePoint) -> &'static str {
+    draw.accelerator.unwrap_or("a machine of other figures")
+}
+
+/// The machine of a draw: its name and the arithmetic of its format.
+fn machine(draw: &RooflinePoint) -> (&'static str, u64) {
+    (name(draw), draw.peak_flop_per_second.to_bits())
+}
+
+/// The arithmetic per byte at which both take as long.
+fn ridge(draw: &RooflinePoint) -> f64 {
+    draw.peak_flop_per_second / draw.bytes_per_second
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few hundred draws")]
+fn words(draws: &[RooflinePoint], likely: &RooflinePoint, count: usize) -> Words {
+    let share = |count: usize| count as f64 / draws.len() as f64;
+    let waiting = draws.iter().filter(|draw| draw.flop_per_byte < ridge(draw));
+    let memory_bound = share(waiting.count());
+    let (limit, waits) = if memory_bound >= 0.5 {
+        ("memory", memory_bound)
+    } else {
+        ("arithmetic", 1.0 - memory_bound)
+    };
+    Words {
+        title: format!(
+            "Decoding waits for {limit} in {} of the draws",
+            percent(waits)
+        ),
+        description: format!(
+            "A dot per draw of the estimate, by its own machine. Blue dots and the roof are of {}, the most frequent one with {} of \
+             the draws: a sheet says little about the accelerator.",
+            name(likely),
+            percent(share(count)),
+        ),
+    }
+}
+
+fn drawing(draws: &[RooflinePoint], likely: &RooflinePoint) -> Markup {
+    let (peak, bandwidth, ridge) = (
+        likely.peak_flop_per_second,
+        likely.bytes_per_second,
+        ridge(likely),
+    );
+    let across = draws.iter().map(|draw| draw.flop_per_byte);
+    let up = draws.iter().map(|draw| draw.flop_per_second);
+    let plane = Plane {
+        frame: FRAME,
+        across: Scale::around(
+            across.chain([ridge / 4.0, ridge * 4.0]),
+            (0.8, 1.25),
+            FRAME.across(),
+        ),
+        up: Scale::around(up.chain([peak / 10.0, peak]), (0.8, 1.5), FRAME.up()),
+    };
+    let (low, high) = plane.across.domain();
+    // The roof is shown from where it enters the drawing.
+    let start = low.max(plane.up.domain().0 / bandwidth);
+    let roof = plane.path([(start, start * bandwidth), (ridge, peak), (high, peak)]);
+    let words = format!(
+        "{}: {}B/s of memory, {}FLOP/s of arithmetic; both take as long at {} FLOP per byte",
+        name(likely),
+        compact(bandwidth),
+        compact(peak),
+        compact(ridge)
+    );
+    let (blue, grey): (Vec<_>, Vec<_>) = draws
+        .iter()
+        .partition(|draw| machine(draw) == machine(likely));
+    let dots = |draws: &[&RooflinePoint], tone, radius| {
+        let places = plane.path(
+            draws
+                .iter()
+                .map(|draw| (draw.flop_per_byte, draw.flop_per_second)),
         );
-        let place = |draw: &Draw| {
-            (
-                horizontal.at(draw.flop_per_byte),
-                vertical.at(draw.flop_per_second),
-            )
-        };
-        html! {
-            @for draw in self.draws.iter().filter(|draw| !draw.is_likely) { (dot(Tone::Prior, place(draw), 2.0, 0.6)) }
-            @for draw in self.draws.iter().filter(|draw| draw.is_likely) { (dot(Tone::Estimate, place(draw), 2.5, 0.6)) }
-            (labelled(&words, &html! {
-                (line(Tone::Ink, &roof, 2.0))
-                @let x = horizontal.at(ridge);
-                (rule(Tone::Muted, (x, vertical.at(*peak)), (x, FRAME.bottom), 1.0))
-            }))
-            (text(Tone::Muted, (horizontal.at(ridge) - 4.0, FRAME.bottom - 6.0), Anchor::End, "memory-bound"))
-            (text(Tone::Muted, (horizontal.at(ridge) + 4.0, FRAME.bottom - 6.0), Anchor::Start, "compute-bound"))
-        }
-    }
-
-    fn table(&self) -> Table {
-        let row = |draw: &Draw| {
-            vec![
-                draw.flop_per_byte.into(),
-                draw.flop_per_second.into(),
-                draw.accelerator.as_str().into(),
-            ]
-        };
-        Table {
-            columns: vec!["flop_per_byte", "flop_per_second_and_chip", "accelerator"],
-            rows: self.draws.iter().map(row).collect(),
-        }
+        html! { @for place in places { (dot(tone, place, radius, 0.6)) } }
+    };
+    let (x, top) = plane.at((ridge, peak));
+    html! {
+        (plane.axes([short, short], ["FLOP per byte read", "FLOP per second and chip"]))
+        (dots(&grey, Tone::Prior, 2.0))
+        (dots(&blue, Tone::Estimate, 2.5))
+        (labelled(&words, &html! {
+            (line(Tone::Ink, &roof, 2.0))
+            (rule(Tone::Muted, (x, top), (x, FRAME.bottom), 1.0))
+        }))
+        (text(Tone::Muted, (x - 4.0, FRAME.bottom - 6.0), Anchor::End, "memory-bound"))
+        (text(Tone::Muted, (x + 4.0, FRAME.bottom - 6.0), Anchor::Start, "compute-bound"))
     }
 }
 
@@ -129,20 +138,20 @@ mod tests {
 
     #[test]
     fn the_roof_and_each_draw_are_drawn() {
-        let draw = |flop_per_byte, is_likely| Draw {
+        let draw = |flop_per_byte, accelerator| RooflinePoint {
             flop_per_byte,
             flop_per_second: 1e14,
-            accelerator: "H100".to_owned(),
-            is_likely,
+            accelerator,
+            peak_flop_per_second: 1e15,
+            bytes_per_second: 3e12,
         };
-        let roofline = Roofline {
-            title: "t".to_owned(),
-            description: "d".to_owned(),
-            draws: vec![draw(100.0, true), draw(900.0, false)],
-            roof: ("H100".to_owned(), 1e15, 3e12),
-        };
-        let svg = roofline.chart().svg().into_string();
-        assert_eq!(svg.matches("<circle").count(), 2, "{svg}");
+        let draws = [
+            draw(100.0, Some("H100")),
+            draw(120.0, Some("H100")),
+            draw(900.0, None),
+        ];
+        let svg = roofline(&draws).unwrap().svg().into_string();
+        assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
         assert!(
             svg.contains("both take as long at 333 FLOP per byte"),
             "{svg}"

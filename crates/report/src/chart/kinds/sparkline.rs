@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::chart::mark::{area, dot, line, round, steps};
+use crate::chart::mark::{area, dot, inline, line, steps};
 use crate::chart::scale::Scale;
 use crate::chart::tone::Tone;
 
@@ -46,13 +46,10 @@ impl Steps {
 
     /// The drawing, from zero up, so that a small change looks small.
     pub fn svg(&self) -> Markup {
-        let highest = self
-            .points
-            .iter()
-            .map(|(_, price)| *price)
-            .fold(0.0, f64::max);
+        let prices = self.points.iter().map(|(_, price)| *price);
+        let highest = prices.fold(f64::MIN_POSITIVE, f64::max);
         let across = Scale::linear(self.window, (0.0, WIDTH - EDGE));
-        let up = Scale::linear((0.0, highest.max(f64::MIN_POSITIVE)), (HEIGHT - 1.0, EDGE));
+        let up = Scale::linear((0.0, highest), (HEIGHT - 1.0, EDGE));
         let place = |(time, price): &(f64, f64)| (across.at(*time), up.at(*price));
         let mut corners = steps(&self.points.iter().map(place).collect::<Vec<_>>());
         let end = corners.last().map(|(_, y)| (across.range().1, *y));
@@ -61,14 +58,12 @@ impl Steps {
         let mut filled = corners.clone();
         filled.extend(below(corners.last()));
         filled.extend(below(corners.first()));
-        html! {
-            svg class="chart spark" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {} {}", round(WIDTH), round(HEIGHT)))
-                width=(WIDTH) height=(HEIGHT) role="img" aria-label=(self.words()) {
-                (area(Tone::Muted, &filled, 0.15))
-                (line(Tone::Muted, &corners, 1.5))
-                @if let Some(end) = end { (dot(Tone::Ink, end, 2.0, 1.0)) }
-            }
-        }
+        let marks = html! {
+            (area(Tone::Muted, &filled, 0.15))
+            (line(Tone::Muted, &corners, 1.5))
+            @if let Some(end) = end { (dot(Tone::Ink, end, 2.0, 1.0)) }
+        };
+        inline("chart spark", (WIDTH, HEIGHT), &self.words(), &marks)
     }
 }
 

@@ -3,22 +3,26 @@
 
 use maud::{Markup, html};
 
-use crate::chart::mark::{Anchor, bar, dot, labelled, rule, text};
+use crate::chart::axis::{self, short};
+use crate::chart::mark::{Anchor, bar, dot, inline, labelled, rule, text};
 use crate::chart::scale::Scale;
-use crate::chart::table::{Cell, Table};
+use crate::chart::table::{Table, yes_or_no};
 use crate::chart::tone::Tone;
-use crate::chart::{Chart, axis};
+use crate::chart::{Chart, Words};
+use crate::words::{ends, spread};
 use unroof_base::units::compact;
+use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
+use unroof_infer::posterior::Interval;
 
 /// An estimate with its prior.
 #[derive(Debug, Clone, Copy)]
 pub struct Strip {
     /// 90 % interval of the prior.
-    pub prior_90: Option<(f64, f64)>,
+    pub prior_90: Option<Interval>,
     /// 90 % interval of the estimate.
-    pub interval_90: (f64, f64),
+    pub interval_90: Interval,
     /// 50 % interval, where it is kept.
-    pub interval_50: Option<(f64, f64)>,
+    pub interval_50: Option<Interval>,
     /// Median of the estimate.
     pub median: f64,
     /// Whether it is identified; else the strip is faint.
@@ -27,17 +31,31 @@ pub struct Strip {
     pub truth: Option<f64>,
 }
 
+/// Width of a strip on an axis of its own.
+const OWN_WIDTH: f64 = 240.0;
+/// Height of a strip on an axis of its own.
+const OWN_HEIGHT: f64 = 22.0;
+/// Space for a dot at either end.
+const END: f64 = 6.0;
+
 impl Strip {
+    /// The strip of a quantity, with the value that is public.
+    #[must_use]
+    pub fn of(own: &EstimatedQuantity, truth: Option<f64>) -> Self {
+        Self {
+            prior_90: Some(own.prior.interval_90),
+            interval_90: own.interval_90,
+            interval_50: Some(own.interval_50),
+            median: own.median,
+            identified: own.identified,
+            truth,
+        }
+    }
+
     /// Description of the strip, in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let (low, high) = self.interval_90;
-        let mut words = format!(
-            "{} ({} to {})",
-            compact(self.median),
-            compact(low),
-            compact(high)
-        );
+        let mut words = spread(self.median, self.interval_90);
         if !self.identified {
             words.push_str(", not identified");
         }
@@ -50,8 +68,8 @@ impl Strip {
     /// The marks, around a height.
     #[must_use]
     pub fn marks(&self, scale: &Scale, middle: f64) -> Markup {
-        let across = |(low, high): (f64, f64), half: f64, tone, opacity| {
-            let (from, to) = (scale.at(low), scale.at(high));
+        let across = |interval: Interval, half: f64, tone, opacity| {
+            let (from, to) = (scale.at(interval.low), scale.at(interval.high));
             bar(tone, (from, middle - half), (to, middle + half), opacity)
         };
         let strength = if self.identified { 1.0 } else { 0.4 };
@@ -67,122 +85,115 @@ impl Strip {
         };
         labelled(&self.words(), &marks)
     }
-}
 
-/// Width of a strip on an axis of its own.
-const OWN_WIDTH: f64 = 240.0;
-/// Height of a strip on an axis of its own.
-const OWN_HEIGHT: f64 = 22.0;
-/// Space for a dot at either end.
-const END: f64 = 6.0;
-
-impl Strip {
-    /// The strip on an axis of its own, from the lowest to the highest of its values; none where they are all one, since
+    /// The strip on an axis of its own, from the lowest to the highest of its values; a word where they are all one, since
     /// the quantity was stated.
     #[must_use]
-    pub fn alone(&self) -> Option<Markup> {
-        let spans = [self.prior_90, self.truth.map(|truth| (truth, truth))];
-        let (low, high) = spans
+    pub fn alone(&self) -> Markup {
+        let own = self.interval_90;
+        let spans = self.prior_90.map(|prior| (prior.low, prior.high));
+        let spans = spans
             .into_iter()
-            .flatten()
-            .fold(self.interval_90, |(low, high), span| {
-                (low.min(span.0), high.max(span.1))
-            });
+            .chain(self.truth.map(|truth| (truth, truth)));
+        let (low, high) = spans.fold((own.low, own.high), |(low, high), span| {
+            (low.min(span.0), high.max(span.1))
+        });
         if high <= low {
-            return None;
+            return html! { span.note { "stated" } };
         }
-        let mut words = self.words();
-        if let Some((low, high)) = self.prior_90 {
-            let before = format!("; before any price {} to {}", compact(low), compact(high));
-            words.push_str(&before);
-        }
-        let scale = Scale::log((low, high), (END, OWN_WIDTH - END));
-        Some(html! {
-            svg.chart.strip viewBox=(format!("0 0 {OWN_WIDTH} {OWN_HEIGHT}")) width=(OWN_WIDTH) height=(OWN_HEIGHT)
-                role="img" aria-label=(words) {
-                (self.marks(&scale, OWN_HEIGHT / 2.0))
-            }
-        })
+        let before = self
+            .prior_90
+            .map(|prior| format!("; before any price {}", ends(prior)));
+        let words = self.words() + &before.unwrap_or_default();
+        let marks = self.marks(
+            &Scale::log((low, high), (END, OWN_WIDTH - END)),
+            OWN_HEIGHT / 2.0,
+        );
+        inline("chart strip", (OWN_WIDTH, OWN_HEIGHT), &words, &marks)
     }
 }
 
-/// The strips of several models on one axis.
-#[derive(Debug)]
-pub struct Strips {
-    /// Finding of the chart.
-    pub title: String,
-    /// The finding with its figures.
-    pub description: String,
-    /// The values that the axis shows.
-    pub domain: (f64, f64),
-    /// The models, each with its strip.
-    pub rows: Vec<(String, Strip)>,
-}
+/// Strips on one axis, by the names of their models.
+type Named = [(String, Strip)];
 
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 240.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 8.0;
-const ROW: f64 = 22.0;
-const AXIS: f64 = 28.0;
 /// Letters of a name that have a place left of the strips.
 const LETTERS: usize = 34;
 
-impl Strips {
-    /// Chart of the strips.
-    pub fn chart(&self) -> Chart {
-        #[expect(clippy::cast_precision_loss, reason = "rows are few")]
-        let bottom = TOP + ROW * self.rows.len().max(1) as f64;
-        let scale = Scale::log(self.domain, (LEFT, WIDTH - RIGHT));
-        let ticks = axis::named(&scale, 6, axis::short);
-        let middles = std::iter::successors(Some(TOP + ROW / 2.0), |middle| Some(middle + ROW));
-        let drawing = html! {
-            (axis::horizontal(&scale, (TOP, bottom), &ticks))
-            @for ((name, strip), middle) in self.rows.iter().zip(middles) {
-                @let name: String = name.chars().take(LETTERS).collect();
-                (text(Tone::Ink, (LEFT - 8.0, middle + 4.0), Anchor::End, &name))
-                (strip.marks(&scale, middle))
-            }
-        };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: WIDTH,
-            height: bottom + AXIS,
-            drawing,
-            table: Table {
-                columns: vec![
-                    "model",
-                    "median",
-                    "low_50",
-                    "high_50",
-                    "low_90",
-                    "high_90",
-                    "identified",
-                    "published",
-                ],
-                rows: self
-                    .rows
-                    .iter()
-                    .map(|(name, strip)| strip.cells(name))
-                    .collect(),
-            },
+/// Chart of many models, each in a line with its name, on an axis with some ends.
+#[must_use]
+pub fn lines(words: Words, domain: (f64, f64), rows: &Named) -> Chart {
+    const WIDTH: f64 = 720.0;
+    const LEFT: f64 = 240.0;
+    const TOP: f64 = 8.0;
+    const ROW: f64 = 22.0;
+    let scale = Scale::log(domain, (LEFT, WIDTH - 16.0));
+    let bottom = TOP + ROW * count(rows.len().max(1));
+    let drawing = html! {
+        (axis::horizontal(&scale, (TOP, bottom), short))
+        @for (number, (name, strip)) in rows.iter().enumerate() {
+            @let middle = TOP + ROW * (count(number) + 0.5);
+            @let name: String = name.chars().take(LETTERS).collect();
+            (text(Tone::Ink, (LEFT - 8.0, middle + 4.0), Anchor::End, &name))
+            (strip.marks(&scale, middle))
         }
-    }
+    };
+    let table = Table::of(
+        rows,
+        &[
+            ("model", |(name, _)| name.as_str().into()),
+            ("median", |(_, strip)| strip.median.into()),
+            ("low_50", |(_, strip)| {
+                strip.interval_50.map(|half| half.low).into()
+            }),
+            ("high_50", |(_, strip)| {
+                strip.interval_50.map(|half| half.high).into()
+            }),
+            ("low_90", |(_, strip)| strip.interval_90.low.into()),
+            ("high_90", |(_, strip)| strip.interval_90.high.into()),
+            ("identified", |(_, strip)| yes_or_no(strip.identified)),
+            ("published", |(_, strip)| strip.truth.into()),
+        ],
+    );
+    words.chart((WIDTH, bottom + 28.0), drawing, table)
 }
 
-impl Strip {
-    fn cells(&self, name: &str) -> Vec<Cell> {
-        let half = |end: fn((f64, f64)) -> f64| Cell::from(self.interval_50.map(end));
-        vec![
-            name.into(),
-            self.median.into(),
-            half(|(low, _)| low),
-            half(|(_, high)| high),
-            self.interval_90.0.into(),
-            self.interval_90.1.into(),
-            if self.identified { "yes" } else { "no" }.into(),
-            self.truth.into(),
-        ]
-    }
+/// Chart of a few models, each with its name and its words above its strip.
+#[must_use]
+pub fn compared(words: Words, rows: &Named) -> Chart {
+    const WIDTH: f64 = 380.0;
+    const SIDE: f64 = 24.0;
+    const ROW: f64 = 58.0;
+    let values = rows.iter().flat_map(|(_, strip)| {
+        let Interval { low, high } = strip.interval_90;
+        [low, high].into_iter().chain(strip.truth)
+    });
+    let scale = Scale::around(values, (0.85, 1.15), (SIDE, WIDTH - SIDE));
+    let bottom = ROW * count(rows.len());
+    let drawing = html! {
+        (axis::horizontal(&scale, (0.0, bottom), short))
+        @for (number, (name, strip)) in rows.iter().enumerate() {
+            @let top = ROW * count(number);
+            (text(Tone::Ink, (2.0, top + 15.0), Anchor::Start, name))
+            (text(Tone::Muted, (2.0, top + 31.0), Anchor::Start, &strip.words()))
+            (strip.marks(&scale, top + 45.0))
+        }
+    };
+    let table = Table::of(
+        rows,
+        &[
+            ("model", |(name, _)| name.as_str().into()),
+            ("median", |(_, strip)| strip.median.into()),
+            ("low_90", |(_, strip)| strip.interval_90.low.into()),
+            ("high_90", |(_, strip)| strip.interval_90.high.into()),
+            ("identified", |(_, strip)| yes_or_no(strip.identified)),
+            ("public_value", |(_, strip)| strip.truth.into()),
+        ],
+    );
+    words.chart((WIDTH, bottom + 26.0), drawing, table)
+}
+
+/// A number of rows, for places.
+#[expect(clippy::cast_precision_loss, reason = "rows are few")]
+fn count(rows: usize) -> f64 {
+    rows as f64
 }

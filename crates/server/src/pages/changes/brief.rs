@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 
 use maud::{Markup, html};
 
-use crate::pages::names::{model_address, offer_address};
-use crate::pages::words::count;
+use unroof_report::names::{model_address, offer_address};
+use unroof_report::words::count;
 use unroof_store::{ChangeKind, ChangeRow, KindCount};
 
 /// The page of a model, or of an offer whose model is not known.

@@ -5,17 +5,16 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{COUNTED, Question, WINDOWS, address_of, brief, changed_prices, folded};
-use crate::charts::drawn::capital;
+use super::{COUNTED, ChangesQuestion, WINDOWS, address_of, brief, changed_prices, folded};
 use crate::pages::layout::{Page, Tab};
-use crate::pages::words::count;
 use unroof_base::units::readable;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_report::words::{capital, count};
 use unroof_store::{ChangeCount, ChangeKind, ChangeRow, MoveRow, Summarised};
 
 /// The content of the page.
 pub(super) struct View<'a> {
-    pub(super) question: &'a Question,
+    pub(super) question: &'a ChangesQuestion,
     pub(super) summarised: &'a Summarised,
     pub(super) rows: &'a [ChangeRow],
     pub(super) has_more: bool,
@@ -28,8 +27,8 @@ impl View<'_> {
             h1 { (self.finding()) }
             p.note {
                 "Every price, offer and estimate that changed, in the order in which it was stored. "
-                a href={ "/changes.atom" (self.question.feed()) } { "Atom feed" } " · "
-                a href={ "/changes" (self.question.feed()) } { "JSON" } " of what is shown."
+                a href=(self.question.feed("/changes.atom")) { "Atom feed" } " · "
+                a href=(self.question.feed("/changes")) { "JSON" } " of what is shown."
             }
             (self.controls())
             div id="changes" data-live=(kinds.join(" ")) {
@@ -74,18 +73,18 @@ impl View<'_> {
     }
 
     fn controls(&self) -> Markup {
-        let of = &self.question.parameters;
+        let of = |name| self.question.asked.text(name);
         html! {
             form.controls action="/ui/changes" method="get" data-instant {
                 label { "Kind"
                     select name="kind" {
                         option value="" { "all" }
-                        @for kind in ChangeKind::ALL { option value=(kind.name()) selected[kind.name() == of.kind] { (kind.name()) } }
+                        @for kind in ChangeKind::ALL { option value=(kind.name()) selected[kind.name() == of("kind")] { (kind.name()) } }
                     }
                 }
-                label { "Provider" input name="provider" value=(of.provider) placeholder="any"; }
-                label { "Model" input name="model" value=(of.model) placeholder="author/model" data-suggest autocomplete="off"; }
-                label { "Factor, at least" input.short name="min_factor" type="number" min="1" step="any" value=(of.min_factor); }
+                label { "Provider" input name="provider" value=(of("provider")) placeholder="any"; }
+                label { "Model" input name="model" value=(of("model")) placeholder="author/model" data-suggest autocomplete="off"; }
+                label { "Factor, at least" input.short name="min_factor" type="number" min="1" step="any" value=(of("min_factor")); }
                 label { "Movers of"
                     select name="days" {
                         @for window in WINDOWS { option value=(window) selected[window == self.question.days] { (days(window)) } }
@@ -202,8 +201,8 @@ impl View<'_> {
                 p { "A webhook is sent every change that passes the filter above, signed, and again until it is received:" }
                 pre tabindex="0" { code { "curl \"$UNROOF/webhooks\" --json '" (body.replace('\'', "'\\''")) "'" } }
                 p {
-                    "A feed reader takes the " a href={ "/changes.atom" (self.question.feed()) } { "Atom feed" }
-                    ", a program the stream " code { "/changes/stream" (self.question.feed()) } "."
+                    "A feed reader takes the " a href=(self.question.feed("/changes.atom")) { "Atom feed" }
+                    ", a program the stream " code { (self.question.feed("/changes/stream")) } "."
                 }
             }
         }

@@ -9,21 +9,22 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
-use url::form_urlencoded;
 
 use super::answer;
 use super::figure::figure;
 use super::hint::linked;
 use super::layout::{Page, Tab};
-use super::names::model_address;
 use super::spelling::canonical;
-use super::words::percent;
 use crate::api::answers::compare::{ComparedDraws, ComparedQuantity, Comparison, read_comparison};
-use crate::charts::Question;
-use crate::charts::compare::{CLEAR, chart_of, is_clear, probability, ranking};
+use crate::charts::compare::{CLEAR, chart_of, probability, ranking};
 use crate::compute::Views;
+use crate::question::Question;
 use unroof_base::units::compact;
 use unroof_edge::answer::problem::Problem;
+use unroof_report::names::model_address;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::table_of;
+use unroof_report::words::{ends, or_dash, percent};
 
 /// Most models of a comparison.
 const MOST: usize = 6;
@@ -46,13 +47,9 @@ const FEW_PAIRS: usize = 3;
 /// Shows the page of a comparison.
 pub(super) async fn show(
     State(views): State<Views>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&views.answers, &problem),
-    };
     let names = names(&question);
     let refused = OnceLock::new();
     let page = async || {
@@ -133,9 +130,8 @@ async fn known(views: &Views) -> Result<Vec<&'static str>, Problem> {
 
 /// The address of a comparison.
 fn address(names: &[&str]) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(names.iter().map(|name| ("model", name)));
-    format!("/ui/compare?{}", query.finish())
+    let names = names.iter().map(|name| ("model", *name));
+    Question::of(names).address("/ui/compare")
 }
 
 fn document(names: &[String], answer: &Markup) -> Page {
@@ -240,12 +236,11 @@ fn outside(comparison: &Comparison) -> Markup {
             let is_inside = (interval.low..=interval.high).contains(&truth);
             (value.identified && !is_inside).then(|| {
                 format!(
-                    "{} of {}: published {}, estimated {} to {}",
+                    "{} of {}: published {}, estimated {}",
                     quantity.label,
                     model.canonical_model,
                     compact(truth),
-                    compact(interval.low),
-                    compact(interval.high)
+                    ends(interval)
                 )
             })
         });
@@ -282,10 +277,9 @@ fn cheapest(comparison: &Comparison) -> Markup {
     let sure = |other: usize| probability(comparison, COST, other, *least).unwrap_or(0.5);
     let least_sure = others.iter().map(|other| sure(*other)).fold(1.0, f64::min);
     html! {
-        @if is_clear(least_sure) { strong { (name(*least)) } " probably costs least to serve" }
+        @if least_sure >= CLEAR { strong { (name(*least)) } " probably costs least to serve" }
         @else { "Which of them costs least to serve is not clear; " strong { (name(*least)) } " has the lowest median" }
-        ": $" (compact(value.median)) " per million output tokens (" (compact(value.interval_90.low)) " to "
-        (compact(value.interval_90.high)) "). "
+        ": $" (compact(value.median)) " per million output tokens (" (ends(value.interval_90)) "). "
         @for (number, other) in others.iter().enumerate() {
             @if number > 0 { ", " } @else { "It costs less than " }
             (name(*other)) " with a probability of " (percent(sure(*other)))
@@ -311,17 +305,12 @@ fn cheapest_to_buy(comparison: &Comparison) -> Markup {
 
 /// A quantity: its strips, and every pair.
 fn shown(comparison: &Comparison, quantity: &ComparedQuantity) -> Markup {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(
-        comparison
-            .models
-            .iter()
-            .map(|model| ("model", model.canonical_model.as_str())),
-    );
-    query.append_pair("quantity", quantity.quantity);
+    let models = comparison.models.iter();
+    let models = models.map(|model| ("model", model.canonical_model.as_str()));
+    let query = Question::of(models.chain([("quantity", quantity.quantity)])).query();
     html! {
         div {
-            (figure(&chart_of(comparison, quantity), "compare", &query.finish()))
+            (figure(&chart_of(comparison, quantity), "compare", &query))
             (pairs(comparison, quantity))
         }
     }
@@ -339,23 +328,18 @@ fn pairs(comparison: &Comparison, quantity: &ComparedQuantity) -> Markup {
     html! {
         details open[pairs.len() <= FEW_PAIRS] {
             summary { "Which has more" }
-            table.pairs {
-                thead { tr {
-                    th scope="col" { "More" } th scope="col" { "than" } th.number scope="col" { "Ratio" } th.number scope="col" { "P(more)" }
-                } }
-                tbody {
-                    @for (one, other) in pairs {
-                        tr {
-                            th scope="row" { (name(one)) }
-                            td { (name(other)) }
-                            td.number { (compact(quantity.values[one].median / quantity.values[other].median)) "×" }
-                            td.number {
-                                (probability(comparison, quantity.quantity, one, other).map_or_else(|| "–".to_owned(), percent))
-                            }
+            (table_of(Some("pairs"), &[Text("More"), Text("than"), Number("Ratio"), Number("P(more)")], &html! {
+                @for (one, other) in pairs {
+                    tr {
+                        th scope="row" { (name(one)) }
+                        td { (name(other)) }
+                        td.number { (compact(quantity.values[one].median / quantity.values[other].median)) "×" }
+                        td.number {
+                            (or_dash(probability(comparison, quantity.quantity, one, other), percent))
                         }
                     }
                 }
-            }
+            }))
             @if is_joint(comparison, quantity) {
                 p.note { "Models that one author sells itself are compared by joint draws: what is common to both cancels." }
             }

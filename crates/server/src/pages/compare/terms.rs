@@ -6,7 +6,9 @@ use crate::api::answers::compare::ComparedModel;
 use crate::api::answers::compare::terms::{LineTerms, PriceRange};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::margin_in_words;
-use unroof_infer::estimate::margins::ImpliedMargin;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{scrolling, table_of};
+use unroof_report::words::{or_dash, spread};
 
 /// A row: its name and its value of a model.
 type Row = (&'static str, fn(&ComparedModel) -> String);
@@ -14,10 +16,7 @@ type Row = (&'static str, fn(&ComparedModel) -> String);
 const ROWS: [Row; 12] = [
     ("hosts with a price", |model| model.terms.hosts.to_string()),
     ("longest context, tokens", |model| {
-        model
-            .terms
-            .context_tokens
-            .map_or_else(unknown, |tokens| compact(tokens.into()))
+        or_dash(model.terms.context_tokens, |tokens| compact(tokens.into()))
     }),
     ("input, lowest price", |model| {
         lowest(model.terms.input.price)
@@ -27,7 +26,7 @@ const ROWS: [Row; 12] = [
     }),
     ("input, cost", |model| cost(&model.terms.input)),
     ("input, margin at the median", |model| {
-        margin(model.terms.input.margin_at_median)
+        margin(&model.terms.input)
     }),
     ("output, lowest price", |model| {
         lowest(model.terms.output.price)
@@ -37,7 +36,7 @@ const ROWS: [Row; 12] = [
     }),
     ("output, cost", |model| cost(&model.terms.output)),
     ("output, margin at the median", |model| {
-        margin(model.terms.output.margin_at_median)
+        margin(&model.terms.output)
     }),
     ("cached input, lowest price", |model| {
         lowest(model.terms.cache_read)
@@ -47,53 +46,43 @@ const ROWS: [Row; 12] = [
     }),
 ];
 
-fn unknown() -> String {
-    "–".to_owned()
-}
-
 fn lowest(price: Option<PriceRange>) -> String {
-    price.map_or_else(unknown, |price| readable(price.lowest))
+    or_dash(price, |price| readable(price.lowest))
 }
 
 fn median(price: Option<PriceRange>) -> String {
-    price.map_or_else(unknown, |price| readable(price.median))
+    or_dash(price, |price| readable(price.median))
 }
 
 fn cost(line: &LineTerms) -> String {
-    let cost = &line.cost_usd_per_mtok;
-    format!(
-        "{} ({} to {})",
-        compact(cost.median),
-        compact(cost.interval_90.low),
-        compact(cost.interval_90.high)
+    spread(
+        line.cost_usd_per_mtok.median,
+        line.cost_usd_per_mtok.interval_90,
     )
 }
 
-fn margin(margin: Option<ImpliedMargin>) -> String {
-    margin.map_or_else(unknown, |margin| {
+fn margin(line: &LineTerms) -> String {
+    or_dash(line.margin_at_median, |margin| {
         margin_in_words(margin.median, margin.interval_90)
     })
 }
 
 /// The table, a column per model.
 pub(super) fn table(models: &[ComparedModel]) -> Markup {
-    html! {
-        h2 { "Prices and costs" }
-        div.scroll tabindex="0" role="region" aria-label="Prices and costs" {
-            table.terms {
-                thead { tr {
-                    th scope="col" { "USD per million tokens" }
-                    @for model in models { th.number scope="col" { (model.canonical_model) } }
-                } }
-                tbody {
-                    @for (name, value) in ROWS {
-                        tr {
-                            th scope="row" { (name) }
-                            @for model in models { td.number { (value(model)) } }
-                        }
-                    }
-                }
+    let names = models.iter().map(|model| Number(&model.canonical_model));
+    let heads: Vec<_> = std::iter::once(Text("USD per million tokens"))
+        .chain(names)
+        .collect();
+    let rows = html! {
+        @for (name, value) in ROWS {
+            tr {
+                th scope="row" { (name) }
+                @for model in models { td.number { (value(model)) } }
             }
         }
+    };
+    html! {
+        h2 { "Prices and costs" }
+        (scrolling("Prices and costs", &table_of(Some("terms"), &heads, &rows)))
     }
 }

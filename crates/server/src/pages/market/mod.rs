@@ -12,8 +12,8 @@ use super::answer;
 use super::layout::Page;
 use crate::compute::Views;
 use crate::market;
-use crate::market::{MarketModel, MarketQuestion, Parameters};
-use crate::service::extract::Query;
+use crate::market::{MarketModel, MarketQuestion, PARAMETERS};
+use crate::question::Question;
 use unroof_edge::answer::problem::Problem;
 use unroof_report::chart::kinds::sparkline::Steps;
 use unroof_report::chart::scale::seconds;
@@ -34,17 +34,14 @@ const KINDS: [ChangeKind; 4] = [
 /// Shows the page of all models.
 pub(super) async fn show(
     State(views): State<Views>,
-    query: Result<Query<Parameters>, Problem>,
+    question: Question,
     headers: HeaderMap,
-) -> Response<Body> {
-    let question = query.and_then(|Query(parameters)| MarketQuestion::read(parameters));
-    match question {
-        Ok(question) => {
-            let name = format!("market {question:?}");
-            answer::page(&views.answers, &name, &headers, || page(&views, &question)).await
-        }
-        Err(problem) => answer::of(&views.answers, &problem),
-    }
+) -> Result<Response<Body>, Problem> {
+    question.require_known(&PARAMETERS)?;
+    let question = MarketQuestion::read(&question)?;
+    let name = format!("market {question:?}");
+    let page = async || page(&views, &question).await;
+    Ok(answer::page(&views.answers, &name, &headers, page).await)
 }
 
 async fn page(views: &Views, question: &MarketQuestion) -> Result<Page, Problem> {

@@ -7,13 +7,14 @@ use maud::{Markup, html};
 use crate::market::{Market, MarketModel, MarketQuestion, Price, ROWS, Sort};
 use crate::pages::changes::{brief, folded};
 use crate::pages::layout::{Page, Tab};
-use crate::pages::names::model_address;
-use crate::pages::words::count;
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_report::chart::axis;
 use unroof_report::chart::kinds::sparkline::Steps;
+use unroof_report::chart::mark::inline;
 use unroof_report::chart::scale::Scale;
+use unroof_report::names::model_address;
+use unroof_report::words::count;
 use unroof_store::{ChangeKind, ChangeRow};
 
 /// The content of the page.
@@ -74,13 +75,13 @@ impl View<'_> {
             model.estimate(quantity).and_then(|of| of.identified) == Some(true)
         };
         let identified = self.selected.iter().filter(is_identified).count();
-        let models = match count_of(self.selected.len()).as_str() {
+        let models = match count(self.selected.len()).as_str() {
             "1" => "1 model".to_owned(),
             number => format!("{number} models"),
         };
         let label = quantity.definition().label;
         html! {
-            h1 { (models) "; " (label) " identified for " (count_of(identified)) }
+            h1 { (models) "; " (label) " identified for " (count(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts, in US dollars per million tokens: input · output. The strip is the estimate: its dot is the median, its \
                  dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
@@ -174,7 +175,7 @@ impl View<'_> {
         };
         html! {
             th scope="col" aria-sort=[direction] title=(meaning) {
-                a href=(self.question.sorted_by(sort).address()) { (name) (arrow) }
+                a href=(self.question.sorted_by(sort)) { (name) (arrow) }
             }
         }
     }
@@ -213,17 +214,13 @@ impl View<'_> {
         let Some(strip) = self.market.strip(model, self.question.quantity) else {
             return html! { td.faint data-name="Estimate" colspan="2" { "no estimate" } };
         };
-        let (low, high) = strip.interval_90;
         let faint = (!strip.identified).then_some("faint");
         html! {
             td data-name="Estimate" class=[faint] {
-                (compact(strip.median)) " " small { (compact(low)) "–" (compact(high)) }
+                (compact(strip.median)) " " small { (compact(strip.interval_90.low)) "–" (compact(strip.interval_90.high)) }
             }
             td.strip {
-                svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {STRIP_HEIGHT}"))
-                    width=(STRIP) height=(STRIP_HEIGHT) role="img" aria-label=(strip.words()) {
-                    (strip.marks(scale, STRIP_HEIGHT / 2.0))
-                }
+                (inline("chart", (STRIP, STRIP_HEIGHT), &strip.words(), &strip.marks(scale, STRIP_HEIGHT / 2.0)))
             }
         }
     }
@@ -259,13 +256,7 @@ impl View<'_> {
     fn pages(&self) -> Markup {
         let page = self.question.page;
         let pages = self.selected.len().div_ceil(ROWS);
-        let other = |page| {
-            MarketQuestion {
-                page,
-                ..self.question.clone()
-            }
-            .address()
-        };
+        let other = |page| self.question.address_of(page);
         html! {
             @if pages > 1 {
                 nav.pages aria-label="Pages of models" {
@@ -280,14 +271,14 @@ impl View<'_> {
 
 /// The axis that all strips have.
 fn axis_of(scale: &Scale) -> Markup {
-    let ticks = axis::named(scale, 5, axis::short);
-    html! {
-        svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {STRIP} {AXIS_HEIGHT}"))
-            width=(STRIP) height=(AXIS_HEIGHT) role="img" font-size="11"
-            aria-label={ "Axis of the strips, logarithmic, from " (compact(scale.domain().0)) " to " (compact(scale.domain().1)) } {
-            (axis::horizontal(scale, (18.0, AXIS_HEIGHT - 18.0), &ticks))
-        }
-    }
+    let (low, high) = scale.domain();
+    let words = format!(
+        "Axis of the strips, logarithmic, from {} to {}",
+        compact(low),
+        compact(high)
+    );
+    let marks = axis::horizontal(scale, (18.0, AXIS_HEIGHT - 18.0), axis::short);
+    inline("chart", (STRIP, AXIS_HEIGHT), &words, &marks)
 }
 
 fn price(price: Option<Price>) -> Markup {
@@ -297,8 +288,4 @@ fn price(price: Option<Price>) -> Markup {
             None => span.faint { "–" }
         }
     }
-}
-
-fn count_of(models: usize) -> String {
-    count(i64::try_from(models).unwrap_or(i64::MAX))
 }

@@ -2,15 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::readings::spaced;
 use super::{Shown, empty, section};
-use crate::charts::drawn::capital;
-use crate::charts::model::{tier_name, tiers_shown};
-use crate::pages::words::percent;
+use crate::charts::estimate::tiers_shown;
 use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::record::stored_estimate::{StoredConflict, StoredReading};
 use unroof_infer::estimate::storage_tiers::OfferTiers;
+use unroof_report::chart::kinds::heat::tier_name;
+use unroof_report::words::{capital, percent, spaced};
 
 /// Quantity of the readings that name a storage tier.
 const STORAGE_TIER: &str = "storage_tier";
@@ -65,16 +64,11 @@ fn finding(pairs: usize, offers: usize) -> String {
 }
 
 fn of_pair(conflict: &StoredConflict) -> Markup {
-    let side = |place: usize| {
-        conflict
-            .between
-            .get(place)
-            .map_or("the joint estimate", String::as_str)
-    };
+    let [left, right] = conflict.sides();
     html! {
         div.card {
             h3 { (capital(&spaced(&conflict.quantity))) }
-            p { (spaced(side(0))) ": " (readable(conflict.values[0])) ", " (spaced(side(1))) ": " (readable(conflict.values[1])) }
+            p { (spaced(left)) ": " (readable(conflict.values[0])) ", " (spaced(right)) ": " (readable(conflict.values[1])) }
             p { strong { "Verdict: " } (conflict.why) "." }
         }
     }

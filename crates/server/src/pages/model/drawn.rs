@@ -2,15 +2,20 @@
 
 use maud::{Markup, html};
 
-use super::{Shown, empty, section};
-use crate::charts::drawn::{Side, cost_of, density_of, roofline_of};
+use super::{Shown, empty, figures_by_quantity, section};
+use crate::charts::estimate::{cost_of, density_of};
 use crate::pages::figure::{figure, under_heading};
 use unroof_base::units::{compact, readable};
-use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::posterior::Interval;
 use unroof_report::chart::Chart;
+use unroof_report::chart::kinds::cost::Side;
+use unroof_report::chart::kinds::roofline;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{scrolling, table};
+use unroof_report::words::spaced;
 
 /// The quantities that are asked for most.
 const FIRST: [JointQuantity; 4] = [
@@ -33,36 +38,15 @@ fn no_draws(id: &str, finding: &str) -> Markup {
 }
 
 /// Prior and posterior of every quantity.
-pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
+pub(super) fn densities(shown: &Shown) -> Markup {
     let Some(drawn) = &shown.drawn else {
-        return Ok(no_draws("densities", "Densities are not drawn"));
+        return no_draws("densities", "Densities are not drawn");
     };
-    let one = |quantity: JointQuantity| -> Result<Markup, Problem> {
-        let chart = density_of(&shown.subject, drawn, quantity)?;
-        let query = shown.question.with("quantity", quantity.name()).query();
-        Ok(figure(&chart, "density", &query))
-    };
-    let present = shown
-        .subject
-        .estimate
-        .in_order()
-        .map(|(quantity, _)| quantity);
-    let (first, others): (Vec<_>, Vec<_>) = present.partition(|quantity| FIRST.contains(quantity));
-    let draw = |quantities: Vec<JointQuantity>| {
-        quantities
-            .into_iter()
-            .map(one)
-            .collect::<Result<Vec<Markup>, Problem>>()
-    };
-    let (first, others) = (draw(first)?, draw(others)?);
-    let independent = readable(
-        shown
-            .subject
-            .estimate
-            .diagnostics
-            .effective_sample_size
-            .round(),
-    );
+    let estimate = &shown.subject.estimate;
+    let present = estimate.in_order().map(|(quantity, _)| quantity).collect();
+    let draw = |quantity| density_of(&shown.subject, drawn, quantity);
+    let (first, others) = figures_by_quantity(shown, "density", &FIRST, present, draw);
+    let independent = readable(estimate.diagnostics.effective_sample_size.round());
     let content = html! {
         p.note { "The curves are smoothed from weighted draws that have the information of " (independent) " independent ones." }
         div.columns { @for figure in &first { (figure) } }
@@ -71,7 +55,7 @@ pub(super) fn densities(shown: &Shown) -> Result<Markup, Problem> {
             div.columns { @for figure in &others { (figure) } }
         }
     };
-    Ok(section("densities", &narrowed(shown), &content))
+    section("densities", &narrowed(shown), &content)
 }
 
 /// The narrowing of the size by the sheets.
@@ -80,20 +64,22 @@ fn narrowed(shown: &Shown) -> String {
         .subject
         .estimate
         .quantity(JointQuantity::ActiveParameters);
-    own.map_or_else(
-        || "Prior and estimate".to_owned(),
-        |own| {
-            let before = own.prior.interval_90.high / own.prior.interval_90.low;
-            let after = own.interval_90.high / own.interval_90.low;
-            let is_narrower = after < LEAST_NARROWED * before;
-            let (before, after) = (compact(before), compact(after));
-            if is_narrower {
-                format!("The prices narrow the active parameters from a factor of {before} to one of {after}")
-            } else {
-                format!("The prices do not narrow the active parameters: a factor of {after}, before them {before}")
-            }
-        },
-    )
+    let Some(own) = own else {
+        return "Prior and estimate".to_owned();
+    };
+    let factor = |interval: Interval| interval.high / interval.low;
+    let (before, after) = (factor(own.prior.interval_90), factor(own.interval_90));
+    let is_narrower = after < LEAST_NARROWED * before;
+    let (before, after) = (compact(before), compact(after));
+    if is_narrower {
+        format!(
+            "The prices narrow the active parameters from a factor of {before} to one of {after}"
+        )
+    } else {
+        format!(
+            "The prices do not narrow the active parameters: a factor of {after}, before them {before}"
+        )
+    }
 }
 
 /// The tariff against the cost of a token, and the margin of each line.
@@ -101,23 +87,19 @@ pub(super) fn costs(shown: &Shown) -> Markup {
     let Some(drawn) = &shown.drawn else {
         return no_draws("cost", "Cost over context is not drawn");
     };
-    let chart = |side| cost_of(&shown.subject, drawn, shown.sheet.as_ref(), side);
-    let output = chart(Side::Output);
-    let one = |chart: &Chart, side: Side| {
-        figure(
-            chart,
-            "cost",
-            &shown.question.with("side", side.name()).query(),
+    let charts = [Side::Input, Side::Output].map(|side| {
+        (
+            cost_of(&shown.subject, drawn, shown.sheet.as_ref(), side),
+            side.name(),
         )
-    };
+    });
     let content = html! {
         div.columns {
-            (one(&chart(Side::Input), Side::Input))
-            (one(&output, Side::Output))
+            @for (chart, side) in &charts { (figure(chart, "cost", &shown.question.with("side", side).query())) }
         }
         (margins(&shown.subject.estimate.margins))
     };
-    section("cost", &cost_finding(shown, &output), &content)
+    section("cost", &cost_finding(shown, &charts[1].0), &content)
 }
 
 fn cost_finding(shown: &Shown, output: &Chart) -> String {
@@ -146,29 +128,24 @@ fn margins(margins: &[LineMargin]) -> Markup {
         } @else {
             h3 { "Margin of each line, without public truth" }
             p.note { "1 − cost ÷ price. No vendor publishes it, except DeepSeek for one day." }
-            div.scroll tabindex="0" role="region" aria-label="Margins" {
-                table {
-                    thead { tr {
-                        th scope="col" { "Line" } th.number scope="col" { "Price, $/Mtok" } th.number scope="col" { "Margin (90\u{a0}%)" }
-                        th.number scope="col" { "Below cost with" }
-                    } }
-                    tbody { @for margin in margins {
-                        tr {
-                            th scope="row" { (margin.line.replace('_', " ")) }
-                            td.number { (readable(margin.price_usd_per_mtok)) }
-                            td.number { (margin_in_words(margin.median, margin.interval_90)) }
-                            td.number { (format!("{:.1}\u{a0}%", 100.0 * margin.cost_exceeds_price_probability)) }
-                        }
-                    } }
+            (scrolling("Margins", &table(&[Text("Line"), Number("Price, $/Mtok"), Number("Margin (90\u{a0}%)"), Number("Below cost with")], &html! {
+                @for margin in margins {
+                    tr {
+                        th scope="row" { (spaced(&margin.line)) }
+                        td.number { (readable(margin.price_usd_per_mtok)) }
+                        td.number { (margin_in_words(margin.median, margin.interval_90)) }
+                        td.number { (format!("{:.1}\u{a0}%", 100.0 * margin.cost_exceeds_price_probability)) }
+                    }
                 }
-            }
+            })))
         }
     }
 }
 
 /// Decoding on the roofline.
 pub(super) fn roofline(shown: &Shown) -> Markup {
-    let chart = shown.drawn.as_ref().and_then(|drawn| roofline_of(drawn));
+    let drawn = shown.drawn.as_ref();
+    let chart = drawn.and_then(|drawn| roofline::roofline(&drawn.serving.roofline));
     let Some(chart) = chart else {
         return no_draws("roofline", "The roofline is not drawn");
     };

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::Shown;
-use crate::charts::Question;
-use crate::charts::drawn::capital;
-use crate::pages::names::{model_address, segment};
 use crate::pages::words::doubts;
+use crate::question::Question;
 use unroof_infer::estimate::judgement::headline::finding;
 use unroof_infer::estimate::judgement::published::open_model_of;
+use unroof_report::names::{model_address, segment};
+use unroof_report::words::capital;
 
 /// The parts of the page, in their order, by the ids of their sections.
 const PARTS: [(&str, &str); 12] = [

@@ -18,21 +18,24 @@ use axum::response::{IntoResponse, Redirect};
 use maud::{Markup, html};
 
 use super::answer;
+use super::figure::figure;
 use super::layout::{Page, Tab};
-use super::names::model_address;
 use super::spelling::canonical;
 use crate::api::answers::density::{EstimateDensity, read_density};
 use crate::api::answers::models::ModelPath;
 use crate::api::answers::series::Series;
-use crate::charts::Question;
 use crate::charts::subject::Subject;
 use crate::charts::time::series;
 use crate::compute::Views;
+use crate::question::Question;
 use crate::service::extract::Path;
 use unroof_edge::answer::problem::{CONFLICT, Problem};
 use unroof_infer::estimate::StoredEstimate;
+use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_report::chart::Chart;
+use unroof_report::names::model_address;
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom, KindCount};
 
 /// Changes that are shown.
@@ -174,15 +177,15 @@ async fn page(views: &Views, question: Question) -> Result<Page, Problem> {
         article.model id="model" data-live=[live.kinds] data-about=[live.about] {
             (head::head(&shown))
             (quantities::table(&shown))
-            (drawn::densities(&shown)?)
-            (stored::moves(&shown)?)
+            (drawn::densities(&shown))
+            (stored::moves(&shown))
             (drawn::costs(&shown))
             div.columns {
                 (drawn::roofline(&shown))
                 (stored::caches(&shown))
             }
             (stored::over_time(&shown, views.answers.now()))
-            (stored::neighbours(&shown)?)
+            (stored::neighbours(&shown))
             @if shown.series.is_some() { (offers::offers(&shown)) }
             (conflicts::conflicts(&shown))
             (readings::readings(&shown))
@@ -194,6 +197,26 @@ async fn page(views: &Views, question: Question) -> Result<Page, Problem> {
         tab: Some(Tab::Market),
         content,
     })
+}
+
+/// The figures of some quantities under their own addresses: those that are asked for most, and the others.
+fn figures_by_quantity(
+    shown: &Shown,
+    kind: &str,
+    first: &[JointQuantity],
+    all: Vec<JointQuantity>,
+    draw: impl Fn(JointQuantity) -> Option<Chart>,
+) -> (Vec<Markup>, Vec<Markup>) {
+    let figure_of = |quantity: JointQuantity| {
+        let query = shown.question.with("quantity", quantity.name()).query();
+        Some(figure(&draw(quantity)?, kind, &query))
+    };
+    let figures =
+        |quantities: Vec<JointQuantity>| quantities.into_iter().filter_map(figure_of).collect();
+    let (first, others) = all
+        .into_iter()
+        .partition(|quantity| first.contains(quantity));
+    (figures(first), figures(others))
 }
 
 /// A section with a finding as its heading.

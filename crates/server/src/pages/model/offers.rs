@@ -5,12 +5,14 @@ use maud::{Markup, html};
 
 use super::{Shown, empty, section};
 use crate::api::answers::models::ModelOffer;
-use crate::charts::Question;
 use crate::pages::changes::folded;
-use crate::pages::names::segment;
+use crate::question::Question;
 use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::margins::ImpliedMargin;
+use unroof_report::names::segment;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{self, scrolling};
 use unroof_store::{ChangeKind, ChangeRow, ModelOfferRow};
 
 /// Offers that are shown before the rest is folded.
@@ -55,16 +57,9 @@ fn price(offer: &ModelOffer) -> f64 {
 
 fn table(offers: &[&ModelOffer]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Offers" {
-            table {
-                thead { tr {
-                    th scope="col" { "Provider" } th scope="col" { "Model, region" }
-                    th.number scope="col" { "Input" } th.number scope="col" { "Output" }
-                    th.number scope="col" { "Margin of input" } th.number scope="col" { "Margin of output" }
-                } }
-                tbody { @for offer in offers { (row(offer)) } }
-            }
-        }
+        (scrolling("Offers", &tables::table(&[
+            Text("Provider"), Text("Model, region"), Number("Input"), Number("Output"), Number("Margin of input"), Number("Margin of output"),
+        ], &html! { @for offer in offers { (row(offer)) } })))
     }
 }
 
@@ -122,12 +117,7 @@ pub(super) fn events(shown: &Shown) -> Markup {
         |newest| format!("Last change on {}: {}", day(newest), newest.kind.name()),
     );
     let content = html! {
-        div.scroll tabindex="0" role="region" aria-label="Changes" {
-            table {
-                thead { tr { th scope="col" { "Day" } th scope="col" { "Kind" } th scope="col" { "Provider" } th scope="col" { "What" } } }
-                tbody { @for event in folded(&shown.events) { (event_row(event)) } }
-            }
-        }
+        (scrolling("Changes", &tables::table(&[Text("Day"), Text("Kind"), Text("Provider"), Text("What")], &html! { @for event in folded(&shown.events) { (event_row(event)) } })))
     };
     section("events", &finding, &content)
 }

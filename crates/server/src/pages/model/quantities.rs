@@ -3,30 +3,26 @@
 use maud::{Markup, html};
 
 use super::{Shown, section};
-use crate::charts::drawn::capital;
 use crate::charts::record::setting_name;
-use crate::pages::words::{percent, sheets_of};
+use crate::pages::words::sheets_of;
 use unroof_base::units::compact;
 use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_report::chart::kinds::strip::Strip;
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{scrolling, table_of};
+use unroof_report::words::{capital, ends, percent};
 
 /// All quantities, those that are identified first.
 pub(super) fn table(shown: &Shown) -> Markup {
     let all = shown.subject.estimate.in_order();
     let (known, others): (Vec<_>, Vec<_>) = all.partition(|(_, own)| own.identified);
-    let finding = match known.as_slice() {
-        [] => "No quantity is identified: what is shown is mostly the prior".to_owned(),
-        [_] => format!(
-            "One of {} quantities is identified",
-            known.len() + others.len()
-        ),
-        known => format!(
-            "{} of {} quantities are identified",
-            known.len(),
-            known.len() + others.len()
-        ),
+    let all = known.len() + others.len();
+    let finding = match known.len() {
+        0 => "No quantity is identified: what is shown is mostly the prior".to_owned(),
+        1 => format!("One of {all} quantities is identified"),
+        number => format!("{number} of {all} quantities are identified"),
     };
     let content = html! {
         p.note {
@@ -36,19 +32,9 @@ pub(super) fn table(shown: &Shown) -> Markup {
              better than the prior on open-weight models."
         }
         (rests_on(shown))
-        div.scroll tabindex="0" role="region" aria-label="Quantities" {
-            table.quantities {
-                thead { tr {
-                    th scope="col" { "Quantity" }
-                    th.number scope="col" { "Median" }
-                    th.number scope="col" { "90\u{a0}%" }
-                    th scope="col" { "Over the prior" }
-                    th.number scope="col" { "Bits" }
-                    th scope="col" { "On open models" }
-                } }
-                tbody { @for (quantity, own) in known.into_iter().chain(others) { (row(shown, quantity, own)) } }
-            }
-        }
+        (scrolling("Quantities", &table_of(Some("quantities"), &[
+            Text("Quantity"), Number("Median"), Number("90\u{a0}%"), Text("Over the prior"), Number("Bits"), Text("On open models"),
+        ], &html! { @for (quantity, own) in known.into_iter().chain(others) { (row(shown, quantity, own)) } })))
     };
     section("quantities", &finding, &content)
 }
@@ -67,8 +53,8 @@ fn row(shown: &Shown, quantity: JointQuantity, own: &EstimatedQuantity) -> Marku
                 } }
             }
             td.number { (compact(own.median)) @if let Some(truth) = truth { br; small { "public " (compact(truth)) } } }
-            td.number { (compact(own.interval_90.low)) " to " (compact(own.interval_90.high)) }
-            td { (strip(own, truth)) }
+            td.number { (ends(own.interval_90)) }
+            td { (Strip::of(own, truth).alone()) }
             td.number { (format!("{:.1}", own.information_gained_bits)) }
             td { (record(own)) }
         }
@@ -117,20 +103,4 @@ fn record(own: &EstimatedQuantity) -> Markup {
             small { "no public truth" }
         }
     }
-}
-
-/// The strip over its prior.
-fn strip(own: &EstimatedQuantity, truth: Option<f64>) -> Markup {
-    let (prior, interval, half) = (own.prior.interval_90, own.interval_90, own.interval_50);
-    let strip = Strip {
-        prior_90: Some((prior.low, prior.high)),
-        interval_90: (interval.low, interval.high),
-        interval_50: Some((half.low, half.high)),
-        median: own.median,
-        identified: own.identified,
-        truth,
-    };
-    strip
-        .alone()
-        .unwrap_or_else(|| html! { span.note { "stated" } })
 }

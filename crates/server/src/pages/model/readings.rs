@@ -4,16 +4,13 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::{Shown, empty, section};
-use crate::charts::drawn::capital;
 use unroof_base::units::compact;
 use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::record::stored_estimate::{StoredReading, StoredRecord};
 use unroof_price_sheet::sheet::RateCell;
-
-/// A name as words.
-pub(super) fn spaced(name: &str) -> String {
-    name.replace('_', " ")
-}
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::{self, scrolling};
+use unroof_report::words::{capital, spaced};
 
 /// Section with every reading.
 pub(super) fn readings(shown: &Shown) -> Markup {
@@ -112,19 +109,16 @@ fn record(record: Option<&StoredRecord>) -> Markup {
 
 fn table(readings: &[&StoredReading]) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Readings" {
-            table {
-                thead { tr { th scope="col" { "Reading" } th scope="col" { "Of" } th.number scope="col" { "Value" } th scope="col" { "Equation" } } }
-                tbody { @for reading in readings {
-                    tr {
-                        th scope="row" { (spaced(&reading.id)) }
-                        td { (qualifiers(reading)) }
-                        td.number { (bound(reading)) (value(reading)) " " small { (reading.unit) } }
-                        td { code { (reading.equation) } }
-                    }
-                } }
+        (scrolling("Readings", &tables::table(&[Text("Reading"), Text("Of"), Number("Value"), Text("Equation")], &html! {
+            @for reading in readings {
+                tr {
+                    th scope="row" { (spaced(&reading.id)) }
+                    td { (qualifiers(reading)) }
+                    td.number { (bound(reading)) (value(reading)) " " small { (reading.unit) } }
+                    td { code { (reading.equation) } }
+                }
             }
-        }
+        })))
     }
 }
 

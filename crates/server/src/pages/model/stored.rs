@@ -3,17 +3,19 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 
-use super::{Shown, empty, section};
-use crate::charts::drawn::Side;
-use crate::charts::model::{cache_tiers_of, moves_of, neighbours_of, tier_name, tiers_shown};
+use super::{Shown, empty, figures_by_quantity, section};
+use crate::charts::estimate::{moves_of, tiers_shown};
 use crate::charts::time::{estimates_of, prices_of};
 use crate::pages::changes::changed_prices;
 use crate::pages::figure::{figure, under_heading};
-use crate::pages::names::segment;
-use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
+use unroof_report::chart::kinds::cost::Side;
+use unroof_report::chart::kinds::heat::{cache_tiers, tier_name};
+use unroof_report::chart::kinds::neighbours;
+use unroof_report::names::segment;
+use unroof_report::words::percent;
 use unroof_roofline::reference::address_of_document;
 
 /// The quantities whose moves are shown first.
@@ -23,43 +25,20 @@ const FIRST: [JointQuantity; 2] = [
 ];
 
 /// The moves of each quantity.
-pub(super) fn moves(shown: &Shown) -> Result<Markup, Problem> {
+pub(super) fn moves(shown: &Shown) -> Markup {
     let estimate = &shown.subject.estimate;
-    let draw = |quantity: JointQuantity| -> Result<Markup, Problem> {
-        let query = shown.question.with("quantity", quantity.name()).query();
-        Ok(figure(
-            &moves_of(&shown.subject, quantity)?,
-            "moves",
-            &query,
-        ))
-    };
-    let moved = estimate
-        .in_order()
-        .filter(|(_, own)| !own.moved_by.is_empty());
-    let (first, others): (Vec<_>, Vec<_>) = moved
-        .map(|(quantity, _)| quantity)
-        .partition(|quantity| FIRST.contains(quantity));
+    let all = estimate.in_order();
+    let moved = all.filter(|(_, own)| !own.moved_by.is_empty());
+    let moved = moved.map(|(quantity, _)| quantity).collect();
+    let draw = |quantity| moves_of(&shown.subject, quantity);
+    let (first, others) = figures_by_quantity(shown, "moves", &FIRST, moved, draw);
     if first.is_empty() && others.is_empty() {
         let words = html! {
             p { "The sheets have no clue that moves an estimate, such as a price in US dollars. " a href="/ui/try" { "Try a sheet" }
                 " with prices of input and output." }
         };
-        return Ok(section(
-            "moves",
-            "No clue moved the estimate",
-            &empty(&words),
-        ));
+        return section("moves", "No clue moved the estimate", &empty(&words));
     }
-    let figures = |quantities: Vec<JointQuantity>| {
-        quantities
-            .into_iter()
-            .map(draw)
-            .collect::<Result<Vec<Markup>, Problem>>()
-    };
-    let (first, others) = (figures(first)?, figures(others)?);
-    let clues = estimate
-        .quantity(JointQuantity::ActiveParameters)
-        .map_or(0, |own| own.moved_by.len());
     let content = html! {
         div.columns { @for figure in &first { (figure) } }
         @if !others.is_empty() {
@@ -69,17 +48,19 @@ pub(super) fn moves(shown: &Shown) -> Result<Markup, Problem> {
             }
         }
     };
-    let finding = match clues {
+    let active = estimate.quantity(JointQuantity::ActiveParameters);
+    let finding = match active.map_or(0, |own| own.moved_by.len()) {
         0 => "No clue moved the active parameters".to_owned(),
         1 => "One clue moved the active parameters".to_owned(),
         clues => format!("{clues} clues moved the active parameters"),
     };
-    Ok(section("moves", &finding, &content))
+    section("moves", &finding, &content)
 }
 
 /// Storage tiers of the caches, with the evidence.
 pub(super) fn caches(shown: &Shown) -> Markup {
-    let Some(chart) = cache_tiers_of(&shown.subject) else {
+    let offers = tiers_shown(&shown.subject);
+    let Some(chart) = cache_tiers(&offers) else {
         let words = html! {
             p { "No sheet prices a cache, so nothing says where one is kept. A sheet with a price of cached input, and of writing \
                  it, shows it: " a href="/ui/try" { "try one" } "." }
@@ -89,7 +70,7 @@ pub(super) fn caches(shown: &Shown) -> Markup {
     let content = html! {
         (under_heading(&chart, "cache-tiers", &shown.question.query()))
         h3 { "Why" }
-        ul { @for tiers in tiers_shown(&shown.subject) { li { (why(tiers)) } } }
+        ul { @for tiers in offers { li { (why(tiers)) } } }
     };
     section("caches", &chart.title, &content)
 }
@@ -104,7 +85,7 @@ fn why(tiers: &OfferTiers) -> Markup {
         @if let Some(without) = &tiers.probability_without_document {
             @let most = without.iter().max_by(|one, other| one.1.total_cmp(other.1));
             @if let Some((tier, share)) = most {
-                " Without this document: " (tier_name(tier)) " with " (format!("{:.0}\u{a0}%", 100.0 * share)) "."
+                " Without this document: " (tier_name(tier)) " with " (percent(*share)) "."
             }
         }
     }
@@ -133,19 +114,21 @@ pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
             &empty(&words),
         );
     };
-    let output = prices_of(series, Side::Output, now);
-    let input = prices_of(series, Side::Input, now);
     let active = JointQuantity::ActiveParameters;
     let estimates = estimates_of(series, active, now);
-    let of_side = |side: Side| shown.question.with("side", side.name()).query();
+    let of_side = |side: Side| {
+        let query = shown.question.with("side", side.name()).query();
+        figure(&prices_of(series, side, now), "prices", &query)
+    };
     let content = html! {
         div.columns {
-            (figure(&output, "prices", &of_side(Side::Output)))
-            (figure(&input, "prices", &of_side(Side::Input)))
+            (of_side(Side::Output))
+            (of_side(Side::Input))
             (figure(&estimates, "estimates", &shown.question.with("quantity", active.name()).query()))
         }
     };
-    section("time", &history(shown), &content)
+    let history = format!("{} since the first look", changed_prices(&shown.changes));
+    section("time", &history, &content)
 }
 
 /// Address of the history of an offer.
@@ -154,26 +137,25 @@ fn history_of_offer(shown: &Shown) -> String {
     format!("/offers/{}/{}/history", part("provider"), part("offer"))
 }
 
-/// Prices that changed, in words.
-fn history(shown: &Shown) -> String {
-    format!(
-        "{} since the first observation",
-        changed_prices(&shown.changes)
-    )
-}
-
 /// The open-weight models near the estimate.
-pub(super) fn neighbours(shown: &Shown) -> Result<Markup, Problem> {
-    let draw = |against: JointQuantity| -> Result<Markup, Problem> {
-        let chart = neighbours_of(&shown.subject, against)?;
-        let query = shown.question.with("against", against.name()).query();
-        Ok(under_heading(&chart, "neighbours", &query))
+pub(super) fn neighbours(shown: &Shown) -> Markup {
+    let against = [JointQuantity::TotalParameters, JointQuantity::KvBytesRead];
+    let charts = against.map(|against| {
+        let chart = neighbours::neighbours(&shown.subject.estimate, against);
+        chart.map(|chart| (chart, against.name()))
+    });
+    let title = charts
+        .iter()
+        .flatten()
+        .map(|(chart, _)| &chart.title)
+        .next();
+    let content = html! {
+        div.columns {
+            @for (chart, against) in charts.iter().flatten() {
+                (under_heading(chart, "neighbours", &shown.question.with("against", against).query()))
+            }
+        }
     };
-    let (total, cache) = (
-        draw(JointQuantity::TotalParameters)?,
-        draw(JointQuantity::KvBytesRead)?,
-    );
-    let title = neighbours_of(&shown.subject, JointQuantity::TotalParameters)?.title;
-    let content = html! { div.columns { (total) (cache) } };
-    Ok(section("neighbours", &title, &content))
+    let none = "Open-weight models are not compared".to_owned();
+    section("neighbours", title.unwrap_or(&none), &content)
 }

@@ -1,17 +1,16 @@
 //! The form of the calculators, with the faults of a question beside their fields.
 
 use maud::{Markup, html};
-use serde::Serialize;
-use serde_json::Value;
 
 use crate::api::calculators::calculated::{
     Calculator, Choices, Group, Kind, OWN_SIZES, Parameter, VIEW,
 };
-use crate::charts::Question;
 use crate::pages::hint::linked;
+use crate::pages::slider::slider;
+use crate::question::Question;
 use unroof_base::input::cursor::Fault;
-use unroof_base::units::readable;
 use unroof_edge::answer::problem::Problem;
+use unroof_report::calculators::parts::written;
 use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
 
@@ -125,7 +124,9 @@ impl Form<'_> {
                     @let mode = (parameter.kind != Kind::Text).then_some("decimal");
                     input id=(id) name=(parameter.name) type="text" inputmode=[mode] autocomplete="off" placeholder=(used)
                         data-field data-usual=(used.replace(',', "")) value=(stated) aria-describedby=(of_faults) aria-invalid=[is_wrong];
-                    (slider(&id, parameter))
+                    @if let Some(ends) = parameter.kind.ends() {
+                        (slider(&id, parameter.label, ends, matches!(parameter.kind, Kind::Count(..))))
+                    }
                 }
                 p.fault id=(of_faults) data-follows {
                     @for fault in self.faults_of(parameter) { strong.bad { (fault.detail) } " – " (linked(&fault.hint)) }
@@ -208,25 +209,6 @@ pub(super) fn without_faults(
     })
 }
 
-fn slider(id: &str, parameter: &Parameter) -> Markup {
-    let (least, most) = match parameter.kind {
-        Kind::Number(least, most) | Kind::Count(least, most) | Kind::Price(least, most) => {
-            (least, most)
-        }
-        Kind::Text | Kind::Choice(_) => return html! {},
-    };
-    let scale = if least > 0.0 && most > 3.0 * least {
-        "log"
-    } else {
-        "linear"
-    };
-    let is_whole = matches!(parameter.kind, Kind::Count(..));
-    html! {
-        input type="range" min="0" max="1000" step="1" value="500" hidden aria-label={ (parameter.label) ", slider" }
-            data-slides=(id) data-least=(least) data-most=(most) data-scale=(scale) data-whole[is_whole];
-    }
-}
-
 /// The values of a choice, with their names.
 fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
     let ids = || accelerators().iter().map(|row| row.id.as_str());
@@ -262,15 +244,5 @@ pub(super) fn refused(calculator: Calculator, problem: &Problem) -> Markup {
             }
             @if problem.errors.is_empty() { li { strong.bad { (problem.detail) } } }
         }
-    }
-}
-
-/// A value as a reader writes it.
-pub(super) fn written(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::Number(number)) => number.as_f64().map_or_else(|| number.to_string(), readable),
-        Ok(Value::String(text)) => text.replace('_', " "),
-        Ok(Value::Null) | Err(_) => "–".to_owned(),
-        Ok(other) => other.to_string(),
     }
 }

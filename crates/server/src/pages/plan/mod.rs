@@ -1,12 +1,6 @@
 //! `/ui/plan`: the forward calculators. The address holds the whole question.
 
-mod cost;
-mod fleet;
 mod form;
-mod layout;
-mod machine;
-mod parts;
-mod training;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -18,22 +12,21 @@ use super::answer;
 use super::figure::figure;
 use super::layout::{Page, Tab};
 use crate::api::calculators::calculated::{Calculated, Calculator, body, calculate, calculator};
-use crate::charts::Question;
-use crate::charts::frontier::{of_fleet, of_machine};
 use crate::compute::Views;
-use unroof_edge::answer::problem::Problem;
+use crate::question::Question;
+use unroof_report::calculators::parts::written;
+use unroof_report::calculators::{cost, fleet, layout, machine, training};
+use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
+use unroof_report::tables::Head::Text;
+use unroof_report::tables::{scrolling, table};
 use unroof_roofline::calculator::inputs::{EquationUsed, InputUsed};
 
 /// Shows the page of the calculators.
 pub(super) async fn show(
     State(views): State<Views>,
-    question: Result<Question, Problem>,
+    question: Question,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let question = match question {
-        Ok(question) => question,
-        Err(problem) => return answer::of(&views.answers, &problem),
-    };
     let asked = format!("plan {question:?}");
     let page = async || {
         let calculator = calculator(&question)?;
@@ -154,21 +147,16 @@ fn inputs(inputs: &[InputUsed]) -> Markup {
     html! {
         details {
             summary { "All values used, and where they come from" }
-            div.scroll tabindex="0" role="region" aria-label="Values used" {
-                table {
-                    thead { tr { th scope="col" { "Value" } th scope="col" { "" } th scope="col" { "Unit" } th scope="col" { "From" } } }
-                    tbody {
-                        @for input in inputs {
-                            tr {
-                                th scope="row" { (input.name.replace(['.', '_'], " ")) }
-                                td.number { (form::written(&input.value)) }
-                                td { (input.unit) }
-                                td { (form::written(&input.from)) }
-                            }
-                        }
+            (scrolling("Values used", &table(&[Text("Value"), Text(""), Text("Unit"), Text("From")], &html! {
+                @for input in inputs {
+                    tr {
+                        th scope="row" { (input.name.replace(['.', '_'], " ")) }
+                        td.number { (written(&input.value)) }
+                        td { (input.unit) }
+                        td { (written(&input.from)) }
                     }
                 }
-            }
+            })))
         }
     }
 }

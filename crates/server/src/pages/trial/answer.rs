@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::form::examples;
-use super::question::{Open, Placed};
+use super::placed::Placed;
+use super::question::Open;
 use super::source;
 use crate::compute::Answered;
 use crate::pages::hint::linked;
@@ -15,6 +16,9 @@ use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_infer::estimate::{Conflict, Joint, StoredEstimate};
 use unroof_infer::joint::{RatioEstimate, Regime};
+use unroof_report::tables::Head::{Number, Text};
+use unroof_report::tables::table;
+use unroof_report::words::{count, percent, spaced};
 
 /// Least probability of a storage tier that is shown.
 const LEAST_SHOWN: f64 = 0.005;
@@ -117,20 +121,15 @@ fn choice(catalog: &str, keys: &[String], entries: usize, missed: Option<&str>) 
     html! {
         h2 id="answer-heading" { "Which entry?" }
         p {
-            "This is a catalog of " (catalog) " with " (readable_count(entries)) " entries. "
+            "This is a catalog of " (catalog) " with " (count(entries)) " entries. "
             @if let Some(missed) = missed { "None has the key " code { (missed) } ". " }
             "Choose one, or write its key into the field “Key of the entry”."
         }
         p.keys {
             @for key in keys { button type="submit" form="try" name="model" value=(key) { (key) } " " }
-            @if entries > keys.len() && missed.is_none() { span.note { "and " (readable_count(entries - keys.len())) " more" } }
+            @if entries > keys.len() && missed.is_none() { span.note { "and " (count(entries - keys.len())) " more" } }
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a catalog has few entries")]
-fn readable_count(number: usize) -> String {
-    readable(number as f64)
 }
 
 fn failed(problem: &Problem) -> Markup {
@@ -149,7 +148,7 @@ impl Shown {
             p.lead data-finding { strong { (subject(&self.estimate)) } ": " (finding(&self.estimate)) "." }
             (words::doubts(&self.estimate, None))
             (self.state())
-            (quantities::all(joint))
+            (quantities::all(&self.estimate))
             p.note {
                 "Bright: 50 % and 90 % interval with the median. Grey: the 90 % interval before the sheet was read. Each strip has an axis of \
                  its own. A quantity is identified where the sheet adds at least 0.3 bits and such estimates beat the prior on \
@@ -212,7 +211,7 @@ fn regime(ratio: &RatioEstimate) -> Markup {
         Regime::ComputeBound => "arithmetic",
     };
     html! {
-        p { "Decoding waits for " strong { (waits) } " with a probability of " (words::percent(ratio.regime_probability)) "." }
+        p { "Decoding waits for " strong { (waits) } " with a probability of " (percent(ratio.regime_probability)) "." }
     }
 }
 
@@ -221,18 +220,15 @@ fn margins(margins: &[LineMargin]) -> Markup {
         @if !margins.is_empty() {
             div {
                 h3 { "Margins: 1 − cost ÷ price" }
-                table {
-                    thead { tr { th scope="col" { "Line" } th.number scope="col" { "USD/Mtok" } th.number scope="col" { "Margin, 90 %" } } }
-                    tbody {
-                        @for margin in margins {
-                            tr {
-                                th scope="row" { (margin.line.replace('_', " ")) }
-                                td.number { (readable(margin.price_usd_per_mtok)) }
-                                td.number { (margin_in_words(margin.median, margin.interval_90)) }
-                            }
+                (table(&[Text("Line"), Number("USD/Mtok"), Number("Margin, 90 %")], &html! {
+                    @for margin in margins {
+                        tr {
+                            th scope="row" { (spaced(&margin.line)) }
+                            td.number { (readable(margin.price_usd_per_mtok)) }
+                            td.number { (margin_in_words(margin.median, margin.interval_90)) }
                         }
                     }
-                }
+                }))
                 p.note { "No public truth: these costs are not published, so a margin is never identified." }
             }
         }
@@ -244,18 +240,15 @@ fn neighbours(joint: &Joint) -> Markup {
         @if !joint.nearest_open_models.is_empty() {
             div {
                 h3 { "Nearest open-weight models" }
-                table {
-                    thead { tr { th scope="col" { "Model" } th.number scope="col" { "Active" } th.number scope="col" { "Total" } } }
-                    tbody {
-                        @for model in &joint.nearest_open_models {
-                            tr {
-                                th scope="row" { (model.name) }
-                                td.number { (compact(model.active_parameters)) }
-                                td.number { (compact(model.total_parameters)) }
-                            }
+                (table(&[Text("Model"), Number("Active"), Number("Total")], &html! {
+                    @for model in &joint.nearest_open_models {
+                        tr {
+                            th scope="row" { (model.name) }
+                            td.number { (compact(model.active_parameters)) }
+                            td.number { (compact(model.total_parameters)) }
                         }
                     }
-                }
+                }))
             }
         }
     }
@@ -279,12 +272,12 @@ fn tier(offer: &OfferTiers) -> Markup {
     shares.sort_by(|left, right| right.1.total_cmp(left.1));
     html! {
         div.card {
-            h4 { (offer.name.replace('_', " ")) }
+            h4 { (spaced(&offer.name)) }
             @for (tier, share) in shares.into_iter().take(4) {
                 p.share {
                     span { (tier) }
-                    meter value=(share) min="0" max="1" aria-label=(tier) { (words::percent(*share)) }
-                    span.number { (words::percent(*share)) }
+                    meter value=(share) min="0" max="1" aria-label=(tier) { (percent(*share)) }
+                    span.number { (percent(*share)) }
                 }
             }
             p.note {
@@ -303,7 +296,7 @@ fn verdicts(conflicts: &[Conflict]) -> Markup {
                 @let [left, right] = conflict.sides();
                 div.card {
                     p {
-                        strong { (conflict.quantity.replace('_', " ")) } ": " (left) " " (compact(conflict.values[0])) " against " (right) " "
+                        strong { (spaced(conflict.quantity)) } ": " (left) " " (compact(conflict.values[0])) " against " (right) " "
                         (compact(conflict.values[1]))
                     }
                     p.note { (conflict.why) "." }

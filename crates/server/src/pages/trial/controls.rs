@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::form::Filled;
 use super::stated::{ACCELERATOR, ARCHITECTURE, OF_ACCELERATOR, RELEASE_DATE, SPEED};
+use crate::pages::slider::slider;
 use unroof_base::units::readable;
 use unroof_infer::evidence::quantity::{Bounds, Quantity};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
@@ -92,18 +93,12 @@ fn control(
 ) -> Markup {
     let id = id(name);
     let range = format!("{} to {}", readable(allowed.least), readable(allowed.most));
-    let scale = if usual.least > 0.0 && usual.most > 3.0 * usual.least {
-        "log"
-    } else {
-        "linear"
-    };
     html! {
         div.control {
             label for=(id) { (label) " " small { (unit) } }
             input id=(id) name=(name) type="text" autocomplete="off" placeholder="not stated" value=(filled.stated(name))
                 title={ "From " (range) } spellcheck="false";
-            input type="range" min="0" max="1000" step="1" value="500" hidden aria-label={ (label) ", slider" } data-slides=(id)
-                data-least=(usual.least) data-most=(usual.most) data-scale=(scale);
+            (slider(&id, label, (usual.least, usual.most), false))
         }
     }
 }

@@ -3,12 +3,13 @@
 mod answer;
 mod controls;
 mod form;
+mod placed;
 mod question;
 mod source;
 mod stated;
 
 use axum::body::Body;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use self::answer::{Outcome, Shown, Stored};
 use self::form::{FORMAT, Filled, MODEL, SHEET, STORE};
 use self::question::Question;
-use super::answer::{html, of, page};
+use super::answer::{html, page};
 use super::layout::{Page, Tab};
 use crate::api::answers::infer::observed_by;
 use crate::compute::Views;
@@ -40,13 +41,9 @@ pub(super) struct TrialQuery {
 /// The page, empty or with an example.
 pub(super) async fn show(
     State(views): State<Views>,
-    query: Result<Query<TrialQuery>, Problem>,
+    Query(TrialQuery { example }): Query<TrialQuery>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    let example = match query {
-        Ok(Query(query)) => query.example,
-        Err(problem) => return of(&views.answers, &problem),
-    };
     let question = format!("try {example:?}");
     let written = async || {
         let filled = match example {
@@ -69,16 +66,12 @@ pub(super) async fn show(
 pub(super) async fn ask(
     State(views): State<Views>,
     sender: Sender,
-    request: Request,
+    headers: HeaderMap,
+    FormBody(body): FormBody,
 ) -> Response<Body> {
-    let is_own = is_from_own_page(request.headers());
-    let body = match FormBody::from_request(request, &views).await {
-        Ok(FormBody(body)) => body,
-        Err(problem) => return of(&views.answers, &problem),
-    };
     let mut filled = Filled::read(&body);
     drop(body);
-    filled.stores &= is_own;
+    filled.stores &= is_from_own_page(&headers);
     let (filled, outcome) = answered(&views, filled, Some(sender)).await;
     let status =
         StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -4,15 +4,16 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::form::Filled;
-use super::stated::{self, Misread};
+use super::form::{FORMAT, Filled, MODEL};
+use super::placed::Placed;
+use super::stated;
 use unroof_base::input::cursor::{Cursor, Fault, Faults, nearest_names};
 use unroof_base::input::json;
-use unroof_base::input::json::Json;
+use unroof_base::input::json::{Json, JsonError};
 use unroof_base::input::place;
 use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::Format;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog, recognize, recognized};
+use unroof_price_sheet::catalog::{Catalog, UnknownFormat, recognized};
 
 /// Fields of which a canonical sheet or a request has at least one.
 const CANONICAL: [&str; 7] = [
@@ -46,33 +47,6 @@ pub(super) struct Question {
     is_stated: bool,
 }
 
-/// A fault, with its place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Placed {
-    /// Line of the text, from 1.
-    pub(super) line: Option<usize>,
-    /// Name of the assumption in the form.
-    pub(super) control: Option<String>,
-    /// JSON pointer to the value.
-    pub(super) pointer: String,
-    /// Description of the fault.
-    pub(super) detail: String,
-    /// Correction that removes the fault.
-    pub(super) hint: String,
-}
-
-impl From<Misread> for Placed {
-    fn from(misread: Misread) -> Self {
-        Self {
-            line: None,
-            control: Some(misread.name),
-            pointer: String::new(),
-            detail: misread.detail,
-            hint: misread.hint.to_owned(),
-        }
-    }
-}
-
 /// Reason that there is no question.
 #[derive(Debug)]
 pub(super) enum Open {
@@ -91,25 +65,19 @@ pub(super) enum Open {
     },
 }
 
-impl Open {
-    fn at_line(line: u64, detail: String, hint: &str) -> Self {
-        Self::Wrong(vec![Placed {
-            line: usize::try_from(line).ok(),
-            control: None,
-            pointer: String::new(),
-            detail,
-            hint: hint.to_owned(),
-        }])
+impl From<Placed> for Open {
+    fn from(fault: Placed) -> Self {
+        Self::Wrong(vec![fault])
     }
+}
 
-    fn of_control(name: &str, detail: String, hint: &str) -> Self {
-        Self::Wrong(vec![Placed {
-            line: None,
-            control: Some(name.to_owned()),
-            pointer: String::new(),
-            detail,
-            hint: hint.to_owned(),
-        }])
+impl From<JsonError> for Open {
+    fn from(error: JsonError) -> Self {
+        let fault = Placed {
+            line: usize::try_from(error.line).ok(),
+            ..Placed::of_all(error.reason, error.hint.to_owned())
+        };
+        fault.into()
     }
 }
 
@@ -128,10 +96,8 @@ impl Question {
     pub(super) fn new(filled: &mut Filled, at: Timestamp) -> Result<Self, Open> {
         filled.sheet = completed(&filled.sheet);
         let text = filled.sheet.as_str();
-        let tree = json::parse(text.as_bytes())
-            .map_err(|error| Open::at_line(error.line, error.reason, error.hint))?;
-        let stated = stated::assumptions(filled)
-            .map_err(|misread| Open::Wrong(misread.into_iter().map(Placed::from).collect()))?;
+        let tree = json::parse(text.as_bytes())?;
+        let stated = stated::assumptions(filled).map_err(Open::Wrong)?;
         match catalog_of(filled, &tree)? {
             None => Ok(canonical(text, &tree, stated)),
             Some(catalog) => {
@@ -151,19 +117,10 @@ impl Question {
     pub(super) fn placed(&self, text: &str, problem: &Problem) -> Vec<Placed> {
         if problem.errors.is_empty() {
             let hint = problem.hint.clone().unwrap_or_default();
-            return vec![Placed {
-                line: None,
-                control: None,
-                pointer: String::new(),
-                detail: problem.detail.clone(),
-                hint,
-            }];
+            return vec![Placed::of_all(problem.detail.clone(), hint)];
         }
-        let mut faults: Vec<Placed> = problem
-            .errors
-            .iter()
-            .map(|fault| self.placed_fault(text, fault))
-            .collect();
+        let faults = problem.errors.iter();
+        let mut faults: Vec<Placed> = faults.map(|fault| self.placed_fault(text, fault)).collect();
         faults.sort_by_key(|fault| fault.line);
         faults
     }
@@ -179,9 +136,10 @@ impl Question {
         Placed {
             line,
             control,
-            pointer,
-            detail: fault.detail.clone(),
-            hint: fault.hint.clone(),
+            fault: Fault {
+                pointer,
+                ..fault.clone()
+            },
         }
     }
 }
@@ -189,9 +147,8 @@ impl Question {
 /// Name in the form of an assumption at a pointer below `/assumptions`.
 fn control(pointer: &str) -> String {
     let name = pointer.trim_start_matches('/').replace('/', ".");
-    let ends = [".low", ".high"];
-    let end = ends.into_iter().find_map(|end| name.strip_suffix(end));
-    end.map_or_else(|| name.clone(), str::to_owned)
+    let end = name.strip_suffix(".low").or(name.strip_suffix(".high"));
+    end.unwrap_or(&name).to_owned()
 }
 
 /// The catalog that the form names, or that is recognised; none for a canonical sheet.
@@ -200,22 +157,17 @@ fn catalog_of(filled: &Filled, tree: &Json) -> Result<Option<&'static Catalog>, 
         return Ok(None);
     }
     if !filled.format.is_empty() {
-        let named = CATALOGS
-            .into_iter()
-            .find(|catalog| catalog.name() == filled.format);
-        return named.map(Some).ok_or_else(|| {
-            Open::of_control(
-                "format",
-                "the format is unknown".to_owned(),
-                "choose one of the list",
-            )
+        let named = filled.format.parse().map(Some);
+        return named.map_err(|_: UnknownFormat| {
+            let detail = "the format is unknown".to_owned();
+            Placed::of_control(FORMAT, detail, "choose one of the list").into()
         });
     }
     let inner = tree.at("entry").unwrap_or(tree);
     if CANONICAL.iter().any(|field| inner.has(field)) {
         return Ok(None);
     }
-    Ok(recognize(inner).or_else(|| recognized(inner)))
+    Ok(recognized(inner))
 }
 
 /// The key of the entry that is meant, and its pointer in the text.
@@ -232,8 +184,8 @@ fn entry_of(
     let pointer = if tree.has("entry") { "/entry" } else { "" };
     let own = inner.at("id").and_then(Json::as_text).map(str::to_owned);
     let key = named.or(own).ok_or_else(|| {
-        Open::of_control(
-            "model",
+        Placed::of_control(
+            MODEL,
             format!("this is an entry of {} without its key", catalog.name()),
             "write the key that it has in its catalog, such as gemini/gemini-2.5-pro, or paste it with the key in front",
         )
@@ -248,7 +200,6 @@ fn entry_of_catalog(
 ) -> Result<(String, String), Open> {
     let faults = Faults::default();
     let entries = (catalog.entries)(&Cursor::root(tree, &faults)).unwrap_or_default();
-    let keys = || entries.iter().map(|entry| entry.key.as_str());
     let found = match (&named, entries.as_slice()) {
         (None, [only]) => Some(only),
         (None, _) => None,
@@ -257,23 +208,17 @@ fn entry_of_catalog(
     if let Some(entry) = found {
         return Ok((entry.key.clone(), entry.cursor.pointer()));
     }
-    let all: Vec<&str> = keys().collect();
-    let near = named
-        .as_deref()
-        .map(|named| nearest_names(named, &all))
-        .unwrap_or_default();
-    let offered = if near.is_empty() {
-        all.as_slice()
+    let all: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    let near = nearest_names(named.as_deref().unwrap_or_default(), &all);
+    let offered = if named.is_none() || near.is_empty() {
+        &all
     } else {
-        near.as_slice()
+        &near
     };
+    let keys = offered.iter().take(MOST_KEYS);
     Err(Open::Choice {
         catalog: catalog.name(),
-        keys: offered
-            .iter()
-            .take(MOST_KEYS)
-            .map(|key| (*key).to_owned())
-            .collect(),
+        keys: keys.map(|key| (*key).to_owned()).collect(),
         entries: entries.len(),
         missed: named,
     })
@@ -283,23 +228,23 @@ fn entry_of_catalog(
 fn canonical(text: &str, tree: &Json, stated: Map<String, Value>) -> Question {
     let wrapper = WRAPPERS.into_iter().find(|name| tree.has(name));
     let is_bare = wrapper.is_none() && tree.has("rates");
-    let is_plain = |name: &&str| *name == "assumptions" || Some(*name) == wrapper;
-    let is_clean =
-        matches!(tree, Json::Object(fields) if fields.keys().all(|name| is_plain(&name)));
+    let is_plain = |name: &str| name == "assumptions" || Some(name) == wrapper;
+    let is_clean = matches!(tree, Json::Object(fields) if fields.keys().all(is_plain));
     let is_stated = !stated.is_empty() && (is_bare || is_clean && wrapper.is_some());
-    let (body, cut) = match wrapper {
-        _ if !is_stated => (text.to_owned(), ""),
-        Some(name) => (
-            wrapped(text, name, &format!("/{name}"), all_stated(tree, stated)),
-            "",
-        ),
-        None => (wrapped(text, "price_sheet", "", stated), "/price_sheet"),
+    let body = match wrapper {
+        _ if !is_stated => text.to_owned(),
+        Some(name) => wrapped(text, name, &format!("/{name}"), all_stated(tree, stated)),
+        None => wrapped(text, "price_sheet", "", stated),
     };
     Question {
         body: body.into_bytes(),
         format: Format::Canonical,
         read_as: "a price sheet in the canonical form".to_owned(),
-        cut,
+        cut: if is_stated && is_bare {
+            "/price_sheet"
+        } else {
+            ""
+        },
         put: String::new(),
         is_stated,
     }
@@ -324,15 +269,10 @@ fn entry(
 
 /// The assumptions of the text, overridden by those of the form.
 fn all_stated(tree: &Json, stated: Map<String, Value>) -> Map<String, Value> {
-    let own = match tree
-        .at("assumptions")
-        .filter(|_| WRAPPERS.iter().any(|name| tree.has(name)))
-    {
-        Some(own @ Json::Object(_)) => Value::from(own),
-        _ => Value::Null,
-    };
-    let mut all = match own {
-        Value::Object(own) => own,
+    let is_wrapped = WRAPPERS.iter().any(|name| tree.has(name));
+    let own = tree.at("assumptions").filter(|_| is_wrapped);
+    let mut all = match own.map(Value::from) {
+        Some(Value::Object(own)) => own,
         _ => Map::new(),
     };
     all.extend(stated);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::question::Placed;
+use super::placed::Placed;
 use crate::pages::hint::linked;
 
 /// Lines shown before and after one with a fault.
@@ -17,8 +17,8 @@ const LONGEST_LINE: usize = 240;
 /// The faults: those of a line next to it, those of an assumption with its name, the others first.
 pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
     let elsewhere = faults.iter().filter(|fault| fault.line.is_none());
+    let elsewhere: Vec<&Placed> = elsewhere.collect();
     html! {
-        @let elsewhere: Vec<&Placed> = elsewhere.collect();
         @if !elsewhere.is_empty() {
             ul.faults {
                 @for fault in elsewhere {
@@ -37,8 +37,8 @@ pub(super) fn faults(text: &str, faults: &[Placed]) -> Markup {
 
 fn words(fault: &Placed) -> Markup {
     html! {
-        strong.bad { (fault.detail) }
-        @if !fault.hint.is_empty() { " – " (linked(&fault.hint)) }
+        strong.bad { (fault.fault.detail) }
+        @if !fault.fault.hint.is_empty() { " – " (linked(&fault.fault.hint)) }
     }
 }
 
@@ -52,13 +52,9 @@ fn lines(text: &str, faults: &[Placed]) -> Markup {
         .iter()
         .flat_map(|line| line.saturating_sub(AROUND)..=line + AROUND)
         .collect();
-    let source = text
-        .lines()
-        .enumerate()
-        .map(|(number, line)| (number + 1, line));
-    let source = source
-        .filter(|(number, _)| shown.contains(number))
-        .take(MOST_LINES);
+    let source = (1..).zip(text.lines());
+    let source = source.filter(|(number, _)| shown.contains(number));
+    let source = source.take(MOST_LINES);
     html! {
         div.scroll tabindex="0" role="region" aria-label="Lines with faults" {
             table.source {
@@ -70,7 +66,7 @@ fn lines(text: &str, faults: &[Placed]) -> Markup {
                         td {
                             code { (shortened(line)) }
                             @for fault in faults.iter().filter(|fault| fault.line == Some(number)) {
-                                p { (words(fault)) " " code.faint { (fault.pointer) } }
+                                p { (words(fault)) " " code.faint { (fault.fault.pointer) } }
                             }
                         }
                     }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::form::Filled;
+use super::placed::Placed;
 use unroof_infer::evidence::quantity::Quantity;
 
 /// Prefix of the figures of an accelerator.
@@ -16,19 +17,8 @@ pub(super) const ARCHITECTURE: &str = "architecture";
 /// The day of the release.
 pub(super) const RELEASE_DATE: &str = "release_date";
 
-/// An assumption that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misread {
-    /// Name of the assumption in the form.
-    pub(super) name: String,
-    /// Description of the fault.
-    pub(super) detail: String,
-    /// Correction that removes the fault.
-    pub(super) hint: &'static str,
-}
-
 /// The object `assumptions` of what is stated. Names that no assumption has are left out: a form has none.
-pub(super) fn assumptions(filled: &Filled) -> Result<Map<String, Value>, Vec<Misread>> {
+pub(super) fn assumptions(filled: &Filled) -> Result<Map<String, Value>, Vec<Placed>> {
     let mut object = Map::new();
     let mut misread = Vec::new();
     for (name, text) in &filled.stated {
@@ -37,23 +27,14 @@ pub(super) fn assumptions(filled: &Filled) -> Result<Map<String, Value>, Vec<Mis
             name if is_number(name) => number_or_interval(text),
             _ => continue,
         };
-        let value = match value {
-            Ok(value) => value,
-            Err(hint) => {
-                misread.push(fault(
-                    name,
-                    format!("`{}` is not a number", shortened(text)),
-                    hint,
-                ));
-                continue;
-            }
-        };
-        if !insert(&mut object, name, value) {
-            misread.push(fault(
-                name,
-                "an accelerator is chosen, and figures of one are stated".to_owned(),
-                "choose the accelerator, or state its figures, not both",
-            ));
+        let inserted = value
+            .map_err(|hint| {
+                let shown: String = text.chars().take(40).collect();
+                (format!("`{shown}` is not a number"), hint)
+            })
+            .and_then(|value| insert(&mut object, name, value));
+        if let Err((detail, hint)) = inserted {
+            misread.push(Placed::of_control(name, detail, hint));
         }
     }
     if misread.is_empty() {
@@ -61,15 +42,6 @@ pub(super) fn assumptions(filled: &Filled) -> Result<Map<String, Value>, Vec<Mis
     } else {
         Err(misread)
     }
-}
-
-fn fault(name: &str, detail: String, hint: &'static str) -> Misread {
-    let name = name.to_owned();
-    Misread { name, detail, hint }
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 /// Whether an assumption of the form is a number.
@@ -82,23 +54,27 @@ fn is_number(name: &str) -> bool {
     }
 }
 
-/// Puts a value where its name belongs. `false` if an accelerator is chosen already.
-fn insert(object: &mut Map<String, Value>, name: &str, value: Value) -> bool {
+/// What is wrong, and what removes the fault.
+type Misread = (String, &'static str);
+
+/// Puts a value where its name belongs, unless an accelerator is chosen already.
+fn insert(object: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Misread> {
     let inner = [(OF_ACCELERATOR, ACCELERATOR), (SPEED, "speed_multiplier")];
     let inner = inner
         .into_iter()
         .find_map(|(prefix, outer)| Some((outer, name.strip_prefix(prefix)?)));
     let Some((outer, key)) = inner else {
         object.insert(name.to_owned(), value);
-        return true;
+        return Ok(());
     };
-    match object.entry(outer).or_insert_with(|| json!({})) {
-        Value::Object(fields) => {
-            fields.insert(key.to_owned(), value);
-            true
-        }
-        _ => false,
-    }
+    let Value::Object(fields) = object.entry(outer).or_insert_with(|| json!({})) else {
+        return Err((
+            "an accelerator is chosen, and figures of one are stated".to_owned(),
+            "choose the accelerator, or state its figures, not both",
+        ));
+    };
+    fields.insert(key.to_owned(), value);
+    Ok(())
 }
 
 /// A number, or two with `to` between them.
@@ -133,7 +109,7 @@ fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn read(pairs: &[(&str, &str)]) -> Result<Value, Vec<Misread>> {
+    fn read(pairs: &[(&str, &str)]) -> Result<Value, Vec<Placed>> {
         let stated = pairs
             .iter()
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
@@ -168,12 +144,13 @@ mod tests {
     fn what_is_no_number_is_named_with_its_field() {
         for text in ["many", "1,000", "to 3", "NaN", "1e400", "--3"] {
             let misread = read(&[("chips", text)]).unwrap_err();
-            assert_eq!(misread[0].name, "chips", "{text}");
+            assert_eq!(misread[0].control.as_deref(), Some("chips"), "{text}");
         }
         let both = [
             ("accelerator", "h100-sxm"),
             ("accelerator.domain_size", "8"),
         ];
-        assert_eq!(read(&both).unwrap_err()[0].name, "accelerator.domain_size");
+        let wrong = read(&both).unwrap_err()[0].control.clone();
+        assert_eq!(wrong.as_deref(), Some("accelerator.domain_size"));
     }
 }

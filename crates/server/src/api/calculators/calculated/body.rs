@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::{Calculator, Group, Kind, Parameter};
-use crate::charts::Question;
+use crate::question::Question;
 
 /// Batches of the frontier of one machine.
 const BATCHES: [u32; 3] = [1, 20_000, 41];

@@ -8,8 +8,8 @@ use axum::body::Bytes;
 use serde_json::Value;
 
 use super::cost::priced_by;
-use crate::charts::Question;
 use crate::compute::Views;
+use crate::question::Question;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
 use unroof_edge::answer::problem::{Problem, UNREADABLE};

@@ -70,6 +70,18 @@ pub(crate) enum Kind {
     Choice(Choices),
 }
 
+impl Kind {
+    /// The ends of a slider; none of a name.
+    pub(crate) fn ends(self) -> Option<(f64, f64)> {
+        match self {
+            Self::Number(least, most) | Self::Count(least, most) | Self::Price(least, most) => {
+                Some((least, most))
+            }
+            Self::Text | Self::Choice(_) => None,
+        }
+    }
+}
+
 /// Names to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Choices {

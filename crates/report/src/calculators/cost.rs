@@ -1,14 +1,20 @@
 //! The answer of `/cost`: the exact price of one request, line by line.
 
+use std::fmt::Display;
+
 use maud::{Markup, html};
 
-use super::parts::scrolling;
-use crate::pages::names::segment;
+use super::parts::part;
+use crate::names::offer_address;
+use crate::tables::Head::{Number, Text};
+use crate::tables::{scrolling, table};
+use crate::words::{count, or_dash, spaced};
 use unroof_base::units::{compact, readable};
 use unroof_price_sheet::cost::{Amount, Cost, CostLine};
 
 /// The answer in words.
-pub(super) fn summary(cost: &Cost) -> Markup {
+#[must_use]
+pub fn summary(cost: &Cost) -> Markup {
     html! {
         p.lead data-finding {
             @match &cost.total {
@@ -29,24 +35,16 @@ pub(super) fn summary(cost: &Cost) -> Markup {
     }
 }
 
-fn spaced(name: &str) -> String {
-    name.replace('_', " ")
-}
-
 /// An amount, with every digit.
-fn amount(cost: &Cost, amount: &Amount) -> String {
+fn amount(cost: &Cost, amount: impl Display) -> String {
     match cost.currency.as_str() {
         "USD" => format!("${amount}"),
         currency => format!("{amount} {currency}"),
     }
 }
 
-fn thousand(cost: &Cost, amount: &Amount) -> String {
-    let thousand = readable(1e3 * number(amount));
-    match cost.currency.as_str() {
-        "USD" => format!("${thousand}"),
-        currency => format!("{thousand} {currency}"),
-    }
+fn thousand(cost: &Cost, total: &Amount) -> String {
+    amount(cost, readable(1e3 * number(total)))
 }
 
 /// An amount for a drawing or a comparison.
@@ -59,33 +57,22 @@ fn prices(cost: &Cost) -> Markup {
     html! {
         @match &cost.sheet.source {
             Some(source) => {
-                "at the prices of " a href=(history(cost)) { (cost.sheet.provider) " for " (cost.sheet.model) } " as " @if source == "official" { "its own page" } @else { (source) } " states them"
+                "at the prices of " a href=(offer_address(&cost.sheet.provider, &cost.sheet.model)) { (cost.sheet.provider) " for " (cost.sheet.model) } " as " @if source == "official" { "its own page" } @else { (source) } " states them"
             }
             None => "at the prices stated here",
         }
     }
 }
 
-fn history(cost: &Cost) -> String {
-    let sheet = &cost.sheet;
-    format!(
-        "/ui/offers/{}/{}",
-        segment(&sheet.provider),
-        segment(&sheet.model)
-    )
-}
-
 fn dearest(cost: &Cost) -> Option<&CostLine> {
-    let amount = |line: &&CostLine| line.amount.as_ref().map(number);
-    cost.lines.iter().max_by(|one, other| {
-        amount(one)
-            .unwrap_or_default()
-            .total_cmp(&amount(other).unwrap_or_default())
-    })
+    let amount = |line: &CostLine| line.amount.as_ref().map_or(0.0, number);
+    let lines = cost.lines.iter();
+    lines.max_by(|one, other| amount(one).total_cmp(&amount(other)))
 }
 
 /// Lines, tariff, sources and notes.
-pub(super) fn details(cost: &Cost) -> Markup {
+#[must_use]
+pub fn details(cost: &Cost) -> Markup {
     html! {
         (lines(cost))
         @for note in &cost.notes { p.warning { (note) "." } }
@@ -95,22 +82,12 @@ pub(super) fn details(cost: &Cost) -> Markup {
 }
 
 fn lines(cost: &Cost) -> Markup {
-    let largest = cost
-        .lines
-        .iter()
-        .filter_map(|line| line.amount.as_ref())
-        .map(number)
-        .fold(0.0, f64::max);
+    let amounts = cost.lines.iter().filter_map(|line| line.amount.as_ref());
+    let largest = amounts.map(number).fold(0.0, f64::max);
     html! {
-        (scrolling("Lines", &html! {
-            table {
-                thead { tr {
-                    th scope="col" { "Tokens" } th.number scope="col" { "Number" } th.number scope="col" { "Price per million" }
-                    th scope="col" { "Factors" } th.number scope="col" { "Amount" } th scope="col" { "Share" }
-                } }
-                tbody { @for line in &cost.lines { (row(line, largest)) } }
-            }
-        }))
+        (scrolling("Lines", &table(&[
+            Text("Tokens"), Number("Number"), Number("Price per million"), Text("Factors"), Number("Amount"), Text("Share"),
+        ], &html! { @for line in &cost.lines { (row(line, largest)) } })))
     }
 }
 
@@ -127,18 +104,13 @@ fn row(line: &CostLine, largest: f64) -> Markup {
                 @if let Some(other) = line.priced_as { " " small { "priced as " (spaced(other.name())) } }
                 @if let Some(seconds) = line.seconds { " " small { "for " (readable(seconds.into())) " s" } }
             }
-            td.number { (tokens(line.tokens)) }
-            td.number { @match &line.price { Some(price) => (price), None => "–" } }
+            td.number { (count(line.tokens)) }
+            td.number { (or_dash(line.price.as_ref(), ToString::to_string)) }
             td { (factors.join(", ")) }
-            td.number { @match &line.amount { Some(amount) => (amount), None => "–" } }
-            td { @if let Some(amount) = &line.amount && largest > 0.0 { (super::parts::part(number(amount) / largest)) } }
+            td.number { (or_dash(line.amount.as_ref(), ToString::to_string)) }
+            td { @if let Some(amount) = &line.amount && largest > 0.0 { (part(number(amount) / largest)) } }
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a request has few tokens")]
-fn tokens(number: u64) -> String {
-    readable(number as f64)
 }
 
 fn tariff(cost: &Cost) -> Markup {
@@ -170,20 +142,15 @@ fn sources(cost: &Cost) -> Markup {
     html! {
         @if cost.sources.len() > 1 {
             h3 { "By each source of the price" }
-            (scrolling("Sources", &html! {
-                table {
-                    thead { tr { th scope="col" { "Source" } th.number scope="col" { "Total" } th scope="col" { "Agrees" } } }
-                    tbody {
-                        @for source in &cost.sources {
-                            tr {
-                                th scope="row" { (source.source) }
-                                td.number { @match &source.total { Some(total) => { (total) " " (source.currency) } None => "–" } }
-                                td { @if source.agrees { "yes" } @else { strong.bad { "no" } } }
-                            }
-                        }
+            (scrolling("Sources", &table(&[Text("Source"), Number("Total"), Text("Agrees")], &html! {
+                @for source in &cost.sources {
+                    tr {
+                        th scope="row" { (source.source) }
+                        td.number { @match &source.total { Some(total) => { (total) " " (source.currency) } None => "–" } }
+                        td { @if source.agrees { "yes" } @else { strong.bad { "no" } } }
                     }
                 }
-            }))
+            })))
         }
     }
 }

@@ -2,14 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bars, bytes, input, number, or_dash, time, usd};
-use crate::pages::words::percent;
+use super::parts::{bars, bytes, input, number, time, usd};
+use crate::tables::Head::{Number, Text};
+use crate::tables::{scrolling, table};
+use crate::words::{or_dash, percent};
 use unroof_base::units::{Decimal, compact, readable};
 use unroof_price_sheet::sheet::RateCell;
 use unroof_roofline::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
 
 /// The answer in words.
-pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
+#[must_use]
+pub fn summary(answer: &SimulationAnswer) -> Markup {
     let (decode, memory) = (&answer.decode, &answer.memory);
     let waits = match answer.roofline.decode_bound {
         Bound::Memory => "memory",
@@ -18,7 +21,7 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
     html! {
         p.lead data-finding {
             strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "The stated sizes".to_owned())) } " on "
-            (count(answer)) ": "
+            (chips(answer)) ": "
             (compact(decode.tokens_per_second_per_user)) " tokens/s for one user at a batch of " (compact(decode.batch))
             @if let Some(cost) = decode.cost_usd_per_mtok { "; a million output tokens cost " (usd(cost)) }
             @if let Some(cost) = answer.prefill.cost_usd_per_mtok { ", a million prompt tokens " (usd(cost)) }
@@ -30,14 +33,15 @@ pub(super) fn summary(answer: &SimulationAnswer) -> Markup {
 }
 
 /// Number and name of the chips.
-fn count(answer: &SimulationAnswer) -> String {
+fn chips(answer: &SimulationAnswer) -> String {
     let chips = input(&answer.inputs, "machine.chips").unwrap_or_default();
     let accelerator = input(&answer.inputs, "machine.accelerator");
     format!("{chips} × {}", accelerator.as_deref().unwrap_or("chips"))
 }
 
 /// Time by part, memory, and the prices.
-pub(super) fn details(answer: &SimulationAnswer) -> Markup {
+#[must_use]
+pub fn details(answer: &SimulationAnswer) -> Markup {
     let (decode, prefill, memory) = (&answer.decode, &answer.prefill, &answer.memory);
     html! {
         div.columns {
@@ -102,25 +106,19 @@ fn sheet(answer: &SimulationAnswer, implied: &ImpliedSheet) -> Markup {
         @for reason in [Line::output(answer), Line::input(answer)].into_iter().flatten() {
             @if let Some(words) = reason.words(implied) { p { (words) } }
         }
-        div.scroll tabindex="0" role="region" aria-label="Implied prices" {
-            table {
-                thead { tr {
-                    th scope="col" { "Tier" } th.number scope="col" { "From tokens" } th.number scope="col" { "Input" }
-                    th.number scope="col" { "Output" } th.number scope="col" { "Cache read" }
-                } }
-                tbody {
-                    @for rate in rates {
-                        tr {
-                            th scope="row" { (rate.service_tier) }
-                            td.number { (readable(rate.context_tier.min_prompt_tokens.into())) }
-                            td.number { (price(&rate.input)) }
-                            td.number { (price(&rate.output)) }
-                            td.number { (price(&rate.cache_read)) }
-                        }
-                    }
+        (scrolling("Implied prices", &table(&[
+            Text("Tier"), Number("From tokens"), Number("Input"), Number("Output"), Number("Cache read"),
+        ], &html! {
+            @for rate in rates {
+                tr {
+                    th scope="row" { (rate.service_tier) }
+                    td.number { (readable(rate.context_tier.min_prompt_tokens.into())) }
+                    td.number { (price(&rate.input)) }
+                    td.number { (price(&rate.output)) }
+                    td.number { (price(&rate.cache_read)) }
                 }
             }
-        }
+        })))
         p.note { "Prices are in US dollars per million tokens. The fast tier and the cache offers are as the terms state them." }
         form method="post" action="/ui/try" {
             input type="hidden" name="sheet" value=(serde_json::to_string_pretty(&implied.infer_request.price_sheet).unwrap_or_default());

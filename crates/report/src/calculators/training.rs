@@ -2,15 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bytes, missing, number, or_dash, part, scrolling, usd};
-use crate::pages::words::percent;
+use super::parts::{bytes, missing, number, part, usd};
+use crate::tables::Head::{Number, Text};
+use crate::tables::{scrolling, table};
+use crate::words::{or_dash, percent};
 use unroof_base::units::{compact, readable};
 use unroof_roofline::calculator::training::{
     TokensFrom, TrainingAnswer, TrainingPhase, TrainingPhaseItem,
 };
 
 /// The answer in words.
-pub(super) fn summary(answer: &TrainingAnswer) -> Markup {
+#[must_use]
+pub fn summary(answer: &TrainingAnswer) -> Markup {
     let over = &answer.overtraining;
     let size = number(&answer.inputs, "model.active_parameters").unwrap_or_default();
     html! {
@@ -30,7 +33,8 @@ pub(super) fn summary(answer: &TrainingAnswer) -> Markup {
 }
 
 /// Phases, the optimum, memory and sparsity.
-pub(super) fn details(answer: &TrainingAnswer) -> Markup {
+#[must_use]
+pub fn details(answer: &TrainingAnswer) -> Markup {
     html! {
         (phases(answer))
         div.columns { (optimum(answer)) (activations(answer)) (sparsity(answer)) }
@@ -48,15 +52,9 @@ fn phase_name(phase: TrainingPhase) -> &'static str {
 fn phases(answer: &TrainingAnswer) -> Markup {
     html! {
         h3 { "Where the compute goes" }
-        (scrolling("Phases", &html! {
-            table {
-                thead { tr {
-                    th scope="col" { "Phase" } th.number scope="col" { "Tokens" } th.number scope="col" { "Compute, FLOP" }
-                    th scope="col" { "Share" } th.number scope="col" { "Days" } th.number scope="col" { "Rent" }
-                } }
-                tbody { @for phase in &answer.phases { (phase_row(phase)) } }
-            }
-        }))
+        (scrolling("Phases", &table(&[
+            Text("Phase"), Number("Tokens"), Number("Compute, FLOP"), Text("Share"), Number("Days"), Number("Rent"),
+        ], &html! { @for phase in &answer.phases { (phase_row(phase)) } })))
         p.note { "Compute is the arithmetic that pretraining does in the same machine time. The three cost the same unless tokens are stated." }
     }
 }
@@ -79,25 +77,19 @@ fn optimum(answer: &TrainingAnswer) -> Markup {
         div {
             h3 { "The best size for the same compute" }
             p.note { "Pretraining and inference together, by published laws of loss." }
-            (scrolling("Best sizes", &html! {
-                table {
-                    thead { tr {
-                        th scope="col" { "Law" } th.number scope="col" { "Parameters" } th.number scope="col" { "Tokens" }
-                        th.number scope="col" { "Loss" } th.number scope="col" { "Loss as asked" }
-                    } }
-                    tbody {
-                        @for item in &answer.optimum {
-                            tr {
-                                th scope="row" { (item.law.name) }
-                                td.number { (compact(item.parameters)) }
-                                td.number { (compact(item.pretraining_tokens)) }
-                                td.number { (format!("{:.3}", item.loss)) }
-                                td.number { (format!("{:.3}", item.loss_of_request)) }
-                            }
-                        }
+            (scrolling("Best sizes", &table(&[
+                Text("Law"), Number("Parameters"), Number("Tokens"), Number("Loss"), Number("Loss as asked"),
+            ], &html! {
+                @for item in &answer.optimum {
+                    tr {
+                        th scope="row" { (item.law.name) }
+                        td.number { (compact(item.parameters)) }
+                        td.number { (compact(item.pretraining_tokens)) }
+                        td.number { (format!("{:.3}", item.loss)) }
+                        td.number { (format!("{:.3}", item.loss_of_request)) }
                     }
                 }
-            }))
+            })))
         }
     }
 }
@@ -106,18 +98,15 @@ fn activations(answer: &TrainingAnswer) -> Markup {
     html! {
         div {
             h3 { "Memory of a micro-batch" }
-            table {
-                thead { tr { th scope="col" { "Activations" } th.number scope="col" { "Bytes" } th.number scope="col" { "Compute" } } }
-                tbody {
-                    @for item in &answer.activations {
-                        tr {
-                            th scope="row" { (item.scheme.in_words()) }
-                            td.number { (bytes(item.bytes.0)) }
-                            td.number { "× " (compact(item.compute_over_all_kept)) }
-                        }
+            (table(&[Text("Activations"), Number("Bytes"), Number("Compute")], &html! {
+                @for item in &answer.activations {
+                    tr {
+                        th scope="row" { (item.scheme.in_words()) }
+                        td.number { (bytes(item.bytes.0)) }
+                        td.number { "× " (compact(item.compute_over_all_kept)) }
                     }
                 }
-            }
+            }))
         }
     }
 }

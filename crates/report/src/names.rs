@@ -22,12 +22,14 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'}');
 
 /// A segment of a path.
-pub(super) fn segment(name: &str) -> String {
+#[must_use]
+pub fn segment(name: &str) -> String {
     utf8_percent_encode(name, SEGMENT).to_string()
 }
 
 /// The page of a model, by its canonical name.
-pub(super) fn model_address(canonical_model: &str) -> String {
+#[must_use]
+pub fn model_address(canonical_model: &str) -> String {
     let (author, model) = canonical_model
         .split_once('/')
         .unwrap_or((canonical_model, ""));
@@ -35,6 +37,7 @@ pub(super) fn model_address(canonical_model: &str) -> String {
 }
 
 /// The page of an offer, by its names.
-pub(super) fn offer_address(provider: &str, model: &str) -> String {
+#[must_use]
+pub fn offer_address(provider: &str, model: &str) -> String {
     format!("/ui/offers/{}/{}", segment(provider), segment(model))
 }

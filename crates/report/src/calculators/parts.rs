@@ -1,11 +1,12 @@
 //! Parts that the answers of several calculators have.
 
 use maud::{Markup, html};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::form::written;
-use unroof_base::units::compact;
-use unroof_report::chart::mark::bar;
-use unroof_report::chart::tone::Tone;
+use crate::chart::mark::bar;
+use crate::chart::tone::Tone;
+use unroof_base::units::{compact, readable};
 use unroof_roofline::calculator::inputs::{InputUsed, InputValue, NoValue};
 
 /// Width of a bar.
@@ -13,13 +14,25 @@ const BAR: f64 = 160.0;
 /// Height of a bar.
 const HEIGHT: f64 = 12.0;
 
+/// A value as a reader writes it.
+pub fn written(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::Number(number)) => number.as_f64().map_or_else(|| number.to_string(), readable),
+        Ok(Value::String(text)) => text.replace('_', " "),
+        Ok(Value::Null) | Err(_) => "–".to_owned(),
+        Ok(other) => other.to_string(),
+    }
+}
+
 /// The value of an input, as a reader writes it.
-pub(super) fn input(inputs: &[InputUsed], name: &str) -> Option<String> {
+#[must_use]
+pub fn input(inputs: &[InputUsed], name: &str) -> Option<String> {
     find(inputs, name).map(|used| written(&used.value))
 }
 
 /// The number that an input is.
-pub(super) fn number(inputs: &[InputUsed], name: &str) -> Option<f64> {
+#[must_use]
+pub fn number(inputs: &[InputUsed], name: &str) -> Option<f64> {
     match find(inputs, name)?.value {
         InputValue::Number(number) => Some(number),
         InputValue::Name(_) => None,
@@ -31,25 +44,23 @@ fn find<'i>(inputs: &'i [InputUsed], name: &str) -> Option<&'i InputUsed> {
 }
 
 /// An amount in US dollars.
-pub(super) fn usd(amount: f64) -> String {
+#[must_use]
+pub fn usd(amount: f64) -> String {
     format!("${}", compact(amount))
 }
 
 /// An amount of bytes.
-pub(super) fn bytes(amount: f64) -> String {
+#[must_use]
+pub fn bytes(amount: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let fitting = UNITS.into_iter().find(|(unit, _)| amount >= *unit);
     let (unit, name) = fitting.unwrap_or((1.0, "B"));
     format!("{} {name}", compact(amount / unit))
 }
 
-/// A value that an answer may lack.
-pub(super) fn or_dash(value: Option<f64>, write: impl Fn(f64) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), write)
-}
-
 /// A time in a unit that fits.
-pub(super) fn time(seconds: f64) -> String {
+#[must_use]
+pub fn time(seconds: f64) -> String {
     if seconds < 5e-4 && seconds > 0.0 {
         format!("{} µs", compact(1e6 * seconds))
     } else if seconds < 0.5 {
@@ -60,7 +71,8 @@ pub(super) fn time(seconds: f64) -> String {
 }
 
 /// A share as a bar.
-pub(super) fn part(share: f64) -> Markup {
+#[must_use]
+pub fn part(share: f64) -> Markup {
     html! {
         svg.chart viewBox=(format!("0 0 {BAR} {HEIGHT}")) width=(BAR) height=(HEIGHT) aria-hidden="true" {
             (bar(Tone::Estimate, (0.0, 1.0), (BAR * share.clamp(0.0, 1.0), HEIGHT - 1.0), 0.8))
@@ -69,7 +81,7 @@ pub(super) fn part(share: f64) -> Markup {
 }
 
 /// Amounts of which each is a bar beside the largest.
-pub(super) fn bars(parts: &[(&str, f64)], largest: f64, write: impl Fn(f64) -> String) -> Markup {
+pub fn bars(parts: &[(&str, f64)], largest: f64, write: impl Fn(f64) -> String) -> Markup {
     html! {
         table.parts {
             tbody {
@@ -85,15 +97,9 @@ pub(super) fn bars(parts: &[(&str, f64)], largest: f64, write: impl Fn(f64) -> S
     }
 }
 
-/// A table that scrolls by itself where the window is narrow.
-pub(super) fn scrolling(name: &str, table: &Markup) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(name) { (table) }
-    }
-}
-
 /// The reasons for values that are not there, each once.
-pub(super) fn missing(values: &[NoValue]) -> Markup {
+#[must_use]
+pub fn missing(values: &[NoValue]) -> Markup {
     let mut reasons: Vec<&str> = values.iter().map(|value| value.reason.as_str()).collect();
     reasons.dedup();
     html! {

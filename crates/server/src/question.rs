@@ -1,4 +1,6 @@
-//! The parameters of a chart: names that may be repeated.
+//! The question that an address holds: parameters that may be repeated, of pages, charts and calculators.
+
+use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -15,7 +17,7 @@ use unroof_store::DbTime;
 /// Parameters that one address may have.
 const MOST_PARAMETERS: usize = 64;
 
-/// The parameters of a chart, in the order of the address.
+/// The parameters of a page or a chart, in the order of the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Question(Vec<(String, String)>);
 
@@ -46,6 +48,15 @@ impl Question {
         Ok(Self(pairs))
     }
 
+    /// A question of some parameters, but those that are empty.
+    pub(crate) fn of<'a>(parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let stated = parameters
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty());
+        let pairs = stated.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self(pairs.collect())
+    }
+
     /// Question with another parameter.
     pub(crate) fn with(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();
@@ -53,11 +64,26 @@ impl Question {
         Self(pairs)
     }
 
+    /// Question with another value of a parameter, or without it where the value is empty.
+    pub(crate) fn set(&self, name: &str, value: &str) -> Self {
+        let others = self.0.iter().filter(|(known, _)| known != name);
+        let others = others.map(|(name, value)| (name.as_str(), value.as_str()));
+        Self::of(others.chain([(name, value)]))
+    }
+
     /// Question as the query of an address.
     pub(crate) fn query(&self) -> String {
         form_urlencoded::Serializer::new(String::new())
             .extend_pairs(&self.0)
             .finish()
+    }
+
+    /// Question at a path.
+    pub(crate) fn address(&self, path: &str) -> String {
+        match self.query().as_str() {
+            "" => path.to_owned(),
+            query => format!("{path}?{query}"),
+        }
     }
 
     /// All values of a parameter.
@@ -69,6 +95,55 @@ impl Question {
     /// The last value of a parameter.
     pub(crate) fn last<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).last()
+    }
+
+    /// The last value of a parameter; empty where it is left out.
+    pub(crate) fn text<'a>(&'a self, name: &'a str) -> &'a str {
+        self.last(name).unwrap_or_default()
+    }
+
+    /// The value of a parameter that is read in some way; none where it is empty.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn parsed<T: FromStr>(
+        &self,
+        name: &str,
+        expected: &str,
+    ) -> Result<Option<T>, Problem> {
+        match self.text(name) {
+            "" => Ok(None),
+            value => value
+                .parse()
+                .map(Some)
+                .map_err(|_| wrong(name, value, expected)),
+        }
+    }
+
+    /// The number that a parameter is; none where it is empty.
+    ///
+    /// # Errors
+    /// It is no number.
+    pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, Problem> {
+        self.parsed(name, "a number")
+    }
+
+    /// The value that a parameter names; none where it is empty.
+    ///
+    /// # Errors
+    /// It names none of those that are known.
+    pub(crate) fn one_of<T: Copy>(
+        &self,
+        name: &str,
+        known: &[(T, &str)],
+    ) -> Result<Option<T>, Problem> {
+        let value = self.text(name);
+        let found = known.iter().find(|(_, known)| *known == value);
+        if found.is_none() && !value.is_empty() {
+            let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
+            return Err(wrong(name, value, &format!("one of {}", names.join(", "))));
+        }
+        Ok(found.map(|(known, _)| *known))
     }
 
     /// The last value of a parameter without which there is no chart.
@@ -143,6 +218,13 @@ impl Question {
         let detail = format!("invalid query string: unknown field `{unknown}`");
         Err(Problem::new(UNREADABLE, detail).hint(hint))
     }
+}
+
+/// The refusal of a value of a parameter.
+pub(crate) fn wrong(name: &str, value: &str, expected: &str) -> Problem {
+    let value: String = value.chars().take(60).collect();
+    Problem::new(UNREADABLE, format!("`{name}={value}` cannot be read"))
+        .hint(format!("`{name}` is {expected}"))
 }
 
 #[cfg(test)]

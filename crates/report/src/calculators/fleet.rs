@@ -3,6 +3,9 @@
 use maud::{Markup, html};
 
 use super::parts::bytes as of_bytes;
+use crate::tables::Head::{Number, Text};
+use crate::tables::{scrolling, table};
+use crate::words::{count, or_dash, spaced};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
@@ -11,12 +14,13 @@ use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
 const MOST_PLANS: usize = 8;
 
 /// The answer in words.
-pub(super) fn summary(answer: &PlanAnswer) -> Markup {
+#[must_use]
+pub fn summary(answer: &PlanAnswer) -> Markup {
     let model = answer.model.as_deref().unwrap_or("The stated sizes");
     html! {
         @match answer.plans.first() {
             Some(best) => p.lead data-finding {
-                strong { (model) } ": the cheapest of " (readable_count(answer.searched.units)) " ways to serve "
+                strong { (model) } ": the cheapest of " (count(answer.searched.units)) " ways to serve "
                 (readable(best.requests_per_second)) " requests per second takes " strong { (readable(best.chips)) " " (best.decode.accelerator) }
                 @if let Some(day) = best.cost.usd_per_day { " and costs $" (compact(day)) " a day" }
                 (prices(best))
@@ -40,13 +44,9 @@ fn prices(plan: &PlanItem) -> Markup {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a search has few units")]
-fn readable_count(number: usize) -> String {
-    readable(number as f64)
-}
-
 /// The ranking, what moves the cost, and where caches are cheapest.
-pub(super) fn details(answer: &PlanAnswer) -> Markup {
+#[must_use]
+pub fn details(answer: &PlanAnswer) -> Markup {
     html! {
         @if !answer.plans.is_empty() {
             (ranking(&answer.plans))
@@ -75,35 +75,29 @@ fn layout(of: &Layout) -> String {
 }
 
 fn ranking(plans: &[PlanItem]) -> Markup {
-    let number = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), compact);
+    let number = |value: Option<f64>| or_dash(value, compact);
     html! {
         h3 { "Plans, cheapest first" }
-        div.scroll tabindex="0" role="region" aria-label="Plans" {
-            table {
-                thead { tr {
-                    th scope="col" { "Serving" } th scope="col" { "Layout of a unit" } th.number scope="col" { "Chips" }
-                    th.number scope="col" { "First token, s" } th.number scope="col" { "Tokens/s" } th.number scope="col" { "USD/Mtok" }
-                    th.number scope="col" { "USD/day" } th scope="col" { "Bound by" }
-                } }
-                tbody {
-                    @for plan in plans.iter().take(MOST_PLANS) {
-                        tr {
-                            th scope="row" { (serving(plan)) }
-                            td {
-                                @if let Some(prefill) = &plan.prefill { "prompts: " (layout(&prefill.layout)) "; answers: " }
-                                (layout(&plan.decode.layout))
-                            }
-                            td.number { (readable(plan.chips)) }
-                            td.number { (number(plan.time_to_first_token.p95_seconds.map(|seconds| seconds.0))) }
-                            td.number { (compact(plan.time_per_output_token.tokens_per_second_per_user)) }
-                            td.number { (number(plan.cost.usd_per_mtok)) }
-                            td.number { (number(plan.cost.usd_per_day)) }
-                            td { (listed(&plan.binds).replace('_', " ")) }
-                        }
+        (scrolling("Plans", &table(&[
+            Text("Serving"), Text("Layout of a unit"), Number("Chips"), Number("First token, s"), Number("Tokens/s"), Number("USD/Mtok"),
+            Number("USD/day"), Text("Bound by"),
+        ], &html! {
+            @for plan in plans.iter().take(MOST_PLANS) {
+                tr {
+                    th scope="row" { (serving(plan)) }
+                    td {
+                        @if let Some(prefill) = &plan.prefill { "prompts: " (layout(&prefill.layout)) "; answers: " }
+                        (layout(&plan.decode.layout))
                     }
+                    td.number { (readable(plan.chips)) }
+                    td.number { (number(plan.time_to_first_token.p95_seconds.map(|seconds| seconds.0))) }
+                    td.number { (compact(plan.time_per_output_token.tokens_per_second_per_user)) }
+                    td.number { (number(plan.cost.usd_per_mtok)) }
+                    td.number { (number(plan.cost.usd_per_day)) }
+                    td { (spaced(&listed(&plan.binds))) }
                 }
             }
-        }
+        })))
     }
 }
 
@@ -124,18 +118,15 @@ fn sensitivity(answer: &PlanAnswer) -> Markup {
     html! {
         div {
             h3 { "What moves the cost" }
-            table {
-                thead { tr { th scope="col" { "Input" } th.number scope="col" { "10 % less" } th.number scope="col" { "10 % more" } } }
-                tbody {
-                    @for item in &answer.sensitivity {
-                        tr {
-                            th scope="row" { (item.input.rsplit('.').next().unwrap_or(item.input).replace('_', " ")) }
-                            td.number { (change(item.cost_change_at_minus_10_percent)) }
-                            td.number { (change(item.cost_change_at_plus_10_percent)) }
-                        }
+            (table(&[Text("Input"), Number("10 % less"), Number("10 % more")], &html! {
+                @for item in &answer.sensitivity {
+                    tr {
+                        th scope="row" { (spaced(item.input.rsplit('.').next().unwrap_or(item.input))) }
+                        td.number { (change(item.cost_change_at_minus_10_percent)) }
+                        td.number { (change(item.cost_change_at_plus_10_percent)) }
                     }
                 }
-            }
+            }))
         }
     }
 }
@@ -151,14 +142,11 @@ fn offload(answer: &PlanAnswer) -> Markup {
                     @if let Some(bytes) = offload.cache_bytes { ", " (of_bytes(bytes.0)) " of cache" }
                     ", used once after the time in the first column."
                 }
-                table {
-                    thead { tr { th scope="col" { "Kept for" } th scope="col" { "On" } } }
-                    tbody {
-                        @for tier in &offload.cheapest {
-                            tr { th scope="row" { (span(tier.from_seconds.0, tier.to_seconds.map(|end| end.0))) } td { (tier.id) } }
-                        }
+                (table(&[Text("Kept for"), Text("On")], &html! {
+                    @for tier in &offload.cheapest {
+                        tr { th scope="row" { (span(tier.from_seconds.0, tier.to_seconds.map(|end| end.0))) } td { (tier.id) } }
                     }
-                }
+                }))
             }
         }
     }

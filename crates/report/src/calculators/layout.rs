@@ -2,19 +2,22 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bars, bytes, input, missing, or_dash, scrolling, time};
-use crate::pages::words::percent;
+use super::parts::{bars, bytes, input, missing, time};
+use crate::tables::Head::{Number, Text};
+use crate::tables::{scrolling, table};
+use crate::words::{count, or_dash, percent};
 use unroof_base::units::{compact, readable};
 use unroof_roofline::calculator::layout::{LayoutAnswer, StagesItem};
 
 /// The answer in words.
-pub(super) fn summary(answer: &LayoutAnswer) -> Markup {
+#[must_use]
+pub fn summary(answer: &LayoutAnswer) -> Markup {
     let (experts, memory) = (&answer.experts, &answer.memory);
     let share = memory.total_bytes_per_chip.0 / memory.capacity_bytes_per_chip.0;
     html! {
         p.lead data-finding {
             strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "A model of these sizes".to_owned())) } " on "
-            (readable_count(memory.chips)) " × " (input(&answer.inputs, "machine.accelerator").unwrap_or_default()) ": "
+            (count(memory.chips)) " × " (input(&answer.inputs, "machine.accelerator").unwrap_or_default()) ": "
             (compact(experts.experts_per_chip)) " experts of each layer per chip, "
             @match experts.scale_up_domains {
                 1 => "all in one rack",
@@ -36,13 +39,9 @@ pub(super) fn summary(answer: &LayoutAnswer) -> Markup {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "chips are few")]
-fn readable_count(number: u64) -> String {
-    readable(number as f64)
-}
-
 /// Memory, networks and stages.
-pub(super) fn details(answer: &LayoutAnswer) -> Markup {
+#[must_use]
+pub fn details(answer: &LayoutAnswer) -> Markup {
     html! {
         div.columns { (memory(answer)) (traffic(answer)) (pipeline(answer)) (largest(answer)) }
         (stages(answer))
@@ -122,16 +121,10 @@ fn largest(answer: &LayoutAnswer) -> Markup {
 fn stages(answer: &LayoutAnswer) -> Markup {
     html! {
         h3 { "Other numbers of stages" }
-        (scrolling("Numbers of stages", &html! {
-            table {
-                thead { tr {
-                    th.number scope="col" { "Stages" } th.number scope="col" { "Chips" } th.number scope="col" { "Weights per chip" }
-                    th.number scope="col" { "Cache per chip" } th scope="col" { "Fits" } th.number scope="col" { "Time per token" }
-                    th.number scope="col" { "Waiting in training" }
-                } }
-                tbody { @for row in &answer.series { (stage(row)) } }
-            }
-        }))
+        (scrolling("Numbers of stages", &table(&[
+            Number("Stages"), Number("Chips"), Number("Weights per chip"), Number("Cache per chip"), Text("Fits"), Number("Time per token"),
+            Number("Waiting in training"),
+        ], &html! { @for row in &answer.series { (stage(row)) } })))
         p.note { "A further stage halves no cache: as many more micro-batches are in flight. The time per token only gains transfers." }
     }
 }
@@ -140,7 +133,7 @@ fn stage(row: &StagesItem) -> Markup {
     html! {
         tr {
             th.number scope="row" { (row.pipeline_stages) }
-            td.number { (readable_count(row.chips)) }
+            td.number { (count(row.chips)) }
             td.number { (bytes(row.weights_bytes_per_chip.0)) }
             td.number { (bytes(row.kv_bytes_per_chip.0)) }
             td { @if row.fits { "yes" } @else { "no: " (bytes(row.missing_bytes_per_chip.0)) " missing" } }
