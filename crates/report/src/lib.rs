@@ -4,5 +4,6 @@
 pub mod calculators;
 pub mod chart;
 pub mod names;
+pub mod price_line;
 pub mod tables;
 pub mod words;

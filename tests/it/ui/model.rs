@@ -178,6 +178,21 @@ async fn every_chart_of_a_page_has_three_forms_with_equal_figures() {
     }
 }
 
+#[tokio::test]
+async fn the_price_of_cached_input_is_drawn_where_a_host_states_it() {
+    let database = TestDatabase::sqlite();
+    let api = with_model(&database).await;
+    let chart = api
+        .get("/charts/prices.json?model=acme/m-1&side=cache_read")
+        .await
+        .json();
+    let rows = chart["rows"].as_array().unwrap();
+    let prices = rows.iter().map(|row| &row["usd_per_mtok"]);
+    assert_eq!(prices.collect::<Vec<_>>(), [&json!(0.125)], "{chart}");
+    let page = shown(&api, "/ui/models/acme/m-1").await;
+    assert!(page.contains("One price of cached input tokens is in force: $0.125"));
+}
+
 /// A drawing is well-formed XML with a title, a description and colours of its own.
 fn check_svg(text: &str, document: &Value) {
     let tree = roxmltree::Document::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -245,7 +260,7 @@ async fn a_chart_that_is_unknown_says_what_there_is() {
         (
             "/charts/cost.svg?model=acme/m-1&side=cached",
             400,
-            "input or output",
+            "output, input",
         ),
         (
             "/charts/moves.svg?provider=acme&offer=none",

@@ -11,8 +11,8 @@ use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::cost::Side;
 use unroof_report::chart::kinds::{cost, density, heat, moves, neighbours, roofline};
+use unroof_report::price_line::PriceLine;
 
 /// Offers of caches that one drawing shows.
 const MOST_OFFERS: usize = 8;
@@ -72,19 +72,19 @@ pub(crate) fn moves_of(subject: &Subject, quantity: JointQuantity) -> Option<Cha
     Some(moves::moves(quantity.definition().label, own))
 }
 
-/// The side that a question names; output where it names none.
+/// The price line that a question names as its `side`; output where it names none.
 ///
 /// # Errors
-/// It names another.
-pub(super) fn side(question: &Question) -> Result<Side, Problem> {
-    match question.last("side") {
-        None | Some("output") => Ok(Side::Output),
-        Some("input") => Ok(Side::Input),
-        Some(other) => {
-            let detail = format!("invalid query string: there is no side `{other}`");
-            Err(Problem::new(UNREADABLE, detail).hint("`side` is input or output"))
-        }
-    }
+/// It names another than those of the chart.
+pub(super) fn price_line(question: &Question, lines: &[PriceLine]) -> Result<PriceLine, Problem> {
+    let name = question.last("side").unwrap_or("output");
+    let line = lines.iter().find(|line| line.name() == name).copied();
+    line.ok_or_else(|| {
+        let detail = format!("invalid query string: there is no side `{name}`");
+        let names = lines.iter().map(|line| line.name());
+        let names = names.collect::<Vec<_>>().join(", ");
+        Problem::new(UNREADABLE, detail).hint(format!("`side` is one of: {names}"))
+    })
 }
 
 /// The tariff against the cost of a token over context.
@@ -92,10 +92,10 @@ pub(super) fn side(question: &Question) -> Result<Side, Problem> {
 /// # Errors
 /// There is no such model, its draws cannot be made again, or the query fails.
 pub(super) async fn cost(views: &Views, question: &Question) -> Result<Chart, Problem> {
-    let side = side(question)?;
+    let line = price_line(question, &PriceLine::WITH_COSTS)?;
     let (subject, drawn) = with_draws(views, question).await?;
     let sheet = subject.sheet(&views.answers).await?;
-    Ok(cost_of(&subject, &drawn, sheet.as_ref(), side))
+    Ok(cost_of(&subject, &drawn, sheet.as_ref(), line))
 }
 
 /// Chart of the tariff and costs of one estimate.
@@ -103,11 +103,11 @@ pub(crate) fn cost_of(
     subject: &Subject,
     drawn: &EstimateDensity,
     sheet: Option<&PriceSheet>,
-    side: Side,
+    line: PriceLine,
 ) -> Chart {
     let crossover = subject.estimate.quantity(JointQuantity::CrossoverContext);
     let crossover = crossover.map(|crossover| crossover.median);
-    cost::cost(&drawn.serving, sheet, crossover, side)
+    cost::cost(&drawn.serving, sheet, crossover, line)
 }
 
 /// Decoding on the roofline.

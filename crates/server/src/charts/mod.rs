@@ -2,9 +2,9 @@
 
 pub(super) mod compare;
 pub(super) mod estimate;
+pub(super) mod over_time;
 pub(super) mod record;
 pub(super) mod subject;
-pub(super) mod time;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -81,8 +81,8 @@ async fn draw(kind: &str, views: &Views, question: &Question) -> Result<Chart, P
         "roofline" => estimate::roofline(views, question).await,
         "cache-tiers" => estimate::cache_tiers(views, question).await,
         "neighbours" => estimate::neighbours(views, question).await,
-        "prices" => time::prices(views, question).await,
-        "estimates" => time::estimates(views, question).await,
+        "prices" => over_time::prices(views, question).await,
+        "estimates" => over_time::estimates(views, question).await,
         "frontier" => frontier(views, question).await,
         "compare" => compare::compare(views, question).await,
         "truth" => record::asked(question).map(record::truth_of),
@@ -174,7 +174,7 @@ pub(super) struct ChartDocument<'a> {
             example = "active_parameters"),
         ("provider" = Option<String>, Query, description = "Seller of an offer, with `offer` in place of `model`"),
         ("offer" = Option<String>, Query, description = "Model name of the offer as the seller spells it"),
-        ("side" = Option<String>, Query, description = "Price line of the charts of prices and costs: `output` if left out, or `input`"),
+        ("side" = Option<String>, Query, description = "Price line of the charts of prices and costs: `output` if left out, `input`, or `cache_read` of prices"),
         ("against" = Option<String>, Query, description = "Quantity against which active parameters are shown: `total_parameters` \
             if left out, or `kv_bytes_per_token_read`"),
         ("as_of" = Option<String>, Query, description = "Only from sheets that were seen up to this time: RFC 3339, milliseconds \

@@ -9,8 +9,9 @@ use crate::chart::scale::Scale;
 use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
+use crate::price_line::PriceLine;
 use crate::words::{capital, percent};
-use unroof_base::units::{Decimal, compact, readable};
+use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::serving::{CostAt, Serving};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
@@ -21,43 +22,9 @@ const TYPICAL: f64 = 8_192.0;
 /// Contexts that are shown of a sheet that states no longest one.
 const SHOWN: f64 = 262_144.0;
 
-/// A line of a tariff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// The side of fresh prompt tokens.
-    Input,
-    /// The side of generated tokens.
-    Output,
-}
-
-impl Side {
-    /// Name of the side in addresses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Output => "output",
-        }
-    }
-
-    fn price(self, rate: &RateCell) -> Option<&Decimal> {
-        match self {
-            Self::Input => rate.input.as_ref(),
-            Self::Output => rate.output.as_ref(),
-        }
-    }
-
-    fn costs(self, serving: &Serving) -> &[CostAt] {
-        match self {
-            Self::Input => &serving.input,
-            Self::Output => &serving.output,
-        }
-    }
-}
-
 /// A tariff against costs.
 struct TariffAndCost {
-    side: Side,
+    line: PriceLine,
     /// Cost at lengths of context, ascending.
     costs: Vec<CostAt>,
     /// The lengths from which prices hold, ascending, with the prices in USD per million tokens.
@@ -72,17 +39,17 @@ pub fn cost(
     serving: &Serving,
     sheet: Option<&PriceSheet>,
     crossover: Option<f64>,
-    side: Side,
+    line: PriceLine,
 ) -> Chart {
     let limit = sheet.and_then(|sheet| sheet.limits.max_input);
     let limit = limit.map_or(SHOWN, f64::from).max(TYPICAL * 2.0);
-    let costs = side.costs(serving).iter().copied();
+    let costs = line.costs(serving).iter().copied();
     let both = TariffAndCost {
-        side,
+        line,
         costs: costs
             .filter(|cost| cost.context_tokens <= limit * 1.01)
             .collect(),
-        prices: sheet.map_or_else(Vec::new, |sheet| tariff(sheet, side)),
+        prices: sheet.map_or_else(Vec::new, |sheet| tariff(sheet, line)),
         crossover,
     };
     both.chart(&seller(sheet))
@@ -97,14 +64,14 @@ fn seller(sheet: Option<&PriceSheet>) -> String {
 }
 
 /// The prices of the standard tier by the length from which they hold.
-fn tariff(sheet: &PriceSheet, side: Side) -> Vec<(f64, f64)> {
+fn tariff(sheet: &PriceSheet, line: PriceLine) -> Vec<(f64, f64)> {
     if sheet.currency != "USD" {
         return Vec::new();
     }
     let of_standard =
         |rate: &&RateCell| rate.service_tier == RateCell::STANDARD && rate.schedule.is_none();
     let step = |rate: &RateCell| {
-        let price = side.price(rate)?.to_f64();
+        let price = line.price(rate)?.to_f64();
         let from = f64::from(rate.context_tier.min_prompt_tokens);
         (price > 0.0).then_some((from, price))
     };
@@ -154,14 +121,14 @@ impl TariffAndCost {
 
     /// The margin at a usual and at the longest context, or the cost where there is no price.
     fn finding(&self) -> String {
-        let side = self.side.name();
+        let tokens = self.line.tokens();
         let near = |tokens: f64| {
             let distance = |cost: &&CostAt| (cost.context_tokens / tokens).ln().abs();
             let costs = self.costs.iter();
             costs.min_by(|one, other| distance(one).total_cmp(&distance(other)))
         };
         let (Some(typical), Some(longest)) = (near(TYPICAL), self.costs.last()) else {
-            return format!("The cost of {side} tokens is not known");
+            return format!("The cost of {tokens} is not known");
         };
         let level = |cost: &CostAt| Some(level(cost.median, self.price_at(cost.context_tokens)?));
         let (at, last) = (
@@ -170,11 +137,11 @@ impl TariffAndCost {
         );
         match (level(typical), level(longest)) {
             (Some(first), Some(second)) => format!(
-                "{} tokens: {first} at {at} tokens of context, {second} at {last}",
-                capital(side)
+                "{}: {first} at {at} tokens of context, {second} at {last}",
+                capital(tokens)
             ),
             _ => format!(
-                "A million {side} tokens cost ${} at {at} tokens of context and ${} at {last}",
+                "A million {tokens} cost ${} at {at} tokens of context and ${} at {last}",
                 compact(typical.median),
                 compact(longest.median),
             ),
@@ -287,7 +254,7 @@ mod tests {
             },
         };
         let both = TariffAndCost {
-            side: Side::Output,
+            line: PriceLine::Output,
             costs: vec![cost(1e3), cost(3e5)],
             prices: vec![(0.0, 2.0), (2e5, 4.0)],
             crossover: Some(1e4),

@@ -11,8 +11,8 @@ use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
 use unroof_report::chart::Chart;
-use unroof_report::chart::kinds::cost::Side;
 use unroof_report::chart::kinds::roofline;
+use unroof_report::price_line::PriceLine;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::{scrolling, table};
 use unroof_report::words::spaced;
@@ -87,7 +87,7 @@ pub(super) fn costs(shown: &Shown) -> Markup {
     let Some(drawn) = &shown.drawn else {
         return no_draws("cost", "Cost over context is not drawn");
     };
-    let charts = [Side::Input, Side::Output].map(|side| {
+    let charts = [PriceLine::Input, PriceLine::Output].map(|side| {
         (
             cost_of(&shown.subject, drawn, shown.sheet.as_ref(), side),
             side.name(),

@@ -5,16 +5,16 @@ use maud::{Markup, html};
 
 use super::{Shown, empty, figures_by_quantity, section};
 use crate::charts::estimate::{moves_of, tiers_shown};
-use crate::charts::time::{estimates_of, prices_of};
+use crate::charts::over_time::{estimates_of, prices_of};
 use crate::pages::changes::changed_prices;
 use crate::pages::figure::{figure, under_heading};
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
-use unroof_report::chart::kinds::cost::Side;
 use unroof_report::chart::kinds::heat::{cache_tiers, tier_name};
 use unroof_report::chart::kinds::neighbours;
 use unroof_report::names::segment;
+use unroof_report::price_line::PriceLine;
 use unroof_report::words::percent;
 use unroof_roofline::reference::address_of_document;
 
@@ -116,18 +116,20 @@ pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
     };
     let active = JointQuantity::ActiveParameters;
     let estimates = estimates_of(series, active, now);
-    let of_side = |side: Side| {
-        let query = shown.question.with("side", side.name()).query();
-        figure(&prices_of(series, side, now), "prices", &query)
+    let of_line = |line: PriceLine| {
+        let query = shown.question.with("side", line.name()).query();
+        figure(&prices_of(series, line, now), "prices", &query)
     };
     let content = html! {
         div.columns {
-            (of_side(Side::Output))
-            (of_side(Side::Input))
+            @for line in PriceLine::ALL { (of_line(line)) }
             (figure(&estimates, "estimates", &shown.question.with("quantity", active.name()).query()))
         }
     };
-    let history = format!("{} since the first look", changed_prices(&shown.changes));
+    let history = format!(
+        "{} since the first observation",
+        changed_prices(&shown.changes)
+    );
     section("time", &history, &content)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::estimate::side;
+use super::estimate::price_line;
 use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
 use crate::compute::Views;
 use crate::question::Question;
@@ -13,9 +13,9 @@ use unroof_edge::answer::problem::Problem;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
-use unroof_report::chart::kinds::cost::Side;
 use unroof_report::chart::kinds::prices::{self, EstimateSpan, PriceSpan, Window};
 use unroof_report::chart::{Chart, Words};
+use unroof_report::price_line::PriceLine;
 use unroof_report::words::capital;
 use unroof_store::DbTime;
 
@@ -40,10 +40,10 @@ pub(crate) async fn series(views: &Views, question: &Question) -> Result<Series,
 /// # Errors
 /// There is no such model, or the query fails.
 pub(super) async fn prices(views: &Views, question: &Question) -> Result<Chart, Problem> {
-    let side = side(question)?;
+    let line = price_line(question, &PriceLine::ALL)?;
     Ok(prices_of(
         &series(views, question).await?,
-        side,
+        line,
         views.answers.now(),
     ))
 }
@@ -69,23 +69,24 @@ fn window(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Window {
 }
 
 /// The price of a step in US dollars, where it has one.
-fn price(step: &PriceStep, side: Side) -> Option<f64> {
-    let price = match side {
-        Side::Input => step.input_per_mtok,
-        Side::Output => step.output_per_mtok,
+fn price(step: &PriceStep, line: PriceLine) -> Option<f64> {
+    let price = match line {
+        PriceLine::Input => step.input_per_mtok,
+        PriceLine::CacheRead => step.cache_read_per_mtok,
+        PriceLine::Output => step.output_per_mtok,
     };
     price.filter(|price| step.currency == "USD" && *price > 0.0)
 }
 
 /// Price chart of a series.
-pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
+pub(crate) fn prices_of(series: &Series, line: PriceLine, now: Timestamp) -> Chart {
     let time = |time: Option<DbTime>| time.map(Timestamp::from);
     let starts = series
         .prices
         .iter()
         .flat_map(|step| [time(step.from), time(step.not_before), time(step.to)]);
     let window = window(starts.flatten(), now);
-    let coloured = coloured(series, side);
+    let coloured = coloured(series, line);
     let place = |host: &str| coloured.iter().position(|known| known == host);
     let span = |step: &PriceStep| {
         let host = host(step);
@@ -94,7 +95,7 @@ pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
         Some(PriceSpan {
             series: place(&host),
             host,
-            price: price(step, side).filter(|_| !is_past)?,
+            price: price(step, line).filter(|_| !is_past)?,
             from: time(step.from),
             to,
             not_before: time(step.not_before),
@@ -111,12 +112,12 @@ pub(crate) fn prices_of(series: &Series, side: Side, now: Timestamp) -> Chart {
         .collect();
     let least = now_sold.iter().copied().fold(f64::INFINITY, f64::min);
     let most = now_sold.iter().copied().fold(0.0, f64::max);
-    let (side, least, most) = (side.name(), readable(least), readable(most));
+    let (tokens, least, most) = (line.tokens(), readable(least), readable(most));
     let title = match now_sold.len() {
-        0 => format!("No price of {side} tokens in US dollars is in force"),
-        1 => format!("One price of {side} tokens is in force: ${least}"),
+        0 => format!("No price of {tokens} in US dollars is in force"),
+        1 => format!("One price of {tokens} is in force: ${least}"),
         number => {
-            format!("{number} prices of {side} tokens are in force, from ${least} to ${most}")
+            format!("{number} prices of {tokens} are in force, from ${least} to ${most}")
         }
     };
     let words = Words {
@@ -138,13 +139,13 @@ fn host(step: &PriceStep) -> String {
 }
 
 /// The hosts with a colour: the author's own, then those whose price changed most often, by name.
-fn coloured(series: &Series, side: Side) -> Vec<String> {
+fn coloured(series: &Series, line: PriceLine) -> Vec<String> {
     let author = author_of(&series.canonical_model);
     let mut hosts: BTreeMap<String, (bool, usize)> = BTreeMap::new();
     for step in series
         .prices
         .iter()
-        .filter(|step| price(step, side).is_some())
+        .filter(|step| price(step, line).is_some())
     {
         let known = hosts.entry(host(step)).or_default();
         known.0 = vendor(&step.provider) == author;
