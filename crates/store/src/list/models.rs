@@ -44,6 +44,14 @@ impl ModelSheetRow {
     pub fn document(self) -> Result<String, StoreError> {
         self.document.checked(self.id)
     }
+
+    /// The sheet.
+    ///
+    /// # Errors
+    /// The stored document is damaged.
+    pub fn sheet(&self) -> Result<PriceSheet, StoreError> {
+        self.document.sheet(self.id)
+    }
 }
 
 /// A stored answer with its row in lists.

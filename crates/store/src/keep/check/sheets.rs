@@ -8,8 +8,7 @@ use uuid::Uuid;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
-use crate::record::checksum::StoredDocument;
-use crate::record::plan::read_sheet;
+use crate::record::checksum::{StoredDocument, read_sheet};
 use crate::{Store, StoreError};
 use unroof_price_sheet::catalog::offer_id;
 use unroof_price_sheet::sheet::PriceSheet;
@@ -57,7 +56,7 @@ impl CheckedSheet {
         let Ok(document) = self.document.clone().checked(self.id) else {
             return vec!["its document does not match its checksum".to_owned()];
         };
-        let Ok(sheet) = read_sheet(self.id, Some(&document)) else {
+        let Ok(sheet) = read_sheet(self.id, &document) else {
             return vec!["its document is not a price sheet".to_owned()];
         };
         let mut faults = Vec::new();
