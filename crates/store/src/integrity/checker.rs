@@ -1,18 +1,17 @@
 //! The check of a whole database, part by part and page by page: it only reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::repeated::SoundEstimate;
 use super::{CheckError, Fault, Subject};
 use crate::clock::Clock;
 use crate::import::Priority;
+use crate::import::workers::work_on;
 use crate::{CheckedEstimate, RowCounts, Store, StoreError};
 use unroof_infer::estimate::{CancelToken, Estimator};
 
@@ -218,32 +217,24 @@ impl<W: Watch> Run<'_, W> {
         let ids: BTreeSet<Uuid> = page.iter().flat_map(SoundEstimate::sheet_ids).collect();
         let sheets = self.checker.store.sound_sheets(&ids).await?;
         let (wanted, _waiting) = CancelToken::while_waiting();
-        let work = Arc::new(Work {
-            page,
-            sheets,
-            next: AtomicUsize::new(0),
-        });
-        let (sender, mut done) = mpsc::unbounded_channel();
-        for _ in 0..self.checker.threads {
-            let (work, wanted, sender) = (Arc::clone(&work), wanted.clone(), sender.clone());
-            let (estimator, priority) = (self.checker.estimator.clone(), self.checker.priority());
-            let compare = move || {
-                priority.take();
-                work.run(&estimator, &wanted, &sender);
-            };
-            let thread = std::thread::Builder::new().name("check".to_owned());
-            thread.spawn(compare).map_err(CheckError::Thread)?;
-        }
-        drop(sender);
+        let (page, estimator) = (Arc::new(page), self.checker.estimator.clone());
+        let sheets = Arc::new(sheets);
+        let compare = move |estimate: &SoundEstimate| {
+            let compared = estimate.compare(&sheets, &estimator, &wanted).ok()?;
+            Some((estimate.id(), compared))
+        };
+        let checker = self.checker;
+        let done = work_on(&page, checker.threads, checker.priority(), compare);
+        let mut done = done.map_err(CheckError::Thread)?;
         let mut count = 0;
-        while let Some((id, detail)) = done.recv().await {
+        while let Some((_, (id, detail))) = done.recv().await {
             count += 1;
             if let Some(detail) = detail {
                 self.fault(Subject::Estimate(id), detail);
             }
             self.watch.advance(1);
         }
-        if count < work.page.len() {
+        if count < page.len() {
             return Err(CheckError::Crashed);
         }
         Ok(())
@@ -290,35 +281,5 @@ impl<W: Watch> Run<'_, W> {
 
     fn now(&self) -> Timestamp {
         self.checker.clock.now()
-    }
-}
-
-/// A page of estimates that threads share.
-struct Work {
-    page: Vec<SoundEstimate>,
-    /// Documents of their sheets.
-    sheets: BTreeMap<Uuid, String>,
-    next: AtomicUsize,
-}
-
-/// An estimate, and what is wrong with it.
-type Compared = (Uuid, Option<String>);
-
-impl Work {
-    /// Compares estimates until none is left, or the results are no longer wanted.
-    fn run(
-        &self,
-        estimator: &Estimator,
-        wanted: &CancelToken,
-        done: &mpsc::UnboundedSender<Compared>,
-    ) {
-        while let Some(estimate) = self.page.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let Ok(detail) = estimate.compare(&self.sheets, estimator, wanted) else {
-                return;
-            };
-            if done.send((estimate.id(), detail)).is_err() {
-                return;
-            }
-        }
     }
 }

@@ -20,6 +20,17 @@ pub struct ListedOffer {
     pub sheets: Vec<SheetFacts>,
 }
 
+impl ListedOffer {
+    /// An offer without sheets.
+    pub(crate) fn new(offer_id: Uuid, provider: &str) -> Self {
+        Self {
+            offer_id,
+            provider: provider.to_owned(),
+            sheets: Vec::new(),
+        }
+    }
+}
+
 /// A withdrawal or its reversal.
 #[derive(Debug, Clone)]
 pub(crate) struct Act {
