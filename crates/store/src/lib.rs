@@ -55,12 +55,12 @@ pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts, SnapshotAt};
+pub use crate::record::plan::Acted;
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
-pub use crate::record::withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use crate::record::work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -265,11 +265,6 @@ const LISTED_OFFERS: &str = "
     FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
     WHERE seen.source_rank = 1";
 
-#[derive(Debug, FromRow)]
-struct IdRow {
-    id: Uuid,
-}
-
 const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
 
@@ -348,8 +343,8 @@ impl Store {
     /// The query fails.
     pub async fn stored_estimates(&self, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
         let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<IdRow> = self.read_rows(&ESTIMATED, &ids).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        let rows: Vec<(Uuid,)> = self.read_rows(&ESTIMATED, &ids).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
     /// All known canonical names, `author/model`.

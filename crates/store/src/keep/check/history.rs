@@ -1,7 +1,6 @@
 //! The stored periods of prices, compared with those that follow from the facts.
 
 use jiff::Timestamp;
-use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::connect::query::Query;
@@ -32,11 +31,6 @@ pub struct HistoryPage {
     pub faults: Vec<OfferFault>,
 }
 
-#[derive(FromRow)]
-struct OfferRow {
-    offer_id: Uuid,
-}
-
 // Each half is read from an index, no further than the page.
 const OFFERS: &str = "
     SELECT offer_id FROM (
@@ -60,8 +54,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<HistoryPage, StoreError> {
         let query = Query::new(OFFERS).bind(after).bind(i64::from(limit));
-        let offers: Vec<OfferRow> = self.rows(query).await?;
-        let offers: Vec<Uuid> = offers.into_iter().map(|row| row.offer_id).collect();
+        let offers: Vec<(Uuid,)> = self.rows(query).await?;
+        let offers: Vec<Uuid> = offers.into_iter().map(|(id,)| id).collect();
         let last = offers.last().copied();
         Ok(HistoryPage {
             offers: offers.len(),

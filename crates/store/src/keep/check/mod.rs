@@ -32,13 +32,7 @@ const COUNTS: &str = "
            (SELECT count(*) FROM (
                SELECT offer_id FROM observations UNION SELECT offer_id FROM price_periods) AS offers) AS offers";
 
-#[derive(FromRow)]
-struct FlagRow {
-    is_true: bool,
-}
-
-const IS_IMPORTING: &str =
-    "SELECT EXISTS (SELECT 1 FROM imports WHERE outcome = 'running') AS is_true";
+const IS_IMPORTING: &str = "SELECT EXISTS (SELECT 1 FROM imports WHERE outcome = 'running')";
 
 impl Store {
     /// Number of rows to check.
@@ -46,8 +40,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn rows_to_check(&self) -> Result<RowCounts, StoreError> {
-        let counts: Option<RowCounts> = self.row(Query::new(COUNTS)).await?;
-        counts.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
+        self.one(Query::new(COUNTS)).await
     }
 
     /// Whether an import runs: the histories of the offers that it has read are derived again at its end.
@@ -55,8 +48,8 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn is_importing(&self) -> Result<bool, StoreError> {
-        let row: Option<FlagRow> = self.row(Query::new(IS_IMPORTING)).await?;
-        Ok(row.is_some_and(|row| row.is_true))
+        let (is_importing,) = self.one(Query::new(IS_IMPORTING)).await?;
+        Ok(is_importing)
     }
 
     /// Faults in the structure of the file of an embedded database. PostgreSQL checks its own.
