@@ -8,7 +8,6 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use jiff::Timestamp;
 use serde::Serialize;
 use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
@@ -87,27 +86,18 @@ fn signature(secret: &str, id: Uuid, timestamp: i64, body: &str) -> Option<Strin
     Some(format!("v1,{signature}"))
 }
 
-/// A finished attempt and its outcome.
-#[derive(Debug)]
-struct Sent {
-    attempt: Attempt,
-    outcome: Outcome,
-    answer: Result<u16, String>,
-    at: Timestamp,
-}
-
 /// Finished attempts that are not recorded yet, by webhook: at most one each.
 #[derive(Debug, Default)]
-pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<Sent>>>);
+pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<EndedAttempt>>>);
 
 impl Unrecorded {
     /// The finished attempt to send the changes that a lease is for.
-    fn of(&self, lease: &WebhookLease) -> Option<Arc<Sent>> {
+    fn of(&self, lease: &WebhookLease) -> Option<Arc<EndedAttempt>> {
         let sent = self.lock().get(&lease.id).cloned();
         sent.filter(|sent| sent.attempt.next_since > lease.since)
     }
 
-    fn remember(&self, webhook: Uuid, sent: &Arc<Sent>) {
+    fn remember(&self, webhook: Uuid, sent: &Arc<EndedAttempt>) {
         self.lock().insert(webhook, Arc::clone(sent));
     }
 
@@ -115,7 +105,7 @@ impl Unrecorded {
         self.lock().remove(&webhook);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Sent>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<EndedAttempt>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -233,7 +223,7 @@ impl Jobs {
         };
         self.attempts.count(outcome);
         tracing::info!(webhook.id = %lease.id, delivery.id = %attempt.id, attempt.attempts, ?answer, ?outcome, "sent");
-        let sent = Arc::new(Sent {
+        let sent = Arc::new(EndedAttempt {
             attempt,
             outcome,
             answer,
@@ -246,19 +236,11 @@ impl Jobs {
 
     /// Records the outcome of an attempt, with retries while the lease would last. An outcome that cannot be recorded
     /// is kept in memory and recorded under the next lease.
-    async fn note(&self, lease: &WebhookLease, sent: &Sent) {
+    async fn note(&self, lease: &WebhookLease, sent: &EndedAttempt) {
         let oldest = sent.at - REMEMBERED;
-        let answer = sent.answer.as_ref().map(|status| *status);
-        let answer = answer.map_err(String::as_str);
         let mut is_first = true;
         for _ in 0..NOTING_TRIES {
-            let ended = EndedAttempt {
-                attempt: &sent.attempt,
-                outcome: sent.outcome,
-                answer,
-                at: sent.at,
-            };
-            let noting = self.store.end_attempt(lease, ended, oldest);
+            let noting = self.store.end_attempt(lease, sent, oldest);
             match noting.await {
                 Ok(Ended::Noted | Ended::Removed) => return self.unrecorded.forget(lease.id),
                 Ok(Ended::Lost) => return,

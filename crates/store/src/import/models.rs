@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
+use uuid::Uuid;
 
 use super::error::ImportError;
 use super::priority::Priority;
 use super::workers::work_on;
 use crate::{
-    DbTime, DueModel, ModelOutcome, ModelRecord, ModelSheetRow, NewModelEstimate, Store, StoreError,
+    DbTime, Document, DueModel, EstimateRecord, ModelOutcome, ModelRecord, ModelSheetRow,
+    NewModelEstimate, Store, StoreError,
 };
 use unroof_base::units::compact;
 use unroof_infer::estimate::model::{ModelPool, author_of};
@@ -138,16 +140,13 @@ impl ModelEstimator {
             words_of_moves(&before, &after)
         });
         Ok(ModelOutcome::Estimated(Box::new(NewModelEstimate {
-            id,
+            record: drawn.record(id),
             author: author_of(model).to_owned(),
-            engine_version: ENGINE_VERSION,
             calibration_id: calibration_id.to_owned(),
             sheets: i64::try_from(pool.sheet_ids().count()).unwrap_or(i64::MAX),
             used: pool.used().iter().map(|sheet| sheet.id().0).collect(),
             decisions: i64::try_from(pool.decisions()).unwrap_or(i64::MAX),
             observed_at,
-            row_values: drawn.row_values,
-            document: drawn.document,
             news,
         })))
     }
@@ -195,6 +194,19 @@ impl Drawn {
             document: serde_json::to_string(&estimate)
                 .expect("an estimate of texts and numbers serialises"),
         })
+    }
+
+    /// The estimate under its id, to be stored. It has readings of no single sheet.
+    fn record(self, id: Uuid) -> EstimateRecord {
+        EstimateRecord {
+            id,
+            engine_version: ENGINE_VERSION,
+            readings_defined: 0,
+            conflicts: 0,
+            is_misfit: false,
+            numbers: self.row_values,
+            document: Document::new(self.document),
+        }
     }
 
     /// Estimate from the answer to its only sheet that is read; none where that is not its answer.

@@ -134,12 +134,8 @@ impl Checker {
 
 impl<W: Watch> Run<'_, W> {
     fn fault(&mut self, subject: Subject, detail: String) {
-        self.report(&Fault { subject, detail });
-    }
-
-    fn report(&mut self, fault: &Fault) {
         self.checked.faults += 1;
-        self.watch.fault(fault);
+        self.watch.fault(&Fault { subject, detail });
     }
 
     async fn check_sheets(&mut self) -> Result<(), StoreError> {
@@ -247,7 +243,7 @@ impl<W: Watch> Run<'_, W> {
         loop {
             let (store, now) = (&self.checker.store, self.now());
             let page = store.check_histories(after, OFFERS, now).await?;
-            doubtful.extend(page.faults.iter().map(|fault| fault.offer_id));
+            doubtful.extend(page.faults.iter().filter_map(|fault| fault.subject.offer()));
             self.checked.offers += page.offers;
             self.watch.advance(page.offers);
             match page.last {
@@ -268,12 +264,13 @@ impl<W: Watch> Run<'_, W> {
             let (store, now) = (&self.checker.store, self.now());
             let faults = store.history_faults(offers, now).await?;
             if !faults.is_empty() && store.is_importing().await? {
-                let offers: BTreeSet<Uuid> = faults.iter().map(|fault| fault.offer_id).collect();
+                let offers = faults.iter().filter_map(|fault| fault.subject.offer());
+                let offers: BTreeSet<Uuid> = offers.collect();
                 self.checked.unsettled += offers.len();
                 continue;
             }
             for fault in faults {
-                self.report(&fault.into());
+                self.fault(fault.subject, fault.detail);
             }
         }
         Ok(())

@@ -381,13 +381,13 @@ impl Store {
             .bind(source)
             .bind(catalog)
             .bind(started_at);
-        let entry = AuditEntry {
-            at: started_at.into(),
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::CatalogImported,
-            subject_id: id,
-            subject: source.to_owned(),
-        };
+            started_at.into(),
+            AuditAction::CatalogImported,
+            id,
+            source.to_owned(),
+        );
         self.write_audited(begin, entry).await?;
         Ok(running)
     }

@@ -3,22 +3,15 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::differing;
 use crate::connect::query::Query;
+use crate::integrity::{Fault, Subject};
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;
 use crate::record::plan::Known;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
-
-/// An offer whose stored periods do not follow from its facts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferFault {
-    /// Id of the offer.
-    pub offer_id: Uuid,
-    /// Difference between what is stored and what should be, in words.
-    pub detail: String,
-}
 
 /// The result for a page of offers.
 #[derive(Debug, Default)]
@@ -28,7 +21,7 @@ pub struct HistoryPage {
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
     /// Faults of the offers of the page.
-    pub faults: Vec<OfferFault>,
+    pub faults: Vec<Fault>,
 }
 
 // Each half is read from an index, no further than the page.
@@ -72,7 +65,7 @@ impl Store {
         &self,
         offers: &[Uuid],
         now: Timestamp,
-    ) -> Result<Vec<OfferFault>, StoreError> {
+    ) -> Result<Vec<Fault>, StoreError> {
         match self.known_of(offers).await {
             Ok(known) => Ok(faults(offers, known, now)),
             // The page is read offer by offer, to find whose sheet that is.
@@ -85,13 +78,13 @@ impl Store {
         &self,
         offers: &[Uuid],
         now: Timestamp,
-    ) -> Result<Vec<OfferFault>, StoreError> {
+    ) -> Result<Vec<Fault>, StoreError> {
         let mut found = Vec::new();
         for offer in offers {
             match self.known_of(&[*offer]).await {
                 Ok(known) => found.extend(faults(&[*offer], known, now)),
-                Err(StoreError::Damaged(sheet)) => found.push(OfferFault {
-                    offer_id: *offer,
+                Err(StoreError::Damaged(sheet)) => found.push(Fault {
+                    subject: Subject::Offer(*offer),
                     detail: format!("its price sheet {sheet} is damaged"),
                 }),
                 Err(error) => return Err(error),
@@ -114,14 +107,14 @@ impl Store {
     }
 }
 
-fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<OfferFault> {
+fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<Fault> {
     let mut found = Vec::new();
     for offer_id in offers {
         let facts = known.offers.remove(offer_id).unwrap_or_default();
         let stored = known.periods.remove(offer_id).unwrap_or_default();
         let differences = differences(&facts, &stored, now);
-        found.extend(differences.into_iter().map(|detail| OfferFault {
-            offer_id: *offer_id,
+        found.extend(differences.into_iter().map(|detail| Fault {
+            subject: Subject::Offer(*offer_id),
             detail,
         }));
     }
@@ -156,7 +149,7 @@ fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'stati
     let (was, is) = (&stored.period, &derived.period);
     let is_due = |was: bool, is: bool| was == is || is;
     let is_seen_since = !derived.has_ended && was.last_seen_at < is.last_seen_at;
-    let parts = [
+    differing([
         ("end", was.end == is.end),
         ("basis of its start", was.start_basis == is.start_basis),
         ("earliest start", was.not_before == is.not_before),
@@ -177,7 +170,5 @@ fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'stati
             is_due(stored.has_begun, derived.has_begun),
         ),
         ("announced end", is_due(stored.has_ended, derived.has_ended)),
-    ];
-    let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
-    differing.map(|(name, _)| name).collect()
+    ])
 }

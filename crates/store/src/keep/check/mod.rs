@@ -5,7 +5,7 @@ mod history;
 mod sheets;
 
 pub use estimates::CheckedEstimate;
-pub use history::{HistoryPage, OfferFault};
+pub use history::HistoryPage;
 pub use sheets::CheckedSheet;
 
 use sqlx::sqlite::SqliteConnection;
@@ -15,6 +15,12 @@ use super::backup::structure_faults;
 use crate::connect::database::Pool;
 use crate::connect::query::Query;
 use crate::{Store, StoreError};
+
+/// The names of the parts that are not the same.
+pub(crate) fn differing<const N: usize>(parts: [(&'static str, bool); N]) -> Vec<&'static str> {
+    let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
+    differing.map(|(name, _)| name).collect()
+}
 
 /// Number of rows to check, for the progress of it.
 #[derive(Debug, Clone, Copy, FromRow)]

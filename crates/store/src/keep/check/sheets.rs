@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::differing;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
@@ -74,7 +75,7 @@ impl CheckedSheet {
     /// The columns that differ from the document.
     fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
         let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
-        let columns = [
+        differing([
             ("provider", self.provider == sheet.provider),
             ("model", self.model == sheet.model),
             ("region", self.region == sheet.region),
@@ -82,9 +83,7 @@ impl CheckedSheet {
             ("offer", self.offer_id == offer),
             ("identity of the prices", self.price_id == sheet.price_id()),
             ("priced cells", self.cells == Cells::of(sheet).to_text()),
-        ];
-        let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
-        differing.map(|(name, _)| name).collect()
+        ])
     }
 }
 
