@@ -2,7 +2,7 @@
 //! process at a time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
 use unroof_store::{
-    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
+    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease, locked,
 };
 use unroof_telemetry::headers_of;
 use unroof_telemetry::{call_span, delivery_span, note_status};
@@ -93,20 +93,16 @@ pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<EndedAttempt>>>);
 impl Unrecorded {
     /// The finished attempt to send the changes that a lease is for.
     fn of(&self, lease: &WebhookLease) -> Option<Arc<EndedAttempt>> {
-        let sent = self.lock().get(&lease.id).cloned();
+        let sent = locked(&self.0).get(&lease.id).cloned();
         sent.filter(|sent| sent.attempt.next_since > lease.since)
     }
 
     fn remember(&self, webhook: Uuid, sent: &Arc<EndedAttempt>) {
-        self.lock().insert(webhook, Arc::clone(sent));
+        locked(&self.0).insert(webhook, Arc::clone(sent));
     }
 
     fn forget(&self, webhook: Uuid) {
-        self.lock().remove(&webhook);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<EndedAttempt>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).remove(&webhook);
     }
 }
 

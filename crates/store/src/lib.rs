@@ -287,7 +287,7 @@ fn is_temporary_code(code: &str) -> bool {
 }
 
 /// The content of a mutex, also after a thread that held it has panicked.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -217,7 +217,7 @@ impl ImportRow {
 /// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
-    id: Uuid,
+    pub(crate) id: Uuid,
     importing: Importing,
     _lock: StoreLock,
 }

@@ -123,15 +123,8 @@ const OBSERVATIONS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// A withdrawal, and the first snapshot after it that listed the sheet still.
-#[derive(Debug, FromRow)]
-struct CutRow {
-    offer_id: Uuid,
-    sheet_id: Uuid,
-    at: DbTime,
-    because: String,
-    seen_at: Option<DbTime>,
-}
+/// Offer, sheet, time and reason of a withdrawal, and the first snapshot after it that listed the sheet still.
+type CutRow = (Uuid, Uuid, DbTime, String, Option<DbTime>);
 
 const CUTS: Piece = Piece {
     sql: "
@@ -217,14 +210,8 @@ const MISFITS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// Snapshots of a source around a time, scope by scope.
-#[derive(Debug, FromRow)]
-struct AroundRow {
-    scope: String,
-    previous: Option<DbTime>,
-    next: Option<DbTime>,
-    newest: Option<DbTime>,
-}
+/// Scope, and the previous, the next and the newest snapshot of a source in it.
+type AroundRow = (String, Option<DbTime>, Option<DbTime>, Option<DbTime>);
 
 const AROUND: Piece = Piece {
     sql: "
@@ -295,13 +282,14 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
     for row in tx.read_rows(&OBSERVATIONS, &offers).await? {
         known.add_observation(row)?;
     }
-    for row in tx.read_rows::<CutRow>(&CUTS, &offers).await? {
-        let offer = known.offers.entry(row.offer_id).or_default();
+    let cuts: Vec<CutRow> = tx.read_rows(&CUTS, &offers).await?;
+    for (offer_id, sheet_id, at, because, seen_at) in cuts {
+        let offer = known.offers.entry(offer_id).or_default();
         offer.withdrawals.push(WithdrawnSheet {
-            sheet_id: row.sheet_id,
-            at: row.at.into(),
-            because: row.because,
-            seen_at: row.seen_at.map(Into::into),
+            sheet_id,
+            at: at.into(),
+            because,
+            seen_at: seen_at.map(Into::into),
         });
     }
     for row in tx.read_rows(&PERIODS, &offers).await? {
@@ -333,13 +321,14 @@ pub(crate) async fn snapshot_among(
 ) -> Result<SnapshotAmong, StoreError> {
     let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
     let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
-    let scope = |row: AroundRow| {
+    let scope = |(scope, previous, next, newest): AroundRow| {
+        let [previous, next, newest] = [previous, next, newest].map(|at| at.map(Into::into));
         let neighbours = Neighbours {
-            previous: row.previous.map(Into::into),
-            next: row.next.map(Into::into),
-            newest: row.newest.map(Into::into),
+            previous,
+            next,
+            newest,
         };
-        (row.scope, neighbours)
+        (scope, neighbours)
     };
     Ok(SnapshotAmong {
         snapshot: snapshot.clone(),

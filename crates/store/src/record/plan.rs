@@ -221,34 +221,32 @@ impl Plan {
                 disagreements: known.disagreements.remove(&id).unwrap_or_default(),
                 seen_at,
             };
-            plan.add_effects(&work.recordings, &offer, now);
+            let periods = &offer.derived.periods;
+            let effect = |sheet: &Recording| Effect::of(&sheet.facts(), &offer.after, periods, now);
+            plan.add_effects(&work.recordings, |of| of == id, effect);
             if !offer.is_empty() {
                 plan.offers.push(offer);
             }
         }
-        plan.add_repeated(&work.recordings, &known.unchanged);
+        // A sheet that is stated again, and is in force, is so still.
+        let is_repeated = |offer| known.unchanged.contains(&offer);
+        plan.add_effects(&work.recordings, is_repeated, |_| Effect::InForce);
         plan.sheets = known.sheets;
         plan.misfits = known.misfits;
         plan.questions = known.questions;
         Ok(plan)
     }
 
-    /// Names the effects of the sheets that were seen of an offer.
-    fn add_effects(&mut self, recordings: &[Recording], offer: &OfferPlan, now: Timestamp) {
+    /// Names the effects of the sheets that were seen of some offers.
+    fn add_effects(
+        &mut self,
+        recordings: &[Recording],
+        is_meant: impl Fn(Uuid) -> bool,
+        effect: impl Fn(&Recording) -> Effect,
+    ) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.observed_by.is_some() && recording.offer_id == offer.id {
-                let periods = &offer.derived.periods;
-                let effect = Effect::of(&recording.facts(), &offer.after, periods, now);
-                step.effect = Some(effect);
-            }
-        }
-    }
-
-    /// A sheet that is stated again, and is in force, is so still.
-    fn add_repeated(&mut self, recordings: &[Recording], unchanged: &BTreeSet<Uuid>) {
-        for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.observed_by.is_some() && unchanged.contains(&recording.offer_id) {
-                step.effect = Some(Effect::InForce);
+            if recording.observed_by.is_some() && is_meant(recording.offer_id) {
+                step.effect = Some(effect(recording));
             }
         }
     }

@@ -40,6 +40,6 @@ impl Store {
             ..Work::default()
         };
         let _writer = self.wait_to_write().await?;
-        Ok(self.record_at_once(&work, None).await?.acted)
+        Ok(self.record_at_once(&work, None).await?.plan.acted)
     }
 }

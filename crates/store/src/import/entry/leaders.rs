@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use unroof_base::input::cancel::CancelToken;
-    use unroof_price_sheet::sheet::{ContextTier, RateCell};
+    use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 
     fn listed(provider: &str, model: &str, price: &str) -> Listed {
         let mut cell = RateCell::new("standard", ContextTier::default(), None);
