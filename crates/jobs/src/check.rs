@@ -1,12 +1,13 @@
 //! Checks the integrity of the database at an interval.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
 use unroof_store::integrity::{CheckError, Checked, Checker, Fault, Part, Watch};
+use unroof_store::locked;
 
 /// The last check that ended.
 #[derive(Debug, Default)]
@@ -15,11 +16,11 @@ pub struct LastCheck(Mutex<Option<(Timestamp, usize)>>);
 impl LastCheck {
     /// End of the last check and its number of faults; none before the first.
     pub fn read(&self) -> Option<(Timestamp, usize)> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.0)
     }
 
     fn write(&self, ended_at: Timestamp, faults: usize) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((ended_at, faults));
+        *locked(&self.0) = Some((ended_at, faults));
     }
 }
 

@@ -1,11 +1,11 @@
 //! Logging of database outages: one line at the start, one per further cause, and one at the end, however many requests
 //! fail in between.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Jobs;
-use unroof_store::StoreError;
+use unroof_store::{StoreError, locked};
 
 /// Time without failures after which an outage is over.
 const QUIET: Duration = Duration::from_secs(1);
@@ -36,6 +36,10 @@ impl Outage {
         }
     }
 
+    fn is_quiet(&self) -> bool {
+        self.failed_at.elapsed() >= QUIET
+    }
+
     /// Counts a failure; true if its cause must be logged.
     fn count(&mut self, cause: &str, is_repeated: bool) -> bool {
         self.failed_at = Instant::now();
@@ -57,9 +61,7 @@ pub fn note(error: &StoreError) {
         tracing::error!(error = cause, "database error");
         return;
     }
-    let is_news = OUTAGE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
+    let is_news = locked(&OUTAGE)
         .get_or_insert_with(Outage::beginning)
         .count(&cause, error.is_repeated());
     if is_news {
@@ -72,10 +74,7 @@ pub fn note(error: &StoreError) {
 
 /// True if nothing has failed for [`QUIET`].
 fn is_quiet() -> bool {
-    let outage = OUTAGE.lock().unwrap_or_else(PoisonError::into_inner);
-    outage
-        .as_ref()
-        .is_some_and(|outage| outage.failed_at.elapsed() >= QUIET)
+    locked(&OUTAGE).as_ref().is_some_and(Outage::is_quiet)
 }
 
 impl Jobs {
@@ -89,10 +88,7 @@ impl Jobs {
             {
                 continue;
             }
-            let over = OUTAGE
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take_if(|outage| outage.failed_at.elapsed() >= QUIET);
+            let over = locked(&OUTAGE).take_if(|outage| outage.is_quiet());
             if let Some(outage) = over {
                 let seconds = (outage.began_at.elapsed().as_secs_f64() * 10.0).round() / 10.0;
                 tracing::info!(seconds, failures = outage.failures, "database outage over");

@@ -2,13 +2,12 @@
 //! process at a time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
-use jiff::Timestamp;
 use serde::Serialize;
 use sha2::Sha256;
 use tokio::sync::{Notify, Semaphore};
@@ -18,7 +17,7 @@ use uuid::Uuid;
 
 use super::{Jobs, PAUSE};
 use unroof_store::{
-    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease,
+    Attempt, ChangeRow, DbTime, Ended, EndedAttempt, Outcome, StoreError, WebhookLease, locked,
 };
 use unroof_telemetry::headers_of;
 use unroof_telemetry::{call_span, delivery_span, note_status};
@@ -87,36 +86,23 @@ fn signature(secret: &str, id: Uuid, timestamp: i64, body: &str) -> Option<Strin
     Some(format!("v1,{signature}"))
 }
 
-/// A finished attempt and its outcome.
-#[derive(Debug)]
-struct Sent {
-    attempt: Attempt,
-    outcome: Outcome,
-    answer: Result<u16, String>,
-    at: Timestamp,
-}
-
 /// Finished attempts that are not recorded yet, by webhook: at most one each.
 #[derive(Debug, Default)]
-pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<Sent>>>);
+pub(super) struct Unrecorded(Mutex<HashMap<Uuid, Arc<EndedAttempt>>>);
 
 impl Unrecorded {
     /// The finished attempt to send the changes that a lease is for.
-    fn of(&self, lease: &WebhookLease) -> Option<Arc<Sent>> {
-        let sent = self.lock().get(&lease.id).cloned();
+    fn of(&self, lease: &WebhookLease) -> Option<Arc<EndedAttempt>> {
+        let sent = locked(&self.0).get(&lease.id).cloned();
         sent.filter(|sent| sent.attempt.next_since > lease.since)
     }
 
-    fn remember(&self, webhook: Uuid, sent: &Arc<Sent>) {
-        self.lock().insert(webhook, Arc::clone(sent));
+    fn remember(&self, webhook: Uuid, sent: &Arc<EndedAttempt>) {
+        locked(&self.0).insert(webhook, Arc::clone(sent));
     }
 
     fn forget(&self, webhook: Uuid) {
-        self.lock().remove(&webhook);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Sent>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).remove(&webhook);
     }
 }
 
@@ -233,7 +219,7 @@ impl Jobs {
         };
         self.attempts.count(outcome);
         tracing::info!(webhook.id = %lease.id, delivery.id = %attempt.id, attempt.attempts, ?answer, ?outcome, "sent");
-        let sent = Arc::new(Sent {
+        let sent = Arc::new(EndedAttempt {
             attempt,
             outcome,
             answer,
@@ -246,19 +232,11 @@ impl Jobs {
 
     /// Records the outcome of an attempt, with retries while the lease would last. An outcome that cannot be recorded
     /// is kept in memory and recorded under the next lease.
-    async fn note(&self, lease: &WebhookLease, sent: &Sent) {
+    async fn note(&self, lease: &WebhookLease, sent: &EndedAttempt) {
         let oldest = sent.at - REMEMBERED;
-        let answer = sent.answer.as_ref().map(|status| *status);
-        let answer = answer.map_err(String::as_str);
         let mut is_first = true;
         for _ in 0..NOTING_TRIES {
-            let ended = EndedAttempt {
-                attempt: &sent.attempt,
-                outcome: sent.outcome,
-                answer,
-                at: sent.at,
-            };
-            let noting = self.store.end_attempt(lease, ended, oldest);
+            let noting = self.store.end_attempt(lease, sent, oldest);
             match noting.await {
                 Ok(Ended::Noted | Ended::Removed) => return self.unrecorded.forget(lease.id),
                 Ok(Ended::Lost) => return,

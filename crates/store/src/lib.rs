@@ -23,7 +23,7 @@ pub use crate::connect::version::Listener;
 pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;
 pub use crate::keep::backup::{BackupError, back_up};
-pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, OfferFault, RowCounts};
+pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, RowCounts};
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
 pub use crate::keep::secrets_key::{SecretError, SecretsKey};
 pub use crate::keep::webhooks::{
@@ -55,12 +55,12 @@ pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts, SnapshotAt};
+pub use crate::record::plan::Acted;
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
-pub use crate::record::withdrawals::{Reinstated, Withdrawal, Withdrawn};
 pub use crate::record::work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -287,7 +287,7 @@ fn is_temporary_code(code: &str) -> bool {
 }
 
 /// The content of a mutex, also after a thread that held it has panicked.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

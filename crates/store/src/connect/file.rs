@@ -1,6 +1,6 @@
 //! The file of an embedded database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
@@ -23,6 +23,13 @@ impl FileIdentity {
             Ok(Self(0, 0))
         }
     }
+}
+
+/// The file with a longer name.
+pub(crate) fn with_ending(file: &Path, ending: &str) -> PathBuf {
+    let mut longer = file.as_os_str().to_owned();
+    longer.push(ending);
+    longer.into()
 }
 
 /// Whether the process may write to a file. Opening and closing it would take the locks that SQLite has on it.

@@ -94,14 +94,6 @@ impl Store {
         }))
     }
 
-    /// The lock of a catalog's imports, unless another process holds it.
-    ///
-    /// # Errors
-    /// The database is unreachable or takes no writes.
-    pub async fn try_lock_catalog(&self, catalog: &str) -> Result<Option<StoreLock>, StoreError> {
-        self.try_lock(&format!("catalog {catalog}")).await
-    }
-
     /// Renews a lock until it is released, or lost.
     async fn renew(
         self,

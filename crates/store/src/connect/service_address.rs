@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use url::{Host, Url};
 use uuid::Uuid;
 
-use super::file::make_private_file;
+use super::file::{make_private_file, with_ending};
 use crate::{DatabaseUrl, StoreError};
 
 /// Header in which `/healthz` states the instance of a service.
@@ -107,12 +107,6 @@ fn path_of(database: &DatabaseUrl) -> Result<Option<PathBuf>, StoreError> {
     };
     let resolved = path.canonicalize().map_err(StoreError::of_file(path))?;
     Ok(Some(with_ending(&resolved, ".address")))
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(ending);
-    path.into()
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

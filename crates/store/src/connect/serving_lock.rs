@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
-use super::file::make_private_file;
+use super::file::{make_private_file, with_ending};
 use crate::{DatabaseUrl, StoreError};
 
 /// A lock held while a process serves an SQLite database or runs an import on it. The system releases it when the
@@ -31,9 +31,7 @@ impl ServingLock {
         let database = database
             .canonicalize()
             .map_err(StoreError::of_file(database))?;
-        let mut path = database.clone().into_os_string();
-        path.push(".lock");
-        let path = Path::new(&path);
+        let path = &with_ending(&database, ".lock");
         make_private_file(path)?;
         let opened = OpenOptions::new().write(true).open(path);
         let file = opened.map_err(StoreError::of_file(path))?;

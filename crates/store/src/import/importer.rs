@@ -35,7 +35,6 @@ pub struct Importer {
 /// A catalog that was read, with the record of its import unless it is a dry run.
 #[derive(Debug)]
 pub struct BegunImport {
-    id: Uuid,
     source: String,
     import: Import,
     running: Option<RunningImport>,
@@ -113,7 +112,6 @@ impl Importer {
         };
         let source = source.to_owned();
         Ok(BegunImport {
-            id,
             source,
             import,
             running,
@@ -139,7 +137,7 @@ impl Importer {
                 let ended_at = self.clock.now().into();
                 let run = ImportRow {
                     refusals,
-                    ..ImportRow::ended(begun.id, format, ended_at, &outcome, version)
+                    ..ImportRow::ended(running.id, format, ended_at, &outcome, version)
                 };
                 self.end(running, run).await;
                 match &outcome {

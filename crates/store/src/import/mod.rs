@@ -11,6 +11,7 @@ mod priority;
 pub mod progress;
 mod run;
 mod turn;
+pub(crate) mod workers;
 
 pub use crate::import::entry::entries::{CatalogError, CatalogFormat};
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};

@@ -1,24 +1,24 @@
 //! Estimates of models whose sheets have changed: all sheets of a model together, and only of the models that are due.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::error::ImportError;
 use super::priority::Priority;
+use super::workers::work_on;
 use crate::{
-    DbTime, DueModel, ModelOutcome, ModelRecord, ModelSheetRow, NewModelEstimate, Store, StoreError,
+    DbTime, Document, DueModel, EstimateRecord, ModelOutcome, ModelRecord, ModelSheetRow,
+    NewModelEstimate, Store, StoreError,
 };
-use unroof_base::input::json;
 use unroof_base::units::compact;
 use unroof_infer::estimate::model::{ModelPool, author_of};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{
     CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow,
 };
-use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_price_sheet::sheet::PriceSheet;
 
 /// Models that are estimated and stored together.
 const MODELS_AT_ONCE: u32 = 64;
@@ -72,27 +72,12 @@ impl ModelEstimator {
         mut one_done: impl FnMut() + Send,
     ) -> Result<Vec<ModelRecord>, ImportError> {
         let (wanted, _waiting) = CancelToken::while_waiting();
-        let (sender, mut done) = mpsc::unbounded_channel();
-        let (due, next) = (Arc::new(due), Arc::new(AtomicUsize::new(0)));
-        for _ in 0..self.threads {
-            let (due, next) = (Arc::clone(&due), Arc::clone(&next));
-            let (own, runtime) = (self.clone(), Handle::current());
-            let (wanted, sender) = (wanted.clone(), sender.clone());
-            let work = move || {
-                Priority::Batch.take();
-                while let Some(model) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let record = own.estimate_one(model, &runtime, &wanted);
-                    if sender.send(record).is_err() {
-                        return;
-                    }
-                }
-            };
-            let thread = std::thread::Builder::new().name("models".to_owned());
-            thread.spawn(work).map_err(ImportError::Thread)?;
-        }
-        drop(sender);
+        let (own, runtime, due) = (self.clone(), Handle::current(), Arc::new(due));
+        let estimate = move |due: &DueModel| Some(own.estimate_one(due, &runtime, &wanted));
+        let done = work_on(&due, self.threads, Priority::Batch, estimate);
+        let mut done = done.map_err(ImportError::Thread)?;
         let mut records = Vec::with_capacity(due.len());
-        while let Some(record) = done.recv().await {
+        while let Some((_, record)) = done.recv().await {
             records.push(record?);
             one_done();
         }
@@ -132,7 +117,10 @@ impl ModelEstimator {
         runtime: &Handle,
         wanted: &CancelToken,
     ) -> Result<ModelOutcome, ImportError> {
-        let sheets: Vec<PriceSheet> = rows.into_iter().map(read).collect::<Result<_, _>>()?;
+        let sheets: Vec<PriceSheet> = rows
+            .iter()
+            .map(ModelSheetRow::sheet)
+            .collect::<Result<_, _>>()?;
         let pool = ModelPool::new(model, &sheets);
         let calibration_id = self.estimator.calibration_id();
         let id = pool.estimate_id(calibration_id);
@@ -152,16 +140,13 @@ impl ModelEstimator {
             words_of_moves(&before, &after)
         });
         Ok(ModelOutcome::Estimated(Box::new(NewModelEstimate {
-            id,
+            record: drawn.record(id),
             author: author_of(model).to_owned(),
-            engine_version: ENGINE_VERSION,
             calibration_id: calibration_id.to_owned(),
             sheets: i64::try_from(pool.sheet_ids().count()).unwrap_or(i64::MAX),
             used: pool.used().iter().map(|sheet| sheet.id().0).collect(),
             decisions: i64::try_from(pool.decisions()).unwrap_or(i64::MAX),
             observed_at,
-            row_values: drawn.row_values,
-            document: drawn.document,
             news,
         })))
     }
@@ -211,6 +196,19 @@ impl Drawn {
         })
     }
 
+    /// The estimate under its id, to be stored. It has readings of no single sheet.
+    fn record(self, id: Uuid) -> EstimateRecord {
+        EstimateRecord {
+            id,
+            engine_version: ENGINE_VERSION,
+            readings_defined: 0,
+            conflicts: 0,
+            is_misfit: false,
+            numbers: self.row_values,
+            document: Document::new(self.document),
+        }
+    }
+
     /// Estimate from the answer to its only sheet that is read; none where that is not its answer.
     pub(crate) fn of_answer(
         pool: &ModelPool,
@@ -224,14 +222,6 @@ impl Drawn {
             document: estimate.to_string(),
         })
     }
-}
-
-fn read(row: ModelSheetRow) -> Result<PriceSheet, StoreError> {
-    let id = row.id;
-    let document = row.document()?;
-    let tree = json::parse(document.as_bytes()).ok();
-    let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-    sheet.ok_or(StoreError::Damaged(id))
 }
 
 /// The medians that have moved, in words; none where none has.

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::error::ImportError;
 use super::options::Options;
 use super::priority::Priority;
 use super::turn::Turn;
+use super::workers::work_on;
 use crate::import::entry::copies::{Checks, DuplicateSheet};
 use crate::import::entry::duplicates::SheetKind;
 use crate::import::entry::entries::{CatalogError, Contents, read};
-use crate::import::entry::estimated::{Estimated, known, why_not};
-use crate::import::entry::found::{Found, begin_snapshot, lock_catalog};
+use crate::import::entry::estimated::{Estimated, known};
+use crate::import::entry::found::Found;
 use crate::import::entry::leaders::{Sorted, Sorter};
 use crate::import::entry::listed::Listed;
 use crate::import::entry::names::CanonicalModels;
@@ -24,7 +23,7 @@ use crate::import::progress::refusals::Refusal;
 use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 use crate::import::progress::reporter::ProgressReporter;
 use crate::{EstimateRecord, Listing, ListingRow, ObservedBy, Recording, Store};
-use unroof_infer::estimate::{CancelToken, Estimator, Request};
+use unroof_infer::estimate::{CancelToken, Cancelled, Estimator, Request};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_price_sheet::sheet::SheetId;
 
@@ -109,6 +108,7 @@ impl Import {
             only_changed: options.only_changed,
         };
         reporter
+            .lines
             .say(Line::Started {
                 format: contents.format.name().into(),
                 entries: contents.entries,
@@ -124,28 +124,7 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
-        // Held to the end: what a catalog listed before must be known as of its newest snapshot.
-        let catalog_lock = lock_catalog(&store, contents.format, &options, &turn).await?;
-        let snapshot = begin_snapshot(&store, contents.format, &options, &contents.refused).await?;
-        let found = Found::of(snapshot.as_ref(), &contents.sheets, &store).await?;
-        let fresh = set_known_aside(
-            &store,
-            contents.sheets,
-            found.as_ref(),
-            &names,
-            &options,
-            &mut reporter,
-        )
-        .await?;
-        let copies = Sorter {
-            store: &store,
-            estimator: &options.estimator,
-            turn: &turn,
-        };
-        let sorted = match found {
-            Some(_) => copies.sort(fresh).await?,
-            None => copies.sort_posted(fresh).await?,
-        };
+        let found = Found::begin(&contents, &options, &store, &turn).await?;
         let recorder = Recorder {
             store,
             names,
@@ -153,15 +132,22 @@ impl Import {
             is_posted: found.is_none(),
             turn,
         };
+        let fresh = recorder
+            .set_known_aside(contents.sheets, found.as_ref(), &mut reporter)
+            .await?;
+        let copies = Sorter {
+            store: &recorder.store,
+            estimator: &recorder.options.estimator,
+            turn: &recorder.turn,
+        };
+        let sorted = match found {
+            Some(_) => copies.sort(fresh).await?,
+            None => copies.sort_posted(fresh).await?,
+        };
         recorder.record(sorted, &mut reporter).await?;
         if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
-            found
-                .record(
-                    catalog_lock.as_ref(),
-                    &recorder.store,
-                    recorder.options.recorded_at,
-                )
-                .await?;
+            let recorded_at = recorder.options.recorded_at;
+            found.record(&recorder.store, recorded_at).await?;
         }
         Ok(reporter.summary)
     }
@@ -215,88 +201,7 @@ async fn canonical_models(
     Ok(names)
 }
 
-/// Reports the sheets that are listed as before, each with its estimate by this engine, and returns the others.
-async fn set_known_aside(
-    store: &Store,
-    sheets: Vec<Listed>,
-    found: Option<&Found>,
-    names: &CanonicalModels,
-    options: &Options,
-    reporter: &mut ProgressReporter<'_>,
-) -> Result<Vec<Listed>, ImportError> {
-    let ids: Vec<Uuid> = sheets.iter().map(|listed| listed.sheet_id).collect();
-    let mut known: HashMap<Uuid, ListingRow> = HashMap::new();
-    for row in store.listings_of(&ids).await? {
-        let original = row.duplicate_of.unwrap_or(row.sheet_id);
-        if row.estimate_id == options.estimator.estimate_id(SheetId(original)) {
-            known.insert(row.sheet_id, row);
-        }
-    }
-    let before = found.map(Found::before);
-    let mut fresh = Vec::new();
-    for listed in sheets {
-        tokio::task::consume_budget().await;
-        let is_listed = before.as_ref().is_none_or(|before| {
-            let sheets = before.get(&listed.offer_id());
-            sheets.is_some_and(|sheets| sheets.contains(&listed.sheet_id))
-        });
-        let Some(row) = known.get(&listed.sheet_id).filter(|_| is_listed) else {
-            fresh.push(listed);
-            continue;
-        };
-        let is_back = found.is_some_and(|found| found.withdrawn.contains(&listed.sheet_id));
-        let outcome = if is_back {
-            Outcome::Reinstated
-        } else {
-            Outcome::Unchanged
-        };
-        let unchanged = Imported {
-            estimate_id: Some(row.estimate_id),
-            duplicate_of: row.duplicate_of,
-            ..Imported::of(&listed, names, outcome)
-        };
-        if found.is_none() && !options.dry_run {
-            let recording = Recording {
-                listing: Listing::Offer {
-                    duplicate_of: row.duplicate_of,
-                },
-                ..recording_of(&listed, row.estimate_id, names, options, true)
-            };
-            store.record(&[recording]).await?;
-        }
-        reporter.entry(unchanged).await?;
-    }
-    Ok(fresh)
-}
-
-/// A sheet with its estimate, to be recorded. What stands for itself counts as posted; what a whole catalog lists is
-/// counted by its snapshot.
-fn recording_of(
-    listed: &Listed,
-    estimate_id: Uuid,
-    names: &CanonicalModels,
-    options: &Options,
-    is_posted: bool,
-) -> Recording {
-    let recording = Recording {
-        recorded_at: options.recorded_at,
-        observed_by: is_posted.then(|| ObservedBy::post(options.seen_now)),
-        ..Recording::new(listed.sheet.clone(), options.observed_at, estimate_id)
-    };
-    Recording {
-        canonical_model: names.of(&listed.sheet).or(recording.canonical_model),
-        ..recording
-    }
-}
-
-/// A finished estimate of a sheet.
-struct Worked {
-    index: usize,
-    record: EstimateRecord,
-    identified: usize,
-    reason: Option<String>,
-}
-
+/// Records and reports the sheets of a catalog.
 struct Recorder {
     store: Store,
     names: CanonicalModels,
@@ -307,6 +212,57 @@ struct Recorder {
 }
 
 impl Recorder {
+    /// Reports the sheets that are listed as before, each with its estimate by this engine, and returns the others.
+    async fn set_known_aside(
+        &self,
+        sheets: Vec<Listed>,
+        found: Option<&Found>,
+        reporter: &mut ProgressReporter<'_>,
+    ) -> Result<Vec<Listed>, ImportError> {
+        let ids: Vec<Uuid> = sheets.iter().map(|listed| listed.sheet_id).collect();
+        let mut known: HashMap<Uuid, ListingRow> = HashMap::new();
+        for row in self.store.listings_of(&ids).await? {
+            if row.estimate_id == self.estimate_of(row.duplicate_of.unwrap_or(row.sheet_id)) {
+                known.insert(row.sheet_id, row);
+            }
+        }
+        let before = found.map(Found::before);
+        let mut fresh = Vec::new();
+        for listed in sheets {
+            tokio::task::consume_budget().await;
+            let is_listed = before.as_ref().is_none_or(|before| {
+                let sheets = before.get(&listed.offer_id());
+                sheets.is_some_and(|sheets| sheets.contains(&listed.sheet_id))
+            });
+            let Some(row) = known.get(&listed.sheet_id).filter(|_| is_listed) else {
+                fresh.push(listed);
+                continue;
+            };
+            let is_back = found.is_some_and(|found| found.withdrawn.contains(&listed.sheet_id));
+            let outcome = if is_back {
+                Outcome::Reinstated
+            } else {
+                Outcome::Unchanged
+            };
+            if self.is_posted {
+                let recording = Recording {
+                    listing: Listing::Offer {
+                        duplicate_of: row.duplicate_of,
+                    },
+                    ..self.recording(&listed, row.estimate_id)
+                };
+                self.store(&[recording]).await?;
+            }
+            let unchanged = Imported {
+                estimate_id: Some(row.estimate_id),
+                duplicate_of: row.duplicate_of,
+                ..Imported::of(&listed, &self.names, outcome)
+            };
+            reporter.entry(unchanged).await?;
+        }
+        Ok(fresh)
+    }
+
     /// Estimates and records original sheets, then records their duplicates.
     async fn record(
         &self,
@@ -352,7 +308,7 @@ impl Recorder {
             for copy in copies {
                 let duplicate = Imported {
                     reason: Some(format!("duplicate of {}", copy.original)),
-                    estimate_id: Some(self.estimate_of(copy)),
+                    estimate_id: Some(self.estimate_of(copy.of)),
                     duplicate_of: Some(copy.of),
                     ..Imported::of(&copy.listed, &self.names, Outcome::Duplicate)
                 };
@@ -367,13 +323,9 @@ impl Recorder {
         if self.options.dry_run {
             return Ok(Vec::new());
         }
-        let estimator = &self.options.estimator;
-        let own = |listed: &Listed| estimator.estimate_id(SheetId(listed.sheet_id));
-        let (known, unknown) = known(&self.store, estimator, leaders).await?;
+        let (known, unknown) = known(&self.store, &self.options.estimator, leaders).await?;
         for leaders in known.chunks(COPIES_AT_ONCE) {
-            let recordings = leaders
-                .iter()
-                .map(|listed| self.recording(listed, own(listed)));
+            let recordings = leaders.iter().map(|listed| self.original(listed));
             let recordings: Vec<Recording> = recordings.collect();
             self.store(&recordings).await?;
         }
@@ -387,46 +339,48 @@ impl Recorder {
         checks: &mut Checks,
         reporter: &mut ProgressReporter<'_>,
     ) -> Result<Vec<Listed>, ImportError> {
-        let estimator = &self.options.estimator;
-        let (known, unknown) = known(&self.store, estimator, originals).await?;
+        let (known, unknown) = known(&self.store, &self.options.estimator, originals).await?;
         for sheets in known.chunks(COPIES_AT_ONCE) {
             let (mut recordings, mut said) = (Vec::new(), Vec::new());
             for listed in sheets {
-                let id = estimator.estimate_id(SheetId(listed.sheet_id));
-                let estimated = Estimated::read(&self.store, id).await?;
+                let recording = self.original(listed);
+                let estimated = Estimated::read(&self.store, recording.estimate_id).await?;
                 checks.add(&listed.sheet, estimated.is_misfit);
                 recordings.push(Recording {
                     is_misfit: Some(estimated.is_misfit),
-                    ..self.recording(listed, id)
+                    ..recording
                 });
-                let identified = estimated.identified;
-                reporter.summary.identified_quantities += identified;
-                said.push(Imported {
-                    estimate_id: Some(id),
-                    reason: estimated.why_not(&listed.sheet),
-                    ..Imported::of(listed, &self.names, outcome_of(identified))
-                });
+                said.push(self.estimated(listed, estimated, reporter));
             }
             self.store(&recordings).await?;
-            for imported in said {
-                reporter.entry(imported).await?;
-            }
+            reporter.entries(said).await?;
         }
         Ok(unknown)
     }
 
-    fn copied(&self, copy: &DuplicateSheet, is_misfit: Option<bool>) -> Recording {
-        Recording {
-            listing: Listing::Offer {
-                duplicate_of: Some(copy.of),
-            },
-            is_misfit,
-            ..self.recording(&copy.listed, self.estimate_of(copy))
+    /// Line for an original that is estimated.
+    fn estimated(
+        &self,
+        listed: &Listed,
+        estimated: Estimated,
+        reporter: &mut ProgressReporter<'_>,
+    ) -> Imported {
+        reporter.summary.identified_quantities += estimated.identified;
+        let outcome = if estimated.identified == 0 {
+            Outcome::NotIdentifiable
+        } else {
+            Outcome::Estimated
+        };
+        Imported {
+            estimate_id: Some(self.estimate_of(listed.sheet_id)),
+            reason: estimated.why_not(&listed.sheet),
+            ..Imported::of(listed, &self.names, outcome)
         }
     }
 
-    fn estimate_of(&self, copy: &DuplicateSheet) -> Uuid {
-        self.options.estimator.estimate_id(SheetId(copy.of))
+    /// Id of the estimate of a sheet.
+    fn estimate_of(&self, sheet: Uuid) -> Uuid {
+        self.options.estimator.estimate_id(SheetId(sheet))
     }
 
     /// Estimates and records originals, and reports the first ones: those of the catalog.
@@ -439,66 +393,36 @@ impl Recorder {
     ) -> Result<(), ImportError> {
         // Stops the estimates if recording fails or the client disconnects.
         let (wanted, _waiting) = CancelToken::while_waiting();
-        let (sender, mut worked) = mpsc::channel(2 * ESTIMATES_AT_ONCE);
-        let next = Arc::new(AtomicUsize::new(0));
-        for _ in 0..self.options.threads {
-            let (originals, next) = (Arc::clone(&originals), Arc::clone(&next));
-            let (wanted, sender) = (wanted.clone(), sender.clone());
-            let (turn, estimator) = (self.turn.clone(), self.options.estimator.clone());
-            // Dedicated threads, since a lowered priority cannot be raised again.
-            let work = move || {
-                let _turn = turn;
-                Priority::Batch.take();
-                estimate_all(&originals, &estimator, &next, &wanted, &sender);
-            };
-            let thread = std::thread::Builder::new().name("import".to_owned());
-            thread.spawn(work).map_err(ImportError::Thread)?;
-        }
-        drop(sender);
+        let (turn, estimator) = (self.turn.clone(), self.options.estimator.clone());
+        let estimate = move |listed: &Listed| {
+            // The permit is held until all threads have ended.
+            let _turn = &turn;
+            estimate(listed, &estimator, &wanted).ok()
+        };
+        let worked = work_on(&originals, self.options.threads, Priority::Batch, estimate);
+        let mut worked = worked.map_err(ImportError::Thread)?;
         let mut recorded = 0;
         let mut batch = Vec::with_capacity(ESTIMATES_AT_ONCE);
         // The threads finish in any order; what is recorded and reported has the order of the catalog.
-        let mut waiting: BTreeMap<usize, Worked> = BTreeMap::new();
+        let mut waiting = BTreeMap::new();
         while worked.recv_many(&mut batch, ESTIMATES_AT_ONCE).await > 0 {
-            waiting.extend(batch.drain(..).map(|one: Worked| (one.index, one)));
-            let mut ready = Vec::with_capacity(waiting.len());
-            while let Some(one) = waiting.remove(&(recorded + ready.len())) {
-                ready.push(one);
-            }
-            if ready.is_empty() {
-                continue;
-            }
-            let mut said = Vec::with_capacity(ready.len());
-            let mut recordings = Vec::with_capacity(ready.len());
-            for Worked {
-                index,
-                record,
-                identified,
-                reason,
-            } in ready
-            {
-                let listed = &originals[index];
-                checks.add(&listed.sheet, record.is_misfit);
-                if index < listed_count {
-                    reporter.summary.identified_quantities += identified;
-                    said.push(Imported {
-                        reason,
-                        estimate_id: Some(record.id),
-                        ..Imported::of(listed, &self.names, outcome_of(identified))
-                    });
+            waiting.extend(batch.drain(..));
+            let (mut recordings, mut said) = (Vec::new(), Vec::new());
+            while let Some((record, estimated)) = waiting.remove(&recorded) {
+                let listed = &originals[recorded];
+                checks.add(&listed.sheet, estimated.is_misfit);
+                if recorded < listed_count {
+                    said.push(self.estimated(listed, estimated, reporter));
                 }
                 recordings.push(Recording {
                     estimate: Some(record),
-                    ..self.recording(
-                        listed,
-                        self.options.estimator.estimate_id(SheetId(listed.sheet_id)),
-                    )
+                    ..self.original(listed)
                 });
+                recorded += 1;
             }
-            self.store(&recordings).await?;
-            recorded += recordings.len();
-            for imported in said {
-                reporter.entry(imported).await?;
+            if !recordings.is_empty() {
+                self.store(&recordings).await?;
+                reporter.entries(said).await?;
             }
         }
         // Workers that stop early have panicked.
@@ -508,14 +432,32 @@ impl Recorder {
         Ok(())
     }
 
+    /// An original with its own estimate, to be recorded.
+    fn original(&self, listed: &Listed) -> Recording {
+        self.recording(listed, self.estimate_of(listed.sheet_id))
+    }
+
+    fn copied(&self, copy: &DuplicateSheet, is_misfit: Option<bool>) -> Recording {
+        Recording {
+            listing: Listing::Offer {
+                duplicate_of: Some(copy.of),
+            },
+            is_misfit,
+            ..self.recording(&copy.listed, self.estimate_of(copy.of))
+        }
+    }
+
+    /// A sheet with its estimate, to be recorded. What stands for itself counts as posted; what a whole catalog lists is
+    /// counted by its snapshot.
     fn recording(&self, listed: &Listed, estimate_id: Uuid) -> Recording {
-        recording_of(
-            listed,
-            estimate_id,
-            &self.names,
-            &self.options,
-            self.is_posted,
-        )
+        let options = &self.options;
+        let recording = Recording::new(listed.sheet.clone(), options.observed_at, estimate_id);
+        Recording {
+            recorded_at: options.recorded_at,
+            observed_by: self.is_posted.then(|| ObservedBy::post(options.seen_now)),
+            canonical_model: self.names.of(&listed.sheet).or(recording.canonical_model),
+            ..recording
+        }
     }
 
     async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
@@ -523,15 +465,6 @@ impl Recorder {
             self.store.record(recordings).await?;
         }
         Ok(())
-    }
-}
-
-/// The outcome for a sheet with this many identified quantities.
-fn outcome_of(identified: usize) -> Outcome {
-    if identified == 0 {
-        Outcome::NotIdentifiable
-    } else {
-        Outcome::Estimated
     }
 }
 
@@ -553,45 +486,20 @@ fn split(
     (originals, copies)
 }
 
-/// Estimates sheets until none are left or the import is cancelled.
-fn estimate_all(
-    sheets: &[Listed],
+/// The estimate of a sheet. A stored estimate is of the pricing content: measured speeds change with every snapshot, and are
+/// not stored.
+fn estimate(
+    listed: &Listed,
     estimator: &Estimator,
-    next: &AtomicUsize,
     wanted: &CancelToken,
-    sender: &mpsc::Sender<Worked>,
-) {
-    loop {
-        let index = next.load(Ordering::Relaxed);
-        let Some(listed) = sheets.get(index) else {
-            return;
-        };
-        if next
-            .compare_exchange(index, index + 1, Ordering::Relaxed, Ordering::Relaxed)
-            .is_err()
-        {
-            continue;
-        }
-        // A stored estimate is of the pricing content: measured speeds change with every snapshot, and are not stored.
-        let request = Request {
-            sheets: vec![listed.sheet.pricing_content()],
-            assumptions: Assumptions::default(),
-        };
-        let Ok(answer) = estimator.infer(&request, wanted) else {
-            return;
-        };
-        let document =
-            serde_json::to_string(&answer).expect("an answer of texts and numbers serialises");
-        let identified = answer.joint.quantities.identified();
-        let worked = Worked {
-            index,
-            identified,
-            reason: (identified == 0)
-                .then(|| why_not(answer.joint.quantities.first_reason(), &listed.sheet)),
-            record: EstimateRecord::new(&answer, document),
-        };
-        if sender.blocking_send(worked).is_err() {
-            return;
-        }
-    }
+) -> Result<(EstimateRecord, Estimated), Cancelled> {
+    let request = Request {
+        sheets: vec![listed.sheet.pricing_content()],
+        assumptions: Assumptions::default(),
+    };
+    let answer = estimator.infer(&request, wanted)?;
+    let document =
+        serde_json::to_string(&answer).expect("an answer of texts and numbers serialises");
+    let record = EstimateRecord::new(&answer, document);
+    Ok((record, Estimated::of(&answer)))
 }

@@ -1,18 +1,17 @@
 //! The check of a whole database, part by part and page by page: it only reads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::repeated::SoundEstimate;
 use super::{CheckError, Fault, Subject};
 use crate::clock::Clock;
 use crate::import::Priority;
+use crate::import::workers::work_on;
 use crate::{CheckedEstimate, RowCounts, Store, StoreError};
 use unroof_infer::estimate::{CancelToken, Estimator};
 
@@ -135,12 +134,8 @@ impl Checker {
 
 impl<W: Watch> Run<'_, W> {
     fn fault(&mut self, subject: Subject, detail: String) {
-        self.report(&Fault { subject, detail });
-    }
-
-    fn report(&mut self, fault: &Fault) {
         self.checked.faults += 1;
-        self.watch.fault(fault);
+        self.watch.fault(&Fault { subject, detail });
     }
 
     async fn check_sheets(&mut self) -> Result<(), StoreError> {
@@ -218,32 +213,24 @@ impl<W: Watch> Run<'_, W> {
         let ids: BTreeSet<Uuid> = page.iter().flat_map(SoundEstimate::sheet_ids).collect();
         let sheets = self.checker.store.sound_sheets(&ids).await?;
         let (wanted, _waiting) = CancelToken::while_waiting();
-        let work = Arc::new(Work {
-            page,
-            sheets,
-            next: AtomicUsize::new(0),
-        });
-        let (sender, mut done) = mpsc::unbounded_channel();
-        for _ in 0..self.checker.threads {
-            let (work, wanted, sender) = (Arc::clone(&work), wanted.clone(), sender.clone());
-            let (estimator, priority) = (self.checker.estimator.clone(), self.checker.priority());
-            let compare = move || {
-                priority.take();
-                work.run(&estimator, &wanted, &sender);
-            };
-            let thread = std::thread::Builder::new().name("check".to_owned());
-            thread.spawn(compare).map_err(CheckError::Thread)?;
-        }
-        drop(sender);
+        let (page, estimator) = (Arc::new(page), self.checker.estimator.clone());
+        let sheets = Arc::new(sheets);
+        let compare = move |estimate: &SoundEstimate| {
+            let compared = estimate.compare(&sheets, &estimator, &wanted).ok()?;
+            Some((estimate.id(), compared))
+        };
+        let checker = self.checker;
+        let done = work_on(&page, checker.threads, checker.priority(), compare);
+        let mut done = done.map_err(CheckError::Thread)?;
         let mut count = 0;
-        while let Some((id, detail)) = done.recv().await {
+        while let Some((_, (id, detail))) = done.recv().await {
             count += 1;
             if let Some(detail) = detail {
                 self.fault(Subject::Estimate(id), detail);
             }
             self.watch.advance(1);
         }
-        if count < work.page.len() {
+        if count < page.len() {
             return Err(CheckError::Crashed);
         }
         Ok(())
@@ -256,7 +243,7 @@ impl<W: Watch> Run<'_, W> {
         loop {
             let (store, now) = (&self.checker.store, self.now());
             let page = store.check_histories(after, OFFERS, now).await?;
-            doubtful.extend(page.faults.iter().map(|fault| fault.offer_id));
+            doubtful.extend(page.faults.iter().filter_map(|fault| fault.subject.offer()));
             self.checked.offers += page.offers;
             self.watch.advance(page.offers);
             match page.last {
@@ -277,12 +264,13 @@ impl<W: Watch> Run<'_, W> {
             let (store, now) = (&self.checker.store, self.now());
             let faults = store.history_faults(offers, now).await?;
             if !faults.is_empty() && store.is_importing().await? {
-                let offers: BTreeSet<Uuid> = faults.iter().map(|fault| fault.offer_id).collect();
+                let offers = faults.iter().filter_map(|fault| fault.subject.offer());
+                let offers: BTreeSet<Uuid> = offers.collect();
                 self.checked.unsettled += offers.len();
                 continue;
             }
             for fault in faults {
-                self.report(&fault.into());
+                self.fault(fault.subject, fault.detail);
             }
         }
         Ok(())
@@ -290,35 +278,5 @@ impl<W: Watch> Run<'_, W> {
 
     fn now(&self) -> Timestamp {
         self.checker.clock.now()
-    }
-}
-
-/// A page of estimates that threads share.
-struct Work {
-    page: Vec<SoundEstimate>,
-    /// Documents of their sheets.
-    sheets: BTreeMap<Uuid, String>,
-    next: AtomicUsize,
-}
-
-/// An estimate, and what is wrong with it.
-type Compared = (Uuid, Option<String>);
-
-impl Work {
-    /// Compares estimates until none is left, or the results are no longer wanted.
-    fn run(
-        &self,
-        estimator: &Estimator,
-        wanted: &CancelToken,
-        done: &mpsc::UnboundedSender<Compared>,
-    ) {
-        while let Some(estimate) = self.page.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-            let Ok(detail) = estimate.compare(&self.sheets, estimator, wanted) else {
-                return;
-            };
-            if done.send((estimate.id(), detail)).is_err() {
-                return;
-            }
-        }
     }
 }

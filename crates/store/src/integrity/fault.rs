@@ -4,8 +4,6 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::OfferFault;
-
 /// Subject of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -17,6 +15,16 @@ pub enum Subject {
     Estimate(Uuid),
     /// The history of an offer.
     Offer(Uuid),
+}
+
+impl Subject {
+    /// Id of the offer, if it is one.
+    pub(super) fn offer(self) -> Option<Uuid> {
+        match self {
+            Self::Offer(id) => Some(id),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Subject {
@@ -42,14 +50,5 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}: {}", self.subject, self.detail)
-    }
-}
-
-impl From<OfferFault> for Fault {
-    fn from(fault: OfferFault) -> Self {
-        Self {
-            subject: Subject::Offer(fault.offer_id),
-            detail: fault.detail,
-        }
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::import::Drawn;
+use crate::keep::check::differing;
 use crate::{CheckedEstimate, EstimateRecord};
 use unroof_infer::estimate::model::ModelPool;
 use unroof_infer::estimate::{
@@ -144,15 +145,13 @@ impl SoundEstimate {
     }
 
     fn differences(&self, drawn: &Drawn) -> Vec<&'static str> {
-        let parts = [
+        differing([
             ("its document", self.document == drawn.document),
             (
                 "its row of numbers",
                 self.row.has_numbers_of(&drawn.row_values),
             ),
-        ];
-        let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
-        differing.map(|(name, _)| name).collect()
+        ])
     }
 }
 

@@ -78,6 +78,23 @@ pub(crate) struct AuditEntry<'a> {
 }
 
 impl<'a> AuditEntry<'a> {
+    /// What an actor changed at a time.
+    pub(crate) fn new(
+        actor: &'a Actor,
+        at: Timestamp,
+        action: AuditAction,
+        subject_id: Uuid,
+        subject: String,
+    ) -> Self {
+        Self {
+            at,
+            actor,
+            action,
+            subject_id,
+            subject,
+        }
+    }
+
     /// The columns of its row, in the order of [`PIECE`].
     pub(crate) fn values(&self) -> Vec<Value<'a>> {
         let identity = &self.actor.identity;
@@ -94,24 +111,26 @@ impl<'a> AuditEntry<'a> {
     }
 }
 
-/// The statement that writes rows of the log with a recording.
+/// The statement that writes rows of the log.
 pub(crate) const PIECE: Piece = Piece {
     sql: "
-            INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
-            SELECT * FROM given",
+        INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+        SELECT * FROM given",
     columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
 };
 
 /// The observation of a sheet; none where no caller sent it.
 pub(crate) fn observed(recording: &Recording) -> Option<AuditEntry<'_>> {
-    let sheet = &recording.sheet;
-    Some(AuditEntry {
-        at: recording.recorded_at,
-        actor: recording.observed_by.as_ref()?.actor.as_deref()?,
-        action: AuditAction::SheetObserved,
-        subject_id: recording.sheet_id,
-        subject: format!("{}/{}", sheet.provider, sheet.model),
-    })
+    let actor = recording.observed_by.as_ref()?.actor.as_deref()?;
+    let name = format!("{}/{}", recording.sheet.provider, recording.sheet.model);
+    let (at, id) = (recording.recorded_at, recording.sheet_id);
+    Some(AuditEntry::new(
+        actor,
+        at,
+        AuditAction::SheetObserved,
+        id,
+        name,
+    ))
 }
 
 /// A withdrawal, or that one was undone.
@@ -120,11 +139,5 @@ pub(crate) fn acted(act: &Act, now: Timestamp) -> AuditEntry<'_> {
         Some(because) => (AuditAction::SheetWithdrawn, because.clone()),
         None => (AuditAction::SheetReinstated, String::new()),
     };
-    AuditEntry {
-        at: now,
-        actor: &act.actor,
-        action,
-        subject_id: act.sheet_id,
-        subject,
-    }
+    AuditEntry::new(&act.actor, now, action, act.sheet_id, subject)
 }

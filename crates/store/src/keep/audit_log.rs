@@ -5,13 +5,9 @@ use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::audit::{AuditAction, AuditEntry, CallerKind};
+use super::audit::{AuditAction, AuditEntry, CallerKind, PIECE};
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
-
-const INSERT: &str = "
-    INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 const AUDIT: &str = "
     SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id FROM audit
@@ -51,11 +47,6 @@ pub struct AuditRow {
     pub request_id: Option<String>,
 }
 
-fn inserted<'a>(entry: &AuditEntry<'a>) -> Query<'a> {
-    let insert = Query::new(INSERT);
-    entry.values().into_iter().fold(insert, Query::bind)
-}
-
 impl Store {
     /// Writes in its turn, and records it in the same transaction if it changes a row; how many rows were written.
     pub(crate) async fn write_audited(
@@ -68,7 +59,8 @@ impl Store {
         let mut tx = loan.writing().await?;
         let written = tx.execute(query).await?;
         if written > 0 {
-            tx.execute(inserted(&entry)).await?;
+            let rows = vec![entry.values()];
+            tx.write_rows(&[PIECE], &[rows]).await?;
         }
         tx.commit().await?;
         Ok(written)

@@ -9,7 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Connection};
 
-use crate::connect::file::make_new_file;
+use crate::connect::file::{make_new_file, with_ending};
 use crate::{DatabaseUrl, StoreError};
 
 /// Time for which the database may be locked by another process.
@@ -165,13 +165,6 @@ fn not_made(file: &Path, error: io::Error) -> BackupError {
         return BackupError::Exists(file.display().to_string());
     }
     StoreError::of_file(file)(error).into()
-}
-
-/// The file with a longer name.
-fn with_ending(file: &Path, ending: &str) -> PathBuf {
-    let mut longer = file.to_owned().into_os_string();
-    longer.push(ending);
-    longer.into()
 }
 
 impl Drop for Place {

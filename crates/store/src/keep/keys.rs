@@ -117,13 +117,13 @@ impl Store {
             .bind(new.created_at)
             .bind(new.expires_at)
             .bind(most);
-        let entry = AuditEntry {
-            at: new.created_at,
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::KeyCreated,
-            subject_id: new.id,
-            subject: format!("{} ({})", new.name, new.scope),
-        };
+            new.created_at,
+            AuditAction::KeyCreated,
+            new.id,
+            format!("{} ({})", new.name, new.scope),
+        );
         Ok(self.write_audited(insert, entry).await? > 0)
     }
 
@@ -149,13 +149,7 @@ impl Store {
             .bind(hash.0.to_vec())
             .bind(now)
             .bind(expires_at);
-        let entry = AuditEntry {
-            at: now,
-            actor,
-            action: AuditAction::SessionBegun,
-            subject_id: id,
-            subject: key.name.clone(),
-        };
+        let entry = AuditEntry::new(actor, now, AuditAction::SessionBegun, id, key.name.clone());
         Ok(self.write_audited(insert, entry).await? > 0)
     }
 
@@ -169,13 +163,13 @@ impl Store {
         now: Timestamp,
         actor: &Actor,
     ) -> Result<bool, StoreError> {
-        let entry = AuditEntry {
-            at: now,
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::SessionEnded,
-            subject_id: session.id,
-            subject: session.name.clone(),
-        };
+            now,
+            AuditAction::SessionEnded,
+            session.id,
+            session.name.clone(),
+        );
         let delete = Query::new(DELETE_SESSION).bind(session.id);
         Ok(self.write_audited(delete, entry).await? > 0)
     }
@@ -190,13 +184,13 @@ impl Store {
         now: Timestamp,
         actor: &Actor,
     ) -> Result<bool, StoreError> {
-        let entry = AuditEntry {
-            at: now,
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::KeyRevoked,
-            subject_id: key.id,
-            subject: format!("{} ({})", key.name, key.scope),
-        };
+            now,
+            AuditAction::KeyRevoked,
+            key.id,
+            format!("{} ({})", key.name, key.scope),
+        );
         let revoke = Query::new(REVOKE).bind(key.id).bind(now);
         Ok(self.write_audited(revoke, entry).await? > 0)
     }

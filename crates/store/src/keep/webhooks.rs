@@ -135,14 +135,14 @@ pub struct Attempt {
 }
 
 /// An attempt that was made.
-#[derive(Debug, Clone, Copy)]
-pub struct EndedAttempt<'a> {
+#[derive(Debug)]
+pub struct EndedAttempt {
     /// Attempt that ended.
-    pub attempt: &'a Attempt,
+    pub attempt: Attempt,
     /// Outcome of the attempt.
     pub outcome: Outcome,
     /// The status that the receiver answered, or why there was no answer.
-    pub answer: Result<u16, &'a str>,
+    pub answer: Result<u16, String>,
     /// End of the attempt.
     pub at: Timestamp,
 }
@@ -250,13 +250,13 @@ impl Store {
             .bind(most)
             .bind(new.filter.stored())
             .bind(AT_ONCE);
-        let entry = AuditEntry {
-            at: new.created_at,
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::WebhookAdded,
-            subject_id: new.id,
-            subject: without_secrets(new.url),
-        };
+            new.created_at,
+            AuditAction::WebhookAdded,
+            new.id,
+            without_secrets(new.url),
+        );
         Ok(self.write_audited(insert, entry).await? > 0)
     }
 
@@ -278,13 +278,13 @@ impl Store {
         now: Timestamp,
         actor: &Actor,
     ) -> Result<bool, StoreError> {
-        let entry = AuditEntry {
-            at: now,
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::WebhookRemoved,
-            subject_id: webhook.id,
-            subject: without_secrets(&webhook.url),
-        };
+            now,
+            AuditAction::WebhookRemoved,
+            webhook.id,
+            without_secrets(&webhook.url),
+        );
         let delete = Query::new(DELETE_WEBHOOK).bind(webhook.id);
         Ok(self.write_audited(delete, entry).await? > 0)
     }
@@ -368,10 +368,10 @@ impl Store {
     pub async fn end_attempt(
         &self,
         lease: &WebhookLease,
-        ended: EndedAttempt<'_>,
+        ended: &EndedAttempt,
         oldest: Timestamp,
     ) -> Result<Ended, StoreError> {
-        let (attempt, outcome, now) = (ended.attempt, ended.outcome, ended.at);
+        let (attempt, outcome, now) = (&ended.attempt, ended.outcome, ended.at);
         let (state, since, due_at) = match outcome {
             Outcome::Delivered => (DeliveryState::Delivered, attempt.next_since, AT_ONCE),
             Outcome::Again(at) => (DeliveryState::Pending, lease.since, at),
@@ -392,8 +392,8 @@ impl Store {
             .bind(attempt.id)
             .bind(state.name())
             .bind(next_attempt_at)
-            .bind(ended.answer.ok().map(i64::from))
-            .bind(ended.answer.err());
+            .bind(ended.answer.as_ref().ok().map(|status| i64::from(*status)))
+            .bind(ended.answer.as_ref().err());
         let mut loan = self.connection().await?;
         let mut tx = loan.writing().await?;
         if tx.execute(end_lease).await? == 0 {

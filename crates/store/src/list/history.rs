@@ -8,7 +8,6 @@ use uuid::Uuid;
 
 use crate::connect::query::Query;
 use crate::record::checksum::StoredDocument;
-use crate::record::plan::read_sheet;
 use crate::record::work::Work;
 use crate::{DbTime, Selection, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;
@@ -63,8 +62,7 @@ impl HistoryRow {
     /// # Errors
     /// The stored document is damaged.
     pub fn sheet(&self) -> Result<PriceSheet, StoreError> {
-        let document = self.document.clone().checked(self.sheet_id)?;
-        read_sheet(self.sheet_id, Some(&document))
+        self.document.sheet(self.sheet_id)
     }
 }
 
@@ -174,11 +172,6 @@ const NEXT_DUE: &str = "
         UNION ALL
         SELECT min(ends_at) FROM price_periods WHERE has_ended = FALSE) AS due";
 
-#[derive(FromRow)]
-struct DueRow {
-    offer_id: Uuid,
-}
-
 impl Store {
     /// The prices of a model, region by region, in the order of their starts, beginning at a place; up to the price
     /// in force at a time, if one is given.
@@ -240,13 +233,13 @@ impl Store {
     /// The query fails.
     pub async fn announce_due_prices(&self, now: Timestamp) -> Result<(), StoreError> {
         let now = DbTime::from(now);
-        let due: Vec<DueRow> = self.rows(Query::new(DUE).bind(now).bind(MOST_DUE)).await?;
+        let due: Vec<(Uuid,)> = self.rows(Query::new(DUE).bind(now).bind(MOST_DUE)).await?;
         if due.is_empty() {
             return Ok(());
         }
         let work = Work {
             now: now.into(),
-            again: due.into_iter().map(|row| row.offer_id).collect(),
+            again: due.into_iter().map(|(id,)| id).collect(),
             ..Work::default()
         };
         let _writer = self.wait_to_write().await?;

@@ -217,7 +217,7 @@ impl ImportRow {
 /// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
-    id: Uuid,
+    pub(crate) id: Uuid,
     importing: Importing,
     _lock: StoreLock,
 }
@@ -264,11 +264,6 @@ const LISTED_OFFERS: &str = "
     SELECT DISTINCT sheet.offer_id, sheet.provider, sheet.model_key
     FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
     WHERE seen.source_rank = 1";
-
-#[derive(Debug, FromRow)]
-struct IdRow {
-    id: Uuid,
-}
 
 const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
@@ -348,8 +343,8 @@ impl Store {
     /// The query fails.
     pub async fn stored_estimates(&self, ids: &[Uuid]) -> Result<BTreeSet<Uuid>, StoreError> {
         let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
-        let rows: Vec<IdRow> = self.read_rows(&ESTIMATED, &ids).await?;
-        Ok(rows.into_iter().map(|row| row.id).collect())
+        let rows: Vec<(Uuid,)> = self.read_rows(&ESTIMATED, &ids).await?;
+        Ok(rows.into_iter().map(|(id,)| id).collect())
     }
 
     /// All known canonical names, `author/model`.
@@ -386,13 +381,13 @@ impl Store {
             .bind(source)
             .bind(catalog)
             .bind(started_at);
-        let entry = AuditEntry {
-            at: started_at.into(),
+        let entry = AuditEntry::new(
             actor,
-            action: AuditAction::CatalogImported,
-            subject_id: id,
-            subject: source.to_owned(),
-        };
+            started_at.into(),
+            AuditAction::CatalogImported,
+            id,
+            source.to_owned(),
+        );
         self.write_audited(begin, entry).await?;
         Ok(running)
     }

@@ -7,13 +7,15 @@ use uuid::Uuid;
 
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, Rows, text};
-use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Text, Time};
+use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
+use crate::connect::value::Value;
 use crate::connect::version::take_numbers;
 use crate::list::query::{AsOf, NamePrefix};
-use crate::record::checksum::{StoredDocument, checksum};
+use crate::record::checksum::StoredDocument;
 use crate::record::names::ChangeKind;
 use crate::record::recording::MODEL;
-use crate::{DbTime, Store, StoreError};
+use crate::record::tables::sheets;
+use crate::{DbTime, EstimateRecord, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;
 
 /// A model whose sheets have changed since it was estimated.
@@ -43,6 +45,14 @@ impl ModelSheetRow {
     /// It is damaged.
     pub fn document(self) -> Result<String, StoreError> {
         self.document.checked(self.id)
+    }
+
+    /// The sheet.
+    ///
+    /// # Errors
+    /// The stored document is damaged.
+    pub fn sheet(&self) -> Result<PriceSheet, StoreError> {
+        self.document.sheet(self.id)
     }
 }
 
@@ -88,12 +98,10 @@ pub enum ModelOutcome {
 /// An estimate of a model to be stored.
 #[derive(Debug, Clone)]
 pub struct NewModelEstimate {
-    /// Id of the estimate.
-    pub id: Uuid,
+    /// The estimate.
+    pub record: EstimateRecord,
     /// Author of the model.
     pub author: String,
-    /// Version of the engine.
-    pub engine_version: &'static str,
     /// The calibration behind it.
     pub calibration_id: String,
     /// Number of its sheets.
@@ -104,10 +112,6 @@ pub struct NewModelEstimate {
     pub decisions: i64,
     /// Time at which the newest of its sheets was first seen.
     pub observed_at: DbTime,
-    /// JSON: a nullable number per column of a list.
-    pub row_values: String,
-    /// Estimate, serialised as JSON.
-    pub document: String,
     /// News since the last estimate, in words; none where there was none, or where it is as good as the same.
     pub news: Option<String>,
 }
@@ -375,7 +379,10 @@ fn rows(records: &[ModelRecord], base: i64) -> Vec<Rows<'_>> {
         vec![(&due.canonical_model).into(), due.mark.into()]
     });
     vec![
-        numbered.iter().map(Numbered::estimate).collect(),
+        numbered
+            .iter()
+            .map(|one| one.new.record.values(one.number))
+            .collect(),
         numbered.iter().flat_map(Numbered::sheets).collect(),
         numbered.iter().map(Numbered::model_estimate).collect(),
         numbered.iter().map(Numbered::listing).collect(),
@@ -394,32 +401,18 @@ struct Numbered<'a> {
 }
 
 impl<'a> Numbered<'a> {
-    fn estimate(&self) -> Vec<crate::connect::value::Value<'a>> {
-        let new = self.new;
-        vec![
-            new.id.into(),
-            self.number.into(),
-            new.engine_version.into(),
-            0.into(),
-            0.into(),
-            (&new.row_values).into(),
-            checksum(&new.document).into(),
-            (&new.document).into(),
-        ]
-    }
-
     fn sheets(&self) -> Rows<'a> {
         let new = self.new;
         let used = new.used.iter();
-        used.map(|sheet| vec![new.id.into(), (*sheet).into()])
+        used.map(|sheet| vec![new.record.id.into(), (*sheet).into()])
             .collect()
     }
 
-    fn model_estimate(&self) -> Vec<crate::connect::value::Value<'a>> {
+    fn model_estimate(&self) -> Vec<Value<'a>> {
         let new = self.new;
         vec![
             self.number.into(),
-            new.id.into(),
+            new.record.id.into(),
             self.model.into(),
             (&new.author).into(),
             (&new.calibration_id).into(),
@@ -429,10 +422,10 @@ impl<'a> Numbered<'a> {
         ]
     }
 
-    fn listing(&self) -> Vec<crate::connect::value::Value<'a>> {
+    fn listing(&self) -> Vec<Value<'a>> {
         vec![
             self.number.into(),
-            self.new.id.into(),
+            self.new.record.id.into(),
             MODEL.into(),
             self.model.into(),
             self.model.into(),
@@ -444,7 +437,7 @@ impl<'a> Numbered<'a> {
         ]
     }
 
-    fn change(&self) -> Option<Vec<crate::connect::value::Value<'a>>> {
+    fn change(&self) -> Option<Vec<Value<'a>>> {
         let news = self.new.news.as_ref()?;
         Some(vec![
             self.number.into(),
@@ -454,7 +447,7 @@ impl<'a> Numbered<'a> {
             self.model.into(),
             self.model.into(),
             PriceSheet::DEFAULT_REGION.into(),
-            self.new.id.into(),
+            self.new.record.id.into(),
             news.into(),
             true.into(),
         ])
@@ -462,23 +455,8 @@ impl<'a> Numbered<'a> {
 }
 
 const WRITE: &[Piece] = &[
-    // The same sheets may come back, after one of them was withdrawn and seen again.
-    Piece {
-        sql: "
-            INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values, checksum,
-                                   document)
-            SELECT * FROM given
-            WHERE TRUE
-            ON CONFLICT (id) DO NOTHING",
-        columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
-    },
-    Piece {
-        sql: "
-            INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given
-            WHERE TRUE
-            ON CONFLICT (estimate_id, sheet_id) DO NOTHING",
-        columns: &[Id, Id],
-    },
+    sheets::ESTIMATES,
+    sheets::ESTIMATE_SHEETS,
     Piece {
         sql: "
             INSERT INTO model_estimates (sequence, estimate_id, canonical_model, author, calibration_id, sheets,

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::derive::RetirementNews;
 use super::names::ChangeKind;
 use super::offers::Retirement;
-use super::plan::{OfferPlan, Plan, SheetText, read_sheet};
-use super::recording::Listing;
+use super::plan::{OfferPlan, Plan};
+use super::recording::{Listing, Recording};
 use super::work::Work;
 use crate::StoreError;
 use unroof_base::units::Decimal;
@@ -74,47 +74,40 @@ pub(crate) struct Announced {
     pub(crate) names: HashMap<Uuid, [String; 3]>,
 }
 
-/// A sheet with its names.
+/// A sheet that is named in news, with its listed estimate.
 #[derive(Debug, Clone)]
-struct Named {
-    sheet: PriceSheet,
-    canonical_model: Option<String>,
-    estimate_id: Option<Uuid>,
+pub(crate) struct NamedSheet {
+    pub(crate) sheet: PriceSheet,
+    pub(crate) canonical_model: Option<String>,
+    pub(crate) estimate_id: Option<Uuid>,
 }
 
-/// Sheets that were read once.
-struct Sheets<'a> {
-    work: &'a Work,
-    texts: &'a HashMap<Uuid, SheetText>,
-    read: HashMap<Uuid, Named>,
-}
-
-impl Sheets<'_> {
-    fn get(&mut self, id: Uuid) -> Result<&Named, StoreError> {
-        if !self.read.contains_key(&id) {
-            let mut recordings = self.work.recordings.iter();
-            let recorded = recordings.find(|recording| recording.sheet_id == id);
-            let named = if let Some(recording) = recorded {
-                Named {
-                    sheet: recording.sheet.clone(),
-                    canonical_model: recording.canonical_model.clone(),
-                    estimate_id: Some(recording.estimate_id),
-                }
-            } else {
-                let text = self.texts.get(&id).ok_or(StoreError::Damaged(id))?;
-                Named {
-                    sheet: read_sheet(id, Some(&text.document))?,
-                    canonical_model: text.canonical_model.clone(),
-                    estimate_id: text.estimate_id,
-                }
-            };
-            self.read.insert(id, named);
+impl NamedSheet {
+    /// The sheet of a recording.
+    pub(crate) fn of(recording: &Recording) -> Self {
+        Self {
+            sheet: recording.sheet.clone(),
+            canonical_model: recording.canonical_model.clone(),
+            estimate_id: Some(recording.estimate_id),
         }
-        Ok(&self.read[&id])
+    }
+}
+
+/// All sheets that are named in the news of a plan.
+#[derive(Debug, Default)]
+pub(crate) struct NamedSheets(pub(crate) HashMap<Uuid, NamedSheet>);
+
+impl NamedSheets {
+    fn named(&self, id: Uuid) -> Result<&NamedSheet, StoreError> {
+        self.0.get(&id).ok_or(StoreError::Damaged(id))
     }
 
-    fn subject(&mut self, id: Uuid) -> Result<Subject, StoreError> {
-        let named = self.get(id)?;
+    fn sheet(&self, id: Uuid) -> Result<&PriceSheet, StoreError> {
+        Ok(&self.named(id)?.sheet)
+    }
+
+    fn subject(&self, id: Uuid) -> Result<Subject, StoreError> {
+        let named = self.named(id)?;
         Ok(Subject {
             provider: named.sheet.provider.clone(),
             model: named.sheet.model.clone(),
@@ -131,31 +124,21 @@ impl Announced {
     ///
     /// # Errors
     /// A stored document is damaged.
-    pub(crate) fn of(
-        work: &Work,
-        plan: &Plan,
-        texts: &HashMap<Uuid, SheetText>,
-    ) -> Result<Self, StoreError> {
+    pub(crate) fn of(work: &Work, plan: &Plan, sheets: &NamedSheets) -> Result<Self, StoreError> {
         let mut announced = Self::default();
-        let mut sheets = Sheets {
-            work,
-            texts,
-            read: HashMap::new(),
-        };
         for offer in &plan.offers {
             for news in &offer.derived.news {
-                let mut rows = rows_of(news, offer, &mut sheets)?;
-                announced.changes.append(&mut rows);
+                announced.changes.extend(rows_of(news, offer, sheets)?);
             }
-            announced.add_retirements(offer, &mut sheets)?;
-            announced.compare(offer, &mut sheets)?;
+            announced.add_retirements(offer, sheets)?;
+            announced.compare(offer, sheets)?;
             for row in &offer.derived.written {
-                let sheet = &sheets.get(row.period.sheet_id)?.sheet;
+                let sheet = sheets.sheet(row.period.sheet_id)?;
                 let names = [&sheet.provider, &sheet.model, &sheet.region].map(Clone::clone);
                 announced.names.insert(offer.id, names);
             }
         }
-        announced.add_act(work, plan, &mut sheets)?;
+        announced.add_act(work, plan, sheets)?;
         announced.add_estimates(work, plan);
         Ok(announced)
     }
@@ -164,7 +147,7 @@ impl Announced {
     fn add_retirements(
         &mut self,
         offer: &OfferPlan,
-        sheets: &mut Sheets<'_>,
+        sheets: &NamedSheets,
     ) -> Result<(), StoreError> {
         for news in &offer.derived.retirements {
             let is_same = |change: &Change| {
@@ -198,7 +181,7 @@ impl Announced {
         &mut self,
         work: &Work,
         plan: &Plan,
-        sheets: &mut Sheets<'_>,
+        sheets: &NamedSheets,
     ) -> Result<(), StoreError> {
         let Some(act) = work.act.as_ref().filter(|_| plan.has_acted) else {
             return Ok(());
@@ -262,7 +245,7 @@ impl Announced {
     }
 
     /// Compares the other sources' statements with the price in force; finds new and settled disagreements.
-    fn compare(&mut self, offer: &OfferPlan, sheets: &mut Sheets<'_>) -> Result<(), StoreError> {
+    fn compare(&mut self, offer: &OfferPlan, sheets: &NamedSheets) -> Result<(), StoreError> {
         let Some(stated) = &offer.derived.stated else {
             return Ok(());
         };
@@ -285,9 +268,8 @@ impl Announced {
                 found.push(open.id);
                 continue;
             }
-            let sheet = sheets.get(in_force)?.sheet.clone();
-            let against = &sheets.get(other.sheet_id)?.sheet;
-            let contradictions = contradictions(&sheet, against);
+            let sheet = sheets.sheet(in_force)?;
+            let contradictions = contradictions(sheet, sheets.sheet(other.sheet_id)?);
             if contradictions.is_empty() {
                 continue;
             }
@@ -304,10 +286,10 @@ impl Announced {
                 other_catalog: other.source.clone(),
                 other_sheet_id: other.sheet_id,
                 is_flagged: other.is_flagged,
-                differences: contradiction_words(&contradictions, &sheet),
+                differences: contradiction_words(&contradictions, sheet),
                 largest_factor: factors.reduce(f64::max),
                 observed_at: offer.seen_at,
-                sheet,
+                sheet: sheet.clone(),
             });
         }
         let settled = offer
@@ -324,16 +306,12 @@ impl Announced {
 fn rows_of(
     news: &News,
     offer: &OfferPlan,
-    sheets: &mut Sheets<'_>,
+    sheets: &NamedSheets,
 ) -> Result<Vec<Change>, StoreError> {
-    let sheet = sheets.get(news.sheet_id)?.sheet.clone();
-    let previous = match news.previous_sheet_id {
-        Some(id) => Some(sheets.get(id)?.sheet.clone()),
-        None => None,
-    };
-    let same_tariff = previous
-        .as_ref()
-        .filter(|_| news.event == Event::Backfilled && news.in_force);
+    let sheet = sheets.sheet(news.sheet_id)?;
+    let previous = news.previous_sheet_id.map(|id| sheets.sheet(id));
+    let previous = previous.transpose()?;
+    let same_tariff = previous.filter(|_| news.event == Event::Backfilled && news.in_force);
     let kind = match news.event {
         Event::Added => ChangeKind::OfferAdded,
         Event::Changed => ChangeKind::PriceChanged,
@@ -345,19 +323,19 @@ fn rows_of(
         Event::Reinstated => ChangeKind::SheetReinstated,
         Event::Expired => ChangeKind::PriceExpired,
         Event::Backfilled => same_tariff.map_or(ChangeKind::HistoryBackfilled, |previous| {
-            kind_of_other_sheet(previous, &sheet)
+            kind_of_other_sheet(previous, sheet)
         }),
     };
-    let mut summary = match (&previous, news.event) {
+    let mut summary = match (previous, news.event) {
         (_, Event::Delisted) => "no longer listed by any catalog".to_owned(),
         (_, Event::Expired) => "the stated end of the price has come".to_owned(),
         (_, Event::Withdrawn) => "withdrawn".to_owned(),
         (_, Event::Backfilled) if same_tariff.is_none() => {
-            format!("a price of the past is known: {}", first_words(&sheet))
+            format!("a price of the past is known: {}", first_words(sheet))
         }
-        (Some(previous), Event::SourceAdded) => new_source_in_words(previous, &sheet),
-        (Some(previous), _) => in_words(previous, &sheet),
-        (None, _) => first_words(&sheet),
+        (Some(previous), Event::SourceAdded) => new_source_in_words(previous, sheet),
+        (Some(previous), _) => in_words(previous, sheet),
+        (None, _) => first_words(sheet),
     };
     if news.event == Event::Scheduled {
         summary = format!("from {}: {summary}", time_in_words(news.starts_at));
@@ -372,7 +350,7 @@ fn rows_of(
         valid_from: (news.starts_at != UNKNOWN_START).then_some(news.starts_at),
         previous_sheet_id: news.previous_sheet_id,
     };
-    Ok(rows_of_cells(change, news.event, previous.as_ref(), &sheet))
+    Ok(rows_of_cells(change, news.event, previous, sheet))
 }
 
 /// A row for each price that changes, or one for all.
@@ -428,16 +406,12 @@ fn seconds(retirement: Option<Retirement>) -> Option<Decimal> {
 
 /// Meaning of another sheet with the same prices.
 fn kind_of_other_sheet(before: &PriceSheet, after: &PriceSheet) -> ChangeKind {
-    let names = |sheet: &PriceSheet| {
-        (
-            sheet.canonical_model.clone(),
-            sheet.upstream_provider.clone(),
-            sheet.quantization.clone(),
-        )
-    };
     if before.limits != after.limits {
         ChangeKind::LimitsChanged
-    } else if names(before) != names(after) {
+    } else if before.canonical_model != after.canonical_model
+        || before.upstream_provider != after.upstream_provider
+        || before.quantization != after.quantization
+    {
         ChangeKind::IdentityChanged
     } else {
         ChangeKind::HistoryBackfilled

@@ -5,10 +5,22 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::StoreError;
+use unroof_base::input::json;
+use unroof_price_sheet::sheet::{PriceSheet, canonical};
 
 /// The first half of the SHA-256.
 pub(crate) fn checksum(document: &str) -> Vec<u8> {
     Sha256::digest(document.as_bytes())[..16].to_vec()
+}
+
+/// Parses the document of a stored sheet.
+///
+/// # Errors
+/// It is not that of a sheet.
+pub(crate) fn read_sheet(id: Uuid, document: &str) -> Result<PriceSheet, StoreError> {
+    let tree = json::parse(document.as_bytes()).ok();
+    let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
+    sheet.ok_or(StoreError::Damaged(id))
 }
 
 /// A document with the checksum that was stored next to it.
@@ -44,6 +56,14 @@ impl StoredDocument {
     /// The document does not match its checksum.
     pub(crate) fn checked(self, id: Uuid) -> Result<String, StoreError> {
         Ok(self.with_checksum(id)?.text)
+    }
+
+    /// The sheet of which this is the document.
+    ///
+    /// # Errors
+    /// The document does not match its checksum, or is not that of a sheet.
+    pub(crate) fn sheet(&self, id: Uuid) -> Result<PriceSheet, StoreError> {
+        read_sheet(id, &self.clone().checked(id)?)
     }
 
     /// The document of a sheet or estimate, with its checksum.

@@ -1,20 +1,21 @@
 //! Reads the stored rows that a recording needs about its offers, sheets and estimates: one typed query per kind of
 //! row, and none for a kind without keys.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::slice;
 use std::sync::Arc;
 
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::announced::{NamedSheet, NamedSheets};
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
 use super::offers::{
     Neighbours, Retirement, Seen, SheetFacts, SnapshotAmong, SnapshotAt, WithdrawnSheet,
     same_observation_since,
 };
-use super::plan::{Known, OpenDisagreement, SheetText};
+use super::plan::{Known, OpenDisagreement};
 use super::work::Work;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, text};
@@ -122,15 +123,8 @@ const OBSERVATIONS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// A withdrawal, and the first snapshot after it that listed the sheet still.
-#[derive(Debug, FromRow)]
-struct CutRow {
-    offer_id: Uuid,
-    sheet_id: Uuid,
-    at: DbTime,
-    because: String,
-    seen_at: Option<DbTime>,
-}
+/// Offer, sheet, time and reason of a withdrawal, and the first snapshot after it that listed the sheet still.
+type CutRow = (Uuid, Uuid, DbTime, String, Option<DbTime>);
 
 const CUTS: Piece = Piece {
     sql: "
@@ -208,12 +202,7 @@ const SHEETS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// Id of a sheet whose estimate fits no machine.
-#[derive(Debug, FromRow)]
-struct MisfitRow {
-    id: Uuid,
-}
-
+/// Sheets whose estimates fit no machine.
 const MISFITS: Piece = Piece {
     sql: "
         SELECT sheet.id FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1
@@ -221,14 +210,8 @@ const MISFITS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// Snapshots of a source around a time, scope by scope.
-#[derive(Debug, FromRow)]
-struct AroundRow {
-    scope: String,
-    previous: Option<DbTime>,
-    next: Option<DbTime>,
-    newest: Option<DbTime>,
-}
+/// Scope, and the previous, the next and the newest snapshot of a source in it.
+type AroundRow = (String, Option<DbTime>, Option<DbTime>, Option<DbTime>);
 
 const AROUND: Piece = Piece {
     sql: "
@@ -239,12 +222,7 @@ const AROUND: Piece = Piece {
     columns: &[Kind::Text, Kind::Time],
 };
 
-/// An entry that a snapshot could not read.
-#[derive(Debug, FromRow)]
-struct UnparsedRow {
-    entry: String,
-}
-
+/// Entries that a snapshot could not read.
 const UNPARSED: Piece = Piece {
     sql: "
         SELECT unparsed.entry
@@ -295,8 +273,8 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
     };
     let (offers, sheets) = known.add_all_recorded(rows, work)?;
     let sheets = sheets.into_iter().map(|id| vec![id.into()]).collect();
-    let misfits: Vec<MisfitRow> = tx.read_rows(&MISFITS, &sheets).await?;
-    known.misfits = misfits.into_iter().map(|row| row.id).collect();
+    let misfits: Vec<(Uuid,)> = tx.read_rows(&MISFITS, &sheets).await?;
+    known.misfits = misfits.into_iter().map(|(id,)| id).collect();
     let offers = offers.into_iter().map(|id| vec![id.into()]).collect();
     for (offer, provider) in work.providers() {
         known.offers.entry(offer).or_default().provider = provider;
@@ -304,13 +282,14 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
     for row in tx.read_rows(&OBSERVATIONS, &offers).await? {
         known.add_observation(row)?;
     }
-    for row in tx.read_rows::<CutRow>(&CUTS, &offers).await? {
-        let offer = known.offers.entry(row.offer_id).or_default();
+    let cuts: Vec<CutRow> = tx.read_rows(&CUTS, &offers).await?;
+    for (offer_id, sheet_id, at, because, seen_at) in cuts {
+        let offer = known.offers.entry(offer_id).or_default();
         offer.withdrawals.push(WithdrawnSheet {
-            sheet_id: row.sheet_id,
-            at: row.at.into(),
-            because: row.because,
-            seen_at: row.seen_at.map(Into::into),
+            sheet_id,
+            at: at.into(),
+            because,
+            seen_at: seen_at.map(Into::into),
         });
     }
     for row in tx.read_rows(&PERIODS, &offers).await? {
@@ -319,23 +298,18 @@ pub(crate) async fn load(tx: &mut Tx<'_>, work: &Work) -> Result<Known, StoreErr
     for periods in known.periods.values_mut() {
         periods.sort_by_key(|stored| (stored.period.starts_at, stored.key));
     }
-    for row in tx
-        .read_rows::<DisagreementRow>(&DISAGREEMENTS, &offers)
-        .await?
-    {
-        known
-            .disagreements
-            .entry(row.offer_id)
-            .or_default()
-            .push(row.open);
+    let open: Vec<DisagreementRow> = tx.read_rows(&DISAGREEMENTS, &offers).await?;
+    for row in open {
+        let of_offer = known.disagreements.entry(row.offer_id).or_default();
+        of_offer.push(row.open);
     }
     if let Some(snapshot) = &work.snapshot {
         known.snapshot = Some(snapshot_among(tx, snapshot).await?);
     }
     if let Some(snapshot) = work.snapshot.as_ref().filter(|_| work.completes) {
         let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
-        let unparsed: Vec<UnparsedRow> = tx.read_rows(&UNPARSED, &given).await?;
-        known.unparsed = unparsed.into_iter().map(|row| row.entry).collect();
+        let unparsed: Vec<(String,)> = tx.read_rows(&UNPARSED, &given).await?;
+        known.unparsed = unparsed.into_iter().map(|(entry,)| entry).collect();
     }
     Ok(known)
 }
@@ -347,13 +321,14 @@ pub(crate) async fn snapshot_among(
 ) -> Result<SnapshotAmong, StoreError> {
     let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
     let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
-    let scope = |row: AroundRow| {
+    let scope = |(scope, previous, next, newest): AroundRow| {
+        let [previous, next, newest] = [previous, next, newest].map(|at| at.map(Into::into));
         let neighbours = Neighbours {
-            previous: row.previous.map(Into::into),
-            next: row.next.map(Into::into),
-            newest: row.newest.map(Into::into),
+            previous,
+            next,
+            newest,
         };
-        (row.scope, neighbours)
+        (scope, neighbours)
     };
     Ok(SnapshotAmong {
         snapshot: snapshot.clone(),
@@ -361,22 +336,29 @@ pub(crate) async fn snapshot_among(
     })
 }
 
-/// Sheets that are named in news.
+/// Sheets that are named in news. Those that are recorded are not read.
 pub(crate) async fn load_sheets(
     tx: &mut Tx<'_>,
-    wanted: &BTreeSet<Uuid>,
-) -> Result<HashMap<Uuid, SheetText>, StoreError> {
+    work: &Work,
+    mut wanted: BTreeSet<Uuid>,
+) -> Result<NamedSheets, StoreError> {
+    let mut sheets = NamedSheets::default();
+    for recording in &work.recordings {
+        if wanted.remove(&recording.sheet_id) {
+            let named = NamedSheet::of(recording);
+            sheets.0.insert(recording.sheet_id, named);
+        }
+    }
     let ids = wanted.iter().map(|id| vec![(*id).into()]).collect();
-    let rows: Vec<SheetRow> = tx.read_rows(&SHEETS, &ids).await?;
-    let text = |row: SheetRow| {
-        let text = SheetText {
-            document: row.document.checked(row.id)?,
+    for row in tx.read_rows::<SheetRow>(&SHEETS, &ids).await? {
+        let named = NamedSheet {
+            sheet: row.document.sheet(row.id)?,
             canonical_model: row.canonical_model,
             estimate_id: row.estimate_id,
         };
-        Ok((row.id, text))
-    };
-    rows.into_iter().map(text).collect()
+        sheets.0.insert(row.id, named);
+    }
+    Ok(sheets)
 }
 
 fn source_rank(number: i64) -> SourceRank {

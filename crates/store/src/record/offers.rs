@@ -92,6 +92,12 @@ impl SheetFacts {
     }
 }
 
+/// The time now, or the first one after all that is recorded.
+pub(crate) fn after(newest: Option<Timestamp>, now: Timestamp) -> Timestamp {
+    let next = newest.and_then(|newest| newest.checked_add(1.microsecond()).ok());
+    next.map_or(now, |next| next.max(now))
+}
+
 /// A time as the databases keep it.
 pub(crate) fn stored(at: Timestamp) -> Timestamp {
     crate::DbTime::from(at).into()

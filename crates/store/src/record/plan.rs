@@ -9,12 +9,11 @@ use uuid::Uuid;
 
 use super::derive::{Derived, StoredPeriod};
 use super::effect::Effect;
-use super::offers::{Offer, SheetFacts, SnapshotAmong, WithdrawnSheet};
+use super::offers::{Offer, SheetFacts, SnapshotAmong, WithdrawnSheet, after};
 use super::recording::{Listing, Recording};
 use super::work::{Act, Work};
 use crate::StoreError;
-use unroof_base::input::json;
-use unroof_price_sheet::sheet::{MOST_SOURCES, PriceSheet, canonical};
+use unroof_price_sheet::sheet::{MOST_SOURCES, PriceSheet};
 
 /// The stored rows that matter to some work.
 #[derive(Debug, Default, Clone)]
@@ -50,14 +49,6 @@ pub(crate) struct OpenDisagreement {
     pub(crate) other_catalog: String,
     pub(crate) other_sheet_id: Uuid,
     pub(crate) is_flagged: bool,
-}
-
-/// A sheet that is named in news.
-#[derive(Debug, Clone)]
-pub(crate) struct SheetText {
-    pub(crate) document: String,
-    pub(crate) canonical_model: Option<String>,
-    pub(crate) estimate_id: Option<Uuid>,
 }
 
 /// Effect of one recording on its sheet.
@@ -126,7 +117,7 @@ impl OfferPlan {
 
 /// Outcome of a withdrawal, or of undoing one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Acted {
+pub enum Acted {
     /// The price is withdrawn, now or since an earlier request; or no longer withdrawn.
     Done(Option<(Timestamp, String)>),
     /// The price is neither in force nor announced.
@@ -230,34 +221,32 @@ impl Plan {
                 disagreements: known.disagreements.remove(&id).unwrap_or_default(),
                 seen_at,
             };
-            plan.add_effects(&work.recordings, &offer, now);
+            let periods = &offer.derived.periods;
+            let effect = |sheet: &Recording| Effect::of(&sheet.facts(), &offer.after, periods, now);
+            plan.add_effects(&work.recordings, |of| of == id, effect);
             if !offer.is_empty() {
                 plan.offers.push(offer);
             }
         }
-        plan.add_repeated(&work.recordings, &known.unchanged);
+        // A sheet that is stated again, and is in force, is so still.
+        let is_repeated = |offer| known.unchanged.contains(&offer);
+        plan.add_effects(&work.recordings, is_repeated, |_| Effect::InForce);
         plan.sheets = known.sheets;
         plan.misfits = known.misfits;
         plan.questions = known.questions;
         Ok(plan)
     }
 
-    /// Names the effects of the sheets that were seen of an offer.
-    fn add_effects(&mut self, recordings: &[Recording], offer: &OfferPlan, now: Timestamp) {
+    /// Names the effects of the sheets that were seen of some offers.
+    fn add_effects(
+        &mut self,
+        recordings: &[Recording],
+        is_meant: impl Fn(Uuid) -> bool,
+        effect: impl Fn(&Recording) -> Effect,
+    ) {
         for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.observed_by.is_some() && recording.offer_id == offer.id {
-                let periods = &offer.derived.periods;
-                let effect = Effect::of(&recording.facts(), &offer.after, periods, now);
-                step.effect = Some(effect);
-            }
-        }
-    }
-
-    /// A sheet that is stated again, and is in force, is so still.
-    fn add_repeated(&mut self, recordings: &[Recording], unchanged: &BTreeSet<Uuid>) {
-        for (recording, step) in recordings.iter().zip(&mut self.steps) {
-            if recording.observed_by.is_some() && unchanged.contains(&recording.offer_id) {
-                step.effect = Some(Effect::InForce);
+            if recording.observed_by.is_some() && is_meant(recording.offer_id) {
+                step.effect = Some(effect(recording));
             }
         }
     }
@@ -266,7 +255,7 @@ impl Plan {
         self.steps.iter().all(Step::is_empty) && self.offers.is_empty()
     }
 
-    /// The sheets that its news and comparisons name, but for those that some work records.
+    /// The sheets that its news and comparisons name.
     pub(crate) fn wanted_sheets(&self, work: &Work) -> BTreeSet<Uuid> {
         let mut wanted: BTreeSet<Uuid> = work.act.iter().map(|act| act.sheet_id).collect();
         for offer in &self.offers {
@@ -284,9 +273,6 @@ impl Plan {
             }
             let open = offer.disagreements.iter();
             wanted.extend(open.map(|open| open.sheet_id));
-        }
-        for recording in &work.recordings {
-            wanted.remove(&recording.sheet_id);
         }
         wanted
     }
@@ -315,12 +301,7 @@ impl Offer {
         if let Some(withdrawal) = holds {
             return Acted::Done(Some((withdrawal.at, withdrawal.because)));
         }
-        let newest = self.newest();
-        let after_all = newest.and_then(|newest| {
-            let next = newest.checked_add(jiff::Span::new().microseconds(1));
-            next.ok()
-        });
-        let at = after_all.map_or(now, |after_all| after_all.max(now));
+        let at = after(self.newest(), now);
         let mut own = self
             .seen
             .iter()
@@ -411,14 +392,6 @@ impl Known {
         };
         step.is_other_fit = is_other && !is_new;
     }
-}
-
-/// Parses a stored sheet.
-pub(crate) fn read_sheet(id: Uuid, document: Option<&String>) -> Result<PriceSheet, StoreError> {
-    document
-        .and_then(|document| json::parse(document.as_bytes()).ok())
-        .and_then(|tree| canonical::read(&tree).ok())
-        .ok_or(StoreError::Damaged(id))
 }
 
 /// The stored document with the sources of a sheet of the same content; none if it has them all. The time at which a

@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use sqlx::FromRow;
 
-use super::checksum::StoredDocument;
-use super::plan::read_sheet;
+use super::checksum::{StoredDocument, read_sheet};
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
 use unroof_base::input::cursor::{Fault, FaultKind};
@@ -170,13 +169,14 @@ impl Store {
             }
         };
         let document = self.price_sheet(row.sheet_id, None).await?;
+        let document = document.ok_or(StoreError::Damaged(row.sheet_id))?;
         let starts_at = Timestamp::from(row.starts_at);
         Ok(PriceInForce::Sheet(Arc::new(SheetInForce {
             id: row.sheet_id.to_string(),
             sheet: PriceSheet {
                 valid_from: Some(starts_at).filter(|start| *start != UNKNOWN_START),
                 valid_to: row.ends_at.map(Timestamp::from),
-                ..read_sheet(row.sheet_id, document.as_ref())?
+                ..read_sheet(row.sheet_id, &document)?
             },
             others: self.others(offer, &row, at).await?,
             source: Some(row.catalog),
@@ -217,11 +217,10 @@ impl Store {
 
 impl OtherRow {
     fn sheet(self) -> Result<OtherSheet, StoreError> {
-        let document = self.document.checked(self.id)?;
         Ok(OtherSheet {
             source: self.source,
             id: self.id.to_string(),
-            sheet: read_sheet(self.id, Some(&document))?,
+            sheet: self.document.sheet(self.id)?,
         })
     }
 }

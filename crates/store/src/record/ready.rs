@@ -1,11 +1,7 @@
 //! Known rows and their plan, ready to be written.
 
-use std::collections::HashMap;
-
-use uuid::Uuid;
-
 use super::announced::Announced;
-use super::plan::{Known, Plan, SheetText};
+use super::plan::Plan;
 use super::work::Work;
 use super::{known, tables};
 use crate::StoreError;
@@ -24,12 +20,11 @@ pub(crate) struct Ready {
 impl Ready {
     /// Reads what is known, and plans.
     pub(crate) async fn make(tx: &mut Tx<'_>, work: &Work) -> Result<Self, StoreError> {
-        let known: Known = known::load(tx, work).await?;
+        let known = known::load(tx, work).await?;
         let version = known.version;
         let plan = Plan::make(work, known)?;
-        let wanted = plan.wanted_sheets(work);
-        let texts: HashMap<Uuid, SheetText> = known::load_sheets(tx, &wanted).await?;
-        let announced = Announced::of(work, &plan, &texts)?;
+        let sheets = known::load_sheets(tx, work, plan.wanted_sheets(work)).await?;
+        let announced = Announced::of(work, &plan, &sheets)?;
         let count = tables::numbers(&plan, &announced);
         Ok(Self {
             version,

@@ -1,10 +1,9 @@
 //! Snapshots of whole catalogs: what a catalog listed before, what it lists now, and the end of a snapshot.
 
 use jiff::Timestamp;
-use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::offers::{ListedSheet, SnapshotAt};
+use super::offers::{ListedSheet, SnapshotAt, after};
 use super::work::{ListedOffer, Work};
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
@@ -64,16 +63,6 @@ const NEWEST: &str = "
         UNION ALL
         SELECT max(at) FROM withdrawals WHERE at >= $2) AS newest";
 
-#[derive(FromRow)]
-struct OfferRow {
-    offer_id: Uuid,
-}
-
-#[derive(FromRow)]
-struct TimeRow {
-    at: Option<DbTime>,
-}
-
 impl Store {
     /// Listings of a catalog as of its newest snapshot, or at the time of one that is not later than all others.
     ///
@@ -84,12 +73,12 @@ impl Store {
         snapshot: &SnapshotAt,
         is_between: bool,
     ) -> Result<Vec<ListedSheet>, StoreError> {
-        let query = Query::new(if is_between { COVERING } else { OPEN });
-        let query = query.bind(&snapshot.source);
         let query = if is_between {
-            query.bind(snapshot.at)
+            Query::new(COVERING)
+                .bind(&snapshot.source)
+                .bind(snapshot.at)
         } else {
-            query
+            Query::new(OPEN).bind(&snapshot.source)
         };
         self.rows(query).await
     }
@@ -119,14 +108,8 @@ impl Store {
     ) -> Result<Timestamp, StoreError> {
         let now = DbTime::from(now);
         let newest = Query::new(NEWEST).bind(source).bind(now);
-        let newest: Option<TimeRow> = self.row(newest).await?;
-        let newest = newest.and_then(|row| row.at).map(Timestamp::from);
-        let after = newest.and_then(|newest| {
-            let next = newest.checked_add(jiff::Span::new().microseconds(1));
-            next.ok()
-        });
-        let now = Timestamp::from(now);
-        Ok(after.map_or(now, |after| after.max(now)))
+        let (newest,): (Option<DbTime>,) = self.one(newest).await?;
+        Ok(after(newest.map(Timestamp::from), now.into()))
     }
 
     /// Whether a snapshot is not later than all others of its catalog.
@@ -136,8 +119,8 @@ impl Store {
     pub async fn is_between_snapshots(&self, snapshot: &SnapshotAt) -> Result<bool, StoreError> {
         let query = Query::new(IS_BETWEEN).bind(&snapshot.source);
         let query = query.bind(snapshot.at).bind(&snapshot.scope);
-        let row: Option<TimeRow> = self.row(query).await?;
-        Ok(row.is_some_and(|row| row.at.is_some()))
+        let (later,): (Option<DbTime>,) = self.one(query).await?;
+        Ok(later.is_some())
     }
 
     /// Whether the catalog was not read for so long that what it lists was not known in between.
@@ -147,9 +130,9 @@ impl Store {
     pub async fn is_after_pause(&self, snapshot: &SnapshotAt) -> Result<bool, StoreError> {
         let query = Query::new(PREVIOUS).bind(&snapshot.source);
         let query = query.bind(snapshot.at).bind(&snapshot.scope);
-        let row: Option<TimeRow> = self.row(query).await?;
-        let previous = row.and_then(|row| row.at).map(Timestamp::from);
-        Ok(previous.is_some_and(|previous| snapshot.at.duration_since(previous) >= FRESH_FOR))
+        let (previous,): (Option<DbTime>,) = self.one(query).await?;
+        Ok(previous
+            .is_some_and(|previous| snapshot.at.duration_since(previous.into()) >= FRESH_FOR))
     }
 
     /// Records what a snapshot found of some offers. The snapshot is not complete with it.
@@ -188,7 +171,7 @@ impl Store {
         } else {
             Query::new(AGAIN).bind(&snapshot.source).bind(snapshot.at)
         };
-        let again: Vec<OfferRow> = self.rows(again).await?;
+        let again: Vec<(Uuid,)> = self.rows(again).await?;
         let work = Work {
             now: DbTime::from(now).into(),
             snapshot: Some(snapshot.clone()),
@@ -204,7 +187,7 @@ impl Store {
             let work = Work {
                 now: work.now,
                 snapshot: work.snapshot.clone(),
-                again: offers.iter().map(|row| row.offer_id).collect(),
+                again: offers.iter().map(|(id,)| *id).collect(),
                 ..Work::default()
             };
             let _writer = self.wait_to_write().await?;

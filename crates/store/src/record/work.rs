@@ -20,6 +20,17 @@ pub struct ListedOffer {
     pub sheets: Vec<SheetFacts>,
 }
 
+impl ListedOffer {
+    /// An offer without sheets.
+    pub(crate) fn new(offer_id: Uuid, provider: &str) -> Self {
+        Self {
+            offer_id,
+            provider: provider.to_owned(),
+            sheets: Vec::new(),
+        }
+    }
+}
+
 /// A withdrawal or its reversal.
 #[derive(Debug, Clone)]
 pub(crate) struct Act {
@@ -63,10 +74,14 @@ impl Work {
     /// The offers that it is about.
     pub(crate) fn offers(&self) -> BTreeSet<Uuid> {
         let recorded = self.recordings.iter().map(|recording| recording.offer_id);
+        recorded.chain(self.not_recorded()).collect()
+    }
+
+    /// The offers that it is about otherwise than by recordings.
+    fn not_recorded(&self) -> impl Iterator<Item = Uuid> {
         let listed = self.listed.iter().map(|offer| offer.offer_id);
         let acted = self.act.iter().map(|act| act.offer_id);
-        let again = self.again.iter().copied();
-        recorded.chain(listed).chain(acted).chain(again).collect()
+        listed.chain(acted).chain(self.again.iter().copied())
     }
 
     /// Offers whose facts change, or that are to be derived again, in the order in which they came.
@@ -75,12 +90,9 @@ impl Work {
             .recordings
             .iter()
             .filter(|recording| recording.observed_by.is_some());
-        let listed = self.listed.iter().map(|offer| offer.offer_id);
-        let acted = self.act.iter().map(|act| act.offer_id);
-        let again = self.again.iter().copied();
         let seen = seen.map(|recording| recording.offer_id);
         let mut once = BTreeSet::new();
-        let touched = seen.chain(listed).chain(acted).chain(again);
+        let touched = seen.chain(self.not_recorded());
         touched.filter(|offer| once.insert(*offer)).collect()
     }
 
@@ -90,11 +102,8 @@ impl Work {
             |recording: &&Recording| repeated.contains(&(recording.offer_id, recording.sheet_id));
         let (same, new): (Vec<&Recording>, Vec<&Recording>) =
             self.recordings.iter().partition(is_repeated);
-        let listed = self.listed.iter().map(|offer| offer.offer_id);
-        let acted = self.act.iter().map(|act| act.offer_id);
-        let again = self.again.iter().copied();
         let new = new.into_iter().map(|recording| recording.offer_id);
-        let changed: BTreeSet<Uuid> = new.chain(listed).chain(acted).chain(again).collect();
+        let changed: BTreeSet<Uuid> = new.chain(self.not_recorded()).collect();
         let same = same.into_iter().map(|recording| recording.offer_id);
         same.filter(|offer| !changed.contains(offer)).collect()
     }

@@ -16,7 +16,7 @@ use crate::service::extract::{JsonBody, NoQuery, Path};
 use unroof_base::input;
 use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
 use unroof_edge::answer::problem::{CONFLICT, Problem};
-use unroof_store::{DbTime, Reinstated, Withdrawn};
+use unroof_store::{Acted, DbTime};
 
 /// Reason for the withdrawal of a price.
 #[derive(Debug, Serialize, ToSchema)]
@@ -81,21 +81,20 @@ pub(crate) async fn withdraw_price_sheet(
 ) -> Result<Response<Body>, Problem> {
     let request = WithdrawRequest::read(&body)?;
     let now = answers.store.not_ahead(answers.now());
-    let withdrawn = answers
-        .store
-        .withdraw(id, &request.reason, now, sender.actor);
+    let because = Some(request.reason);
+    let withdrawn = answers.store.withdraw(id, because, now, sender.actor);
     match withdrawn.await? {
-        Withdrawn::Unknown => Err(Problem::not_found("price sheet")),
-        Withdrawn::Over => Err(Problem::new(
+        None => Err(Problem::not_found("price sheet")),
+        Some(Acted::Over | Acted::Done(None)) => Err(Problem::new(
             CONFLICT,
             "the sheet is neither in force nor announced",
         )
         .hint("GET /offers/{provider}/{model}/history lists every price with its period")),
-        Withdrawn::Done(withdrawal) => {
+        Some(Acted::Done(Some((at, reason)))) => {
             let answer = WithdrawnSheet {
                 sheet_id: id,
-                withdrawn_at: withdrawal.withdrawn_at,
-                reason: withdrawal.withdrawn_because,
+                withdrawn_at: at.into(),
+                reason,
             };
             let text = serde_json::to_string(&answer).map_err(Problem::not_serialised)?;
             Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
@@ -125,8 +124,9 @@ pub(crate) async fn reinstate_price_sheet(
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
     let now = answers.store.not_ahead(answers.now());
-    match answers.store.reinstate(id, now, sender.actor).await? {
-        Reinstated::Done => Ok(StatusCode::NO_CONTENT),
-        Reinstated::Unknown => Err(Problem::not_found("price sheet")),
+    let reinstated = answers.store.withdraw(id, None, now, sender.actor);
+    match reinstated.await? {
+        Some(_) => Ok(StatusCode::NO_CONTENT),
+        None => Err(Problem::not_found("price sheet")),
     }
 }

@@ -2,8 +2,7 @@
 //! that it does not matter which of them came first.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -12,7 +11,8 @@ use crate::import::error::ImportError;
 use crate::import::options::Options;
 use crate::import::priority::Priority;
 use crate::import::turn::Turn;
-use unroof_infer::estimate::{CancelToken, Estimator};
+use crate::import::workers::work_on;
+use unroof_infer::estimate::Estimator;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 
 /// A sheet of the same pricing decision as an estimated one.
@@ -61,50 +61,16 @@ impl Checks {
                 unknown.insert(id, evidence);
             }
         }
-        if !unknown.is_empty() {
-            let (estimator, threads) = (self.estimator.clone(), self.threads);
-            let turn = self.turn.clone();
-            let checked = tokio::task::spawn_blocking(move || {
-                let sheets: Vec<(SheetId, PriceSheet)> = unknown.into_iter().collect();
-                check_all(&sheets, &estimator, threads, turn.wanted())
-            });
-            let checked = checked.await.map_err(|_| ImportError::Crashed)??;
-            self.known.extend(checked);
+        let (unknown, sheets): (Vec<SheetId>, Vec<PriceSheet>) = unknown.into_iter().unzip();
+        let (turn, estimator) = (self.turn.clone(), self.estimator.clone());
+        let check = move |sheet: &PriceSheet| estimator.is_misfit(sheet, turn.wanted()).ok();
+        let checked = work_on(&Arc::new(sheets), self.threads, Priority::Batch, check);
+        let mut checked = checked.map_err(ImportError::Thread)?;
+        while let Some((place, is_misfit)) = checked.recv().await {
+            self.known.insert(unknown[place], is_misfit);
         }
+        self.turn.wanted().check()?;
         let result = |id| self.known.get(id).copied().ok_or(ImportError::Crashed);
         ids.iter().map(result).collect()
     }
-}
-
-/// Checks sheets on some threads.
-fn check_all(
-    sheets: &[(SheetId, PriceSheet)],
-    estimator: &Estimator,
-    threads: usize,
-    wanted: &CancelToken,
-) -> Result<Vec<(SheetId, bool)>, ImportError> {
-    let next = AtomicUsize::new(0);
-    let checked = Mutex::new(Vec::with_capacity(sheets.len()));
-    let work = || {
-        // A thread of its own: a priority that was lowered cannot be raised again.
-        Priority::Batch.take();
-        while let Some((id, sheet)) = sheets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Ok(is_misfit) = estimator.is_misfit(sheet, wanted) else {
-                return;
-            };
-            let mut checked = checked.lock().unwrap_or_else(PoisonError::into_inner);
-            checked.push((*id, is_misfit));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let thread = std::thread::Builder::new().name("import".to_owned());
-            thread
-                .spawn_scoped(scope, work)
-                .map_err(ImportError::Thread)?;
-        }
-        Ok::<_, ImportError>(())
-    })?;
-    wanted.check()?;
-    Ok(checked.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

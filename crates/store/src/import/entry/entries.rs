@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::listed::Listed;
 use super::weight::bytes_of;
+use crate::import::progress::refusals::Refusal;
 use unroof_base::input::RequestError;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};
@@ -144,23 +145,13 @@ const MOST_PROVIDERS: usize = 20;
 /// Most memory for the sheets of a catalog, in bytes.
 const MOST_SHEET_BYTES: usize = 160 * 1024 * 1024;
 
-/// An entry that is refused, with its faults.
-#[derive(Debug, Clone)]
-pub(crate) struct Refused {
-    pub(crate) entry: String,
-    pub(crate) reason: String,
-    /// Whether it could be read: it states no price of text, or another entry counts for its offer. Then the price that it
-    /// stated before has ended.
-    pub(crate) is_read: bool,
-}
-
 /// Contents of a parsed catalog.
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(crate) format: CatalogFormat,
     pub(crate) entries: usize,
     pub(crate) sheets: Vec<Listed>,
-    pub(crate) refused: Vec<Refused>,
+    pub(crate) refused: Vec<Refusal>,
     /// Places of sheets that a later one contradicts.
     contradicted: BTreeSet<usize>,
     sheet_bytes: usize,
@@ -232,7 +223,7 @@ pub(crate) fn read(
                 // Without a sheet, only the key shows the provider.
                 if provider.is_none_or(|provider| key.starts_with(provider)) {
                     contents.entries += 1;
-                    contents.refused.push(Refused {
+                    contents.refused.push(Refusal {
                         entry: key,
                         reason: reasons(&entry.pointer(), &found),
                         is_read: found
@@ -308,7 +299,7 @@ fn name_of(place: &str) -> String {
 /// Place among the sheets by offer and start.
 type Seen = HashMap<(Uuid, Timestamp), usize>;
 
-impl Refused {
+impl Refusal {
     /// An entry that occurs twice with different contents, which is none.
     fn twice(entry: String) -> Self {
         Self {
@@ -328,7 +319,7 @@ impl Contents {
         for name in names.iter().filter(is_wanted) {
             self.entries += 1;
             let entry = printable(&shortened(name)).into_owned();
-            self.refused.push(Refused::twice(entry));
+            self.refused.push(Refusal::twice(entry));
         }
     }
 
@@ -374,9 +365,9 @@ impl Contents {
         let refused = match self.format {
             CatalogFormat::Canonical => {
                 self.contradicted.insert(first);
-                Refused::twice(second.entry)
+                Refusal::twice(second.entry)
             }
-            CatalogFormat::Published(_) => Refused {
+            CatalogFormat::Published(_) => Refusal {
                 reason: format!(
                     "the catalog prices {} twice; the first entry `{}` has other prices and is used",
                     second.name(),
@@ -393,7 +384,7 @@ impl Contents {
     fn take_out_contradicted(&mut self) {
         for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
             let entry = self.sheets.remove(place).entry;
-            self.refused.push(Refused::twice(entry));
+            self.refused.push(Refusal::twice(entry));
         }
     }
 }

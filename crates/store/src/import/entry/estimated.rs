@@ -11,7 +11,7 @@ use super::listed::Listed;
 use crate::import::error::ImportError;
 use crate::{Store, StoreError};
 use unroof_base::units::Decimal;
-use unroof_infer::estimate::Estimator;
+use unroof_infer::estimate::{Answer, Estimator};
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 
 /// The parts of a stored estimate that an import reports.
@@ -58,9 +58,30 @@ impl Estimated {
         })
     }
 
+    /// The parts of a new answer.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        let quantities = &answer.joint.quantities;
+        Self {
+            identified: quantities.identified(),
+            is_misfit: answer.joint.misfit.flagged,
+            first_reason: quantities.first_reason(),
+        }
+    }
+
     /// Reason why nothing is identified; none if something is.
     pub(crate) fn why_not(self, sheet: &PriceSheet) -> Option<String> {
-        (self.identified == 0).then(|| why_not(self.first_reason, sheet))
+        let is_zero = |price: Option<&Decimal>| price.is_none_or(Decimal::is_zero);
+        let rate = sheet.base_rate();
+        let is_free =
+            rate.is_some_and(|rate| is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()));
+        match self.identified {
+            0 if is_free => Some(
+                "the sheet's prices are 0: free, run locally, billed by a plan, or unknown"
+                    .to_owned(),
+            ),
+            0 => Some(self.first_reason.unwrap_or_default()),
+            _ => None,
+        }
     }
 }
 
@@ -78,15 +99,4 @@ pub(crate) async fn known(
     let stored: BTreeSet<Uuid> = store.stored_estimates(&ids).await?;
     let sheets = sheets.into_iter();
     Ok(sheets.partition(|listed| stored.contains(&own(listed))))
-}
-
-/// Reason why nothing is identified, of a sheet and the first quantity that is not.
-pub(crate) fn why_not(first_reason: Option<String>, sheet: &PriceSheet) -> String {
-    let is_zero = |price: Option<&Decimal>| price.is_none_or(Decimal::is_zero);
-    match sheet.base_rate() {
-        Some(rate) if is_zero(rate.input.as_ref()) && is_zero(rate.output.as_ref()) => {
-            "the sheet's prices are 0: free, run locally, billed by a plan, or unknown".to_owned()
-        }
-        _ => first_reason.unwrap_or_default(),
-    }
 }

@@ -10,11 +10,11 @@ use super::hosts::Hosts;
 use super::listed::Listed;
 use crate::import::error::ImportError;
 use crate::import::turn::Turn;
-use crate::{LeaderRow, OfferRow, Store, StoreError};
-use unroof_base::input::json;
+use crate::record::checksum::read_sheet;
+use crate::{LeaderRow, OfferRow, Store};
 use unroof_infer::estimate::{Cancelled, Estimator};
 use unroof_price_sheet::catalog::model_key;
-use unroof_price_sheet::sheet::{PriceSheet, SheetId, canonical};
+use unroof_price_sheet::sheet::SheetId;
 
 /// Models whose stored sheets are read by one query: a large database answers it within its time limit.
 const MODELS_READ_AT_ONCE: usize = 100;
@@ -144,7 +144,7 @@ fn sort_models(
     let mut followed = Vec::with_capacity(rows.len());
     for row in rows {
         turn.wanted().check()?;
-        let sheet = read_stored(&row)?;
+        let sheet = read_sheet(row.id, &row.document)?;
         followed.push(row.duplicate_of);
         members.push(Listed {
             entry: String::new(),
@@ -163,18 +163,12 @@ fn sort_models(
     })
 }
 
-fn read_stored(row: &LeaderRow) -> Result<PriceSheet, StoreError> {
-    let tree = json::parse(row.document.as_bytes()).ok();
-    let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-    sheet.ok_or(StoreError::Damaged(row.id))
-}
-
 /// The originals among stored sheets, by the key of their model.
 fn read_originals(rows: Vec<LeaderRow>, turn: &Turn) -> Result<Originals, ImportError> {
     let mut originals: Originals = BTreeMap::new();
     for row in rows {
         turn.wanted().check()?;
-        let sheet = read_stored(&row)?;
+        let sheet = read_sheet(row.id, &row.document)?;
         let name = format!("{}/{}", sheet.provider, sheet.model);
         let original = Original::new(row.id, name, &sheet);
         originals
@@ -193,7 +187,7 @@ mod tests {
 
     use super::*;
     use unroof_base::input::cancel::CancelToken;
-    use unroof_price_sheet::sheet::{ContextTier, RateCell};
+    use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 
     fn listed(provider: &str, model: &str, price: &str) -> Listed {
         let mut cell = RateCell::new("standard", ContextTier::default(), None);

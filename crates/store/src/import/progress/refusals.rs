@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::import::entry::entries::Refused;
-
 /// Most refused entries that are stored with an import.
 const MOST_KEPT: usize = 500;
 
@@ -14,17 +12,17 @@ pub struct Refusal {
     pub entry: String,
     /// The reason that it states no sheet.
     pub reason: String,
+    /// Whether it could be read: it states no price of text, or another entry counts for its offer. Then the price that it
+    /// stated before has ended.
+    #[serde(skip)]
+    pub(crate) is_read: bool,
 }
 
 impl Refusal {
     /// The JSON of the first of some refused entries; none if there are none.
-    pub(crate) fn stored(refused: &[Refused]) -> Option<String> {
-        let kept = refused.iter().take(MOST_KEPT).map(|refused| Self {
-            entry: refused.entry.clone(),
-            reason: refused.reason.clone(),
-        });
-        let kept: Vec<Self> = kept.collect();
-        (!kept.is_empty()).then(|| serde_json::to_string(&kept).unwrap_or_default())
+    pub(crate) fn stored(refused: &[Self]) -> Option<String> {
+        let kept = &refused[..refused.len().min(MOST_KEPT)];
+        (!kept.is_empty()).then(|| serde_json::to_string(kept).unwrap_or_default())
     }
 
     /// Reads what is stored; nothing if it cannot be read.

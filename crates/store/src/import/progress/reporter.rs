@@ -20,23 +20,26 @@ pub(crate) struct ProgressReporter<'l> {
 const STEP: usize = 100;
 
 impl ProgressReporter<'_> {
-    pub(crate) async fn say(&mut self, line: Line) -> Result<(), ImportError> {
-        self.lines.say(line).await
-    }
-
     pub(crate) async fn entry(&mut self, imported: Imported) -> Result<(), ImportError> {
         self.summary.count(imported.outcome);
         self.summary.unmapped += imported.unmapped;
         let is_sheet = imported.sheet_id.is_some();
         if !self.only_changed || imported.outcome != Outcome::Unchanged {
-            self.say(Line::Entry(imported)).await?;
+            self.lines.say(Line::Entry(imported)).await?;
         }
         if is_sheet {
             self.done += 1;
             if self.done.is_multiple_of(STEP) || self.done == self.summary.sheets {
                 let (done, sheets) = (self.done, self.summary.sheets);
-                self.say(Line::Progress { done, sheets }).await?;
+                self.lines.say(Line::Progress { done, sheets }).await?;
             }
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn entries(&mut self, all: Vec<Imported>) -> Result<(), ImportError> {
+        for imported in all {
+            self.entry(imported).await?;
         }
         Ok(())
     }
@@ -57,6 +60,6 @@ impl ProgressReporter<'_> {
         }
         self.summary.unmatched_names = unmatched.len();
         let names = unmatched.into_iter().collect();
-        self.say(Line::UnmatchedNames { names }).await
+        self.lines.say(Line::UnmatchedNames { names }).await
     }
 }

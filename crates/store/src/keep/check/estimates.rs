@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::differing;
 use crate::connect::query::Query;
 use crate::record::checksum::StoredDocument;
 use crate::{EstimateRecord, Store, StoreError};
@@ -49,7 +50,7 @@ impl CheckedEstimate {
     /// The parts that differ from the same estimate computed again.
     #[must_use]
     pub fn differences(&self, again: &EstimateRecord) -> Vec<&'static str> {
-        let parts = [
+        differing([
             ("its id", self.id == again.id),
             (
                 "its document",
@@ -61,9 +62,7 @@ impl CheckedEstimate {
                 self.readings_defined == again.readings_defined,
             ),
             ("its number of conflicts", self.conflicts == again.conflicts),
-        ];
-        let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
-        differing.map(|(name, _)| name).collect()
+        ])
     }
 }
 

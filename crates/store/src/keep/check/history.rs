@@ -1,25 +1,17 @@
 //! The stored periods of prices, compared with those that follow from the facts.
 
 use jiff::Timestamp;
-use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::differing;
 use crate::connect::query::Query;
+use crate::integrity::{Fault, Subject};
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;
 use crate::record::plan::Known;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
-
-/// An offer whose stored periods do not follow from its facts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferFault {
-    /// Id of the offer.
-    pub offer_id: Uuid,
-    /// Difference between what is stored and what should be, in words.
-    pub detail: String,
-}
 
 /// The result for a page of offers.
 #[derive(Debug, Default)]
@@ -29,12 +21,7 @@ pub struct HistoryPage {
     /// The last of them; none after the last page.
     pub last: Option<Uuid>,
     /// Faults of the offers of the page.
-    pub faults: Vec<OfferFault>,
-}
-
-#[derive(FromRow)]
-struct OfferRow {
-    offer_id: Uuid,
+    pub faults: Vec<Fault>,
 }
 
 // Each half is read from an index, no further than the page.
@@ -60,8 +47,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<HistoryPage, StoreError> {
         let query = Query::new(OFFERS).bind(after).bind(i64::from(limit));
-        let offers: Vec<OfferRow> = self.rows(query).await?;
-        let offers: Vec<Uuid> = offers.into_iter().map(|row| row.offer_id).collect();
+        let offers: Vec<(Uuid,)> = self.rows(query).await?;
+        let offers: Vec<Uuid> = offers.into_iter().map(|(id,)| id).collect();
         let last = offers.last().copied();
         Ok(HistoryPage {
             offers: offers.len(),
@@ -78,7 +65,7 @@ impl Store {
         &self,
         offers: &[Uuid],
         now: Timestamp,
-    ) -> Result<Vec<OfferFault>, StoreError> {
+    ) -> Result<Vec<Fault>, StoreError> {
         match self.known_of(offers).await {
             Ok(known) => Ok(faults(offers, known, now)),
             // The page is read offer by offer, to find whose sheet that is.
@@ -91,13 +78,13 @@ impl Store {
         &self,
         offers: &[Uuid],
         now: Timestamp,
-    ) -> Result<Vec<OfferFault>, StoreError> {
+    ) -> Result<Vec<Fault>, StoreError> {
         let mut found = Vec::new();
         for offer in offers {
             match self.known_of(&[*offer]).await {
                 Ok(known) => found.extend(faults(&[*offer], known, now)),
-                Err(StoreError::Damaged(sheet)) => found.push(OfferFault {
-                    offer_id: *offer,
+                Err(StoreError::Damaged(sheet)) => found.push(Fault {
+                    subject: Subject::Offer(*offer),
                     detail: format!("its price sheet {sheet} is damaged"),
                 }),
                 Err(error) => return Err(error),
@@ -120,14 +107,14 @@ impl Store {
     }
 }
 
-fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<OfferFault> {
+fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<Fault> {
     let mut found = Vec::new();
     for offer_id in offers {
         let facts = known.offers.remove(offer_id).unwrap_or_default();
         let stored = known.periods.remove(offer_id).unwrap_or_default();
         let differences = differences(&facts, &stored, now);
-        found.extend(differences.into_iter().map(|detail| OfferFault {
-            offer_id: *offer_id,
+        found.extend(differences.into_iter().map(|detail| Fault {
+            subject: Subject::Offer(*offer_id),
             detail,
         }));
     }
@@ -162,7 +149,7 @@ fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'stati
     let (was, is) = (&stored.period, &derived.period);
     let is_due = |was: bool, is: bool| was == is || is;
     let is_seen_since = !derived.has_ended && was.last_seen_at < is.last_seen_at;
-    let parts = [
+    differing([
         ("end", was.end == is.end),
         ("basis of its start", was.start_basis == is.start_basis),
         ("earliest start", was.not_before == is.not_before),
@@ -183,7 +170,5 @@ fn differing_parts(stored: &StoredPeriod, derived: &StoredPeriod) -> Vec<&'stati
             is_due(stored.has_begun, derived.has_begun),
         ),
         ("announced end", is_due(stored.has_ended, derived.has_ended)),
-    ];
-    let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
-    differing.map(|(name, _)| name).collect()
+    ])
 }

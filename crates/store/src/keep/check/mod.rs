@@ -5,7 +5,7 @@ mod history;
 mod sheets;
 
 pub use estimates::CheckedEstimate;
-pub use history::{HistoryPage, OfferFault};
+pub use history::HistoryPage;
 pub use sheets::CheckedSheet;
 
 use sqlx::sqlite::SqliteConnection;
@@ -15,6 +15,12 @@ use super::backup::structure_faults;
 use crate::connect::database::Pool;
 use crate::connect::query::Query;
 use crate::{Store, StoreError};
+
+/// The names of the parts that are not the same.
+pub(crate) fn differing<const N: usize>(parts: [(&'static str, bool); N]) -> Vec<&'static str> {
+    let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
+    differing.map(|(name, _)| name).collect()
+}
 
 /// Number of rows to check, for the progress of it.
 #[derive(Debug, Clone, Copy, FromRow)]
@@ -32,13 +38,7 @@ const COUNTS: &str = "
            (SELECT count(*) FROM (
                SELECT offer_id FROM observations UNION SELECT offer_id FROM price_periods) AS offers) AS offers";
 
-#[derive(FromRow)]
-struct FlagRow {
-    is_true: bool,
-}
-
-const IS_IMPORTING: &str =
-    "SELECT EXISTS (SELECT 1 FROM imports WHERE outcome = 'running') AS is_true";
+const IS_IMPORTING: &str = "SELECT EXISTS (SELECT 1 FROM imports WHERE outcome = 'running')";
 
 impl Store {
     /// Number of rows to check.
@@ -46,8 +46,7 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn rows_to_check(&self) -> Result<RowCounts, StoreError> {
-        let counts: Option<RowCounts> = self.row(Query::new(COUNTS)).await?;
-        counts.ok_or(StoreError::Query(sqlx::Error::RowNotFound))
+        self.one(Query::new(COUNTS)).await
     }
 
     /// Whether an import runs: the histories of the offers that it has read are derived again at its end.
@@ -55,8 +54,8 @@ impl Store {
     /// # Errors
     /// The query fails.
     pub async fn is_importing(&self) -> Result<bool, StoreError> {
-        let row: Option<FlagRow> = self.row(Query::new(IS_IMPORTING)).await?;
-        Ok(row.is_some_and(|row| row.is_true))
+        let (is_importing,) = self.one(Query::new(IS_IMPORTING)).await?;
+        Ok(is_importing)
     }
 
     /// Faults in the structure of the file of an embedded database. PostgreSQL checks its own.

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::differing;
 use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
-use crate::record::checksum::StoredDocument;
-use crate::record::plan::read_sheet;
+use crate::record::checksum::{StoredDocument, read_sheet};
 use crate::{Store, StoreError};
 use unroof_price_sheet::catalog::offer_id;
 use unroof_price_sheet::sheet::PriceSheet;
@@ -57,7 +57,7 @@ impl CheckedSheet {
         let Ok(document) = self.document.clone().checked(self.id) else {
             return vec!["its document does not match its checksum".to_owned()];
         };
-        let Ok(sheet) = read_sheet(self.id, Some(&document)) else {
+        let Ok(sheet) = read_sheet(self.id, &document) else {
             return vec!["its document is not a price sheet".to_owned()];
         };
         let mut faults = Vec::new();
@@ -75,7 +75,7 @@ impl CheckedSheet {
     /// The columns that differ from the document.
     fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
         let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
-        let columns = [
+        differing([
             ("provider", self.provider == sheet.provider),
             ("model", self.model == sheet.model),
             ("region", self.region == sheet.region),
@@ -83,9 +83,7 @@ impl CheckedSheet {
             ("offer", self.offer_id == offer),
             ("identity of the prices", self.price_id == sheet.price_id()),
             ("priced cells", self.cells == Cells::of(sheet).to_text()),
-        ];
-        let differing = columns.into_iter().filter(|(_, is_same)| !is_same);
-        differing.map(|(name, _)| name).collect()
+        ])
     }
 }
 

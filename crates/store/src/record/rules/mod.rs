@@ -12,12 +12,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::access::Actor;
-use crate::record::announced::{Announced, Change};
+use crate::record::announced::{Announced, Change, NamedSheet, NamedSheets};
 use crate::record::checksum::Document;
+use crate::record::checksum::read_sheet;
 use crate::record::effect::Effect;
 use crate::record::names::ChangeKind;
 use crate::record::offers::{Neighbours, ObservedBy, SheetFacts, SnapshotAmong, SnapshotAt};
-use crate::record::plan::{Acted, Known, OpenDisagreement, Plan, SheetText, read_sheet};
+use crate::record::plan::{Acted, Known, OpenDisagreement, Plan};
 use crate::record::recording::{EstimateRecord, Listing, Recording};
 use crate::record::tables;
 use crate::record::work::{Act, ListedOffer, Work};
@@ -36,7 +37,7 @@ fn sheet(output: &str) -> PriceSheet {
         "unit": "per_1m_tokens", "rates": [{"input": "1", "output": output}],
         "sources": [{"url": "https://acme.example/prices", "format": "official", "locator": "m"}],
     });
-    read_sheet(Uuid::nil(), Some(&document.to_string())).unwrap()
+    read_sheet(Uuid::nil(), &document.to_string()).unwrap()
 }
 
 /// The id of the offer that all rules are about.
@@ -199,17 +200,19 @@ impl Tables {
     /// Plans some work, given the rows that a query for it would find, and keeps the rows that are planned.
     fn commit(&mut self, work: &Work) -> Written {
         let plan = Plan::make(work, self.known(work)).unwrap();
-        let text = |id: Uuid| {
-            let text = SheetText {
-                document: self.known.sheets[&id].clone(),
+        let mut sheets = NamedSheets::default();
+        for id in plan.wanted_sheets(work) {
+            let mut recordings = work.recordings.iter();
+            let recorded = recordings.find(|recording| recording.sheet_id == id);
+            let stored = || NamedSheet {
+                sheet: read_sheet(id, &self.known.sheets[&id]).unwrap(),
                 canonical_model: None,
                 estimate_id: None,
             };
-            (id, text)
-        };
-        let texts: HashMap<Uuid, SheetText> =
-            plan.wanted_sheets(work).into_iter().map(text).collect();
-        let announced = Announced::of(work, &plan, &texts).unwrap();
+            let named = recorded.map_or_else(stored, NamedSheet::of);
+            sheets.0.insert(id, named);
+        }
+        let announced = Announced::of(work, &plan, &sheets).unwrap();
         self.keep(work, &plan, &announced);
         Written { plan, announced }
     }

@@ -83,7 +83,7 @@ fn a_known_sheet_takes_another_place_as_a_source_but_no_later_reading_of_a_known
     let other = with_source(sheet("2"), "https://other.example");
     let written = tables.record(vec![posted(&other, day(1))]);
     assert_eq!(written.plan.steps[0].sheet, SheetStep::AddSources);
-    let document = tables.known.sheets.get(&other.id().0);
+    let document = &tables.known.sheets[&other.id().0];
     let stored = read_sheet(other.id().0, document).unwrap();
     let urls: Vec<&str> = stored
         .sources

@@ -6,7 +6,7 @@ mod audited;
 mod observations;
 mod periods;
 mod planned;
-mod sheets;
+pub(crate) mod sheets;
 
 use self::planned::Writing;
 use super::announced::Announced;

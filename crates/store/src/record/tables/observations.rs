@@ -1,10 +1,13 @@
 //! Observations of prices by sources, snapshots of sources, and the entries that could not be read.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
 use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Id, Number, Text, Time};
+use crate::connect::value::Value;
 use crate::record::names::source_rank;
 use crate::record::offers::{Offer, Seen, SnapshotAt};
 use crate::record::plan::OfferPlan;
@@ -61,49 +64,44 @@ impl<'a> Writing<'a> {
             .collect()
     }
 
+    /// The snapshot that is completed, if one is.
+    fn completed(&self) -> Option<&'a SnapshotAt> {
+        self.work.snapshot.as_ref().filter(|_| self.work.completes)
+    }
+
     /// Complete snapshots of a source.
     pub(super) fn snapshots(&self) -> Rows<'a> {
-        let snapshot = self.work.snapshot.iter().filter(|_| self.work.completes);
-        snapshot
-            .map(|snapshot| {
-                vec![
-                    (&snapshot.source).into(),
-                    (&snapshot.scope).into(),
-                    snapshot.at.into(),
-                ]
-            })
-            .collect()
+        let row = |snapshot: &'a SnapshotAt| {
+            let (source, scope) = (&snapshot.source, &snapshot.scope);
+            vec![source.into(), scope.into(), snapshot.at.into()]
+        };
+        self.completed().into_iter().map(row).collect()
     }
 
     /// Entries that can be read now.
     pub(super) fn read_entries(&self) -> Rows<'a> {
-        let snapshot = self.work.snapshot.iter();
-        let row = |snapshot: &'a SnapshotAt, entry: &'a String| {
-            vec![(&snapshot.source).into(), snapshot.at.into(), entry.into()]
-        };
-        let rows = snapshot.flat_map(|snapshot| {
-            self.plan
-                .now_read
-                .iter()
-                .map(move |entry| row(snapshot, entry))
-        });
+        let snapshot = self.completed().into_iter();
+        let rows = snapshot.flat_map(|snapshot| rows_of_entries(snapshot, &self.plan.now_read));
         rows.collect()
     }
 
     /// Entries that a snapshot could not read.
     pub(super) fn unparsed_entries(&self) -> Rows<'a> {
-        let snapshot = self.work.snapshot.iter().filter(|_| self.work.completes);
-        let row = |snapshot: &'a SnapshotAt, entry: &'a String| {
-            vec![(&snapshot.source).into(), snapshot.at.into(), entry.into()]
-        };
-        let rows = snapshot.flat_map(|snapshot| {
-            snapshot
-                .unparsed
-                .iter()
-                .map(move |entry| row(snapshot, entry))
-        });
+        let snapshot = self.completed().into_iter();
+        let rows = snapshot.flat_map(|snapshot| rows_of_entries(snapshot, &snapshot.unparsed));
         rows.collect()
     }
+}
+
+fn rows_of_entries<'a>(snapshot: &'a SnapshotAt, entries: &'a BTreeSet<String>) -> Rows<'a> {
+    let row = |entry| {
+        vec![
+            (&snapshot.source).into(),
+            snapshot.at.into(),
+            Value::from(entry),
+        ]
+    };
+    entries.iter().map(row).collect()
 }
 
 fn has_key(seen: &Seen, one: &Seen) -> bool {

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
+use crate::connect::value::Value;
 use crate::record::checksum::checksum;
 use crate::record::names::status_name;
 use crate::record::plan::{SheetStep, Step};
@@ -89,19 +90,9 @@ impl<'a> Writing<'a> {
 
     /// Rows of new estimates.
     pub(super) fn estimates(&self) -> Rows<'a> {
-        let row = |(number, estimate): (i64, &'a EstimateRecord)| {
-            vec![
-                estimate.id.into(),
-                number.into(),
-                estimate.engine_version.into(),
-                estimate.readings_defined.into(),
-                estimate.conflicts.into(),
-                (&estimate.numbers).into(),
-                estimate.document.checksum.clone().into(),
-                (&estimate.document.text).into(),
-            ]
-        };
-        self.new_estimates().map(row).collect()
+        let new = self.new_estimates();
+        new.map(|(number, estimate)| estimate.values(number))
+            .collect()
     }
 
     /// The sheets of new estimates.
@@ -144,6 +135,22 @@ impl<'a> Writing<'a> {
     }
 }
 
+impl EstimateRecord {
+    /// Columns of its row under a number, in the order of [`ESTIMATES`].
+    pub(crate) fn values(&self, number: i64) -> Vec<Value<'_>> {
+        vec![
+            self.id.into(),
+            number.into(),
+            self.engine_version.into(),
+            self.readings_defined.into(),
+            self.conflicts.into(),
+            (&self.numbers).into(),
+            self.document.checksum.clone().into(),
+            (&self.document.text).into(),
+        ]
+    }
+}
+
 /// Statement that inserts new sheets.
 pub(super) const SHEETS: Piece = Piece {
     sql: "
@@ -175,18 +182,23 @@ pub(super) const ANSWERED_QUESTIONS: Piece = Piece {
     columns: &[Id],
 };
 
-/// Statement that inserts new estimates.
-pub(super) const ESTIMATES: Piece = Piece {
+/// Statement that inserts new estimates. That of a model may come back, after one of its sheets was withdrawn and seen again.
+pub(crate) const ESTIMATES: Piece = Piece {
     sql: "
         INSERT INTO estimates (id, sequence, engine_version, readings_defined, conflicts, row_values,
                                checksum, document)
-        SELECT * FROM given",
+        SELECT * FROM given
+        WHERE TRUE
+        ON CONFLICT (id) DO NOTHING",
     columns: &[Id, Number, Text, Number, Number, Text, Bytes, Text],
 };
 
 /// The sheets of new estimates.
-pub(super) const ESTIMATE_SHEETS: Piece = Piece {
-    sql: "INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given",
+pub(crate) const ESTIMATE_SHEETS: Piece = Piece {
+    sql: "
+        INSERT INTO estimate_sheets (estimate_id, sheet_id) SELECT * FROM given
+        WHERE TRUE
+        ON CONFLICT (estimate_id, sheet_id) DO NOTHING",
     columns: &[Id, Id],
 };
 

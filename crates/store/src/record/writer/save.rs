@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::connect::loan::Loan;
 use crate::connect::version::{ADVANCE_VERSION, take_numbers};
-use crate::record::plan::{Acted, Step};
+use crate::record::plan::{Plan, Step};
 use crate::record::ready::Ready;
 use crate::record::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
 use crate::record::tables;
@@ -72,7 +72,7 @@ impl Store {
         let work = Work::of(recordings);
         let ready = read_ready(&mut self.connection().await?, &work).await?;
         if ready.plan.is_empty() {
-            return Ok(ready.recorded(None).saved(0..1));
+            return Ok(Recorded::new(None, ready.plan).saved(0..1));
         }
         self.record_in_group(work.recordings, Some(ready), waits_for_others)
             .await
@@ -100,7 +100,7 @@ impl Store {
             tries += 1;
             let is_empty = ready.plan.is_empty();
             if is_empty && !work.completes {
-                return Ok(ready.recorded(None));
+                return Ok(Recorded::new(None, ready.plan));
             }
             let mut tx = loan.writing().await?;
             // The version is the lock of the writers: from here to the end there are two round trips, and a few more where the
@@ -122,7 +122,7 @@ impl Store {
             tables::write(&mut tx, work, &ready.plan, &ready.announced, base).await?;
             tx.commit().await?;
             self.advance_version(version);
-            return Ok(ready.recorded(Some(version)));
+            return Ok(Recorded::new(Some(version), ready.plan));
         }
     }
 }
@@ -134,28 +134,21 @@ async fn read_ready(loan: &mut Loan, work: &Work) -> Result<Ready, StoreError> {
     Ready::make(&mut tx, work).await
 }
 
-impl Ready {
-    fn recorded(self, version: Option<i64>) -> Recorded {
-        Recorded {
-            version,
-            steps: self.plan.steps,
-            acted: self.plan.acted,
-        }
-    }
-}
-
 /// Result of a transaction.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     version: Option<i64>,
-    steps: Vec<Step>,
-    pub(crate) acted: Option<Acted>,
+    pub(crate) plan: Plan,
 }
 
 impl Recorded {
+    fn new(version: Option<i64>, plan: Plan) -> Self {
+        Self { version, plan }
+    }
+
     /// The result for some of the recordings.
     pub(crate) fn saved(&self, members: Range<usize>) -> Saved {
-        let steps = &self.steps[members];
+        let steps = &self.plan.steps[members];
         let is_known = steps.iter().all(Step::is_empty);
         Saved {
             is_new: steps.iter().any(|step| step.inserts_estimate),
