@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::service::running::{ServiceUrl, USER_AGENT, problem_of, route};
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::{App, ask};
 use unroof_store::clock::Clock;
 use unroof_store::import::client_error;

@@ -8,7 +8,7 @@ use axum::http::HeaderValue;
 use clap::Args;
 use jiff::SignedDuration;
 
-use unroof_edge::limit::limits::{ClientLimits, Limits};
+use unroof_edge::{ClientLimits, Limits};
 use unroof_server::{LARGEST_ANSWER, host_name};
 use unroof_store::StoreLimits;
 

@@ -11,12 +11,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::api::answers::known_answers::KnownAnswers;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::{BodyCache, CachedBody, prefers_csv};
-use unroof_edge::limit::budget::Budget;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::queue::Turn;
-use unroof_edge::limit::workers::Workers;
+use unroof_edge::{BodyCache, Budget, CachedBody, Limits, Problem, Turn, Workers, prefers_csv};
 use unroof_jobs::{ChangeFeed, Jobs};
 use unroof_store::clock::Clock;
 use unroof_store::import::Priority::{Long, Normal};

@@ -47,10 +47,8 @@ pub use crate::service::local::{LocalAnswer, ask};
 pub use crate::service::metrics_page::metrics_router;
 pub use crate::service::server::{StopSignals, serve, serve_metrics};
 pub use app::App;
-pub use unroof_edge::limit::budget::LARGEST_ANSWER;
-pub use unroof_edge::limit::limits::{ClientLimits, Limits};
-pub use unroof_edge::listen::hosts::host_name;
-pub use unroof_edge::listen::listener::{ListenAddress, Server};
+pub use unroof_edge::LARGEST_ANSWER;
+pub use unroof_edge::{ClientLimits, Limits, ListenAddress, Server, host_name};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -289,8 +287,8 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
-            unroof_edge::limit::quota::RATE_LIMIT,
-            unroof_edge::limit::quota::RATE_LIMIT_POLICY,
+            unroof_edge::RATE_LIMIT,
+            unroof_edge::RATE_LIMIT_POLICY,
             crate::service::middleware::REQUEST_ID,
         ])
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use utoipa::IntoResponses;
-use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::{Content, Ref, RefOr, Required, Response, ResponseBuilder};
+use utoipa::{IntoParams, IntoResponses, PartialSchema};
 
 use super::problem::PROBLEM_JSON;
 
@@ -43,6 +44,20 @@ refusals! {
         "415": "Not a media type of the body, or not UTF-8",
         "422": "The body is JSON but not a valid request; `errors` lists every fault",
         "503": "The request queue is full, or the database is unreachable where it is needed",
+    }
+}
+
+/// The header with the ETag of the copy that a client has.
+pub struct KnownTag;
+
+impl IntoParams for KnownTag {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let tag = ParameterBuilder::new().name("if-none-match");
+        let tag = tag
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False);
+        let tag = tag.description(Some("ETag of the body the client has"));
+        vec![tag.schema(Some(Option::<String>::schema())).build()]
     }
 }
 

@@ -12,10 +12,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::answers::Answers;
-use unroof_edge::answer::csv::{CsvError, write_csv_header, write_csv_rows};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::{CachedBody, prefers_csv};
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{
+    CachedBody, CsvError, Problem, Text, UNREADABLE, prefers_csv, write_csv_header, write_csv_rows,
+};
 
 /// A flat row of a list.
 pub(crate) trait ListItem: Serialize + ToSchema {

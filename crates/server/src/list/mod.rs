@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::answers::Answers;
 use crate::list::page::{ListItem, PagePart, PageRequest, bad_cursor, read_cursor};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_store::{DbTime, Store};
 
 /// Rows of a list, or the reason why there are none.
@@ -137,8 +137,8 @@ macro_rules! list {
                 (status = 200, description = $page,
                     content(($crate::list::page::Page<$Item> = "application/json"), (String = "text/csv")),
                     headers(("etag" = String), ("link" = String, description = "The next page"))),
-                unroof_edge::answer::described::Unchanged, unroof_edge::answer::described::StoreRefusals,
-                $((status = 404, description = $missing, body = unroof_edge::answer::problem::Problem,
+                unroof_edge::Unchanged, unroof_edge::StoreRefusals,
+                $((status = 404, description = $missing, body = unroof_edge::Problem,
                     content_type = "application/problem+json"),)?
             )
         )]
@@ -148,14 +148,14 @@ macro_rules! list {
             crate::service::extract::Query(query): crate::service::extract::Query<$Query>,
             headers: axum::http::HeaderMap,
             uri: axum::http::Uri,
-        ) -> Result<axum::http::Response<axum::body::Body>, unroof_edge::answer::problem::Problem> {
+        ) -> Result<axum::http::Response<axum::body::Body>, unroof_edge::Problem> {
             let list = $crate::list::list!(@shown &query $(, &$List(owner))?);
             $crate::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
         }
     };
     ($($list:tt)+) => {
         $crate::list::list! {
-            @route [("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")]
+            @route [unroof_edge::KnownTag]
             $($list)+
         }
     };

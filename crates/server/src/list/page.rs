@@ -18,10 +18,8 @@ use super::list_text::ListText;
 pub(crate) use super::list_text::{FieldNames, ListItem, fields};
 use crate::answers::Answers;
 use crate::query::query;
-pub(crate) use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::limit::workers::Workers;
+pub(crate) use unroof_edge::FilterText;
+use unroof_edge::{CachedBody, Problem, UNREADABLE, Workers};
 use unroof_store::clock::Clock;
 use unroof_store::{DbTime, NamePrefix, Order, SortKey};
 

@@ -8,9 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 
 use crate::answers::Answers;
-use unroof_edge::answer::coding::{Coding, SizeOfBody};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::budget::Counted;
+use unroof_edge::{Coding, Counted, Problem, SizeOfBody};
 
 /// Bodies below this size, in bytes, are sent as they are: they fit into one packet.
 const SMALLEST: u64 = 1400;

@@ -16,10 +16,9 @@ use serde::de::DeserializeOwned;
 
 use crate::compute::Views;
 use unroof_base::input::cursor::nearest_names;
-use unroof_edge::answer::problem::{
-    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
+use unroof_edge::{
+    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE, stated_length,
 };
-use unroof_edge::answer::stated_length;
 
 /// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]

@@ -14,13 +14,10 @@ use super::metrics::{Counted, method_name};
 use crate::answers::Answers;
 use crate::app::App;
 use crate::pages::{HTML, as_page};
-use unroof_edge::answer::coding::Coding;
-use unroof_edge::answer::problem::{
-    INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE,
+use unroof_edge::{
+    Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, UNREADABLE,
+    check_host, linger,
 };
-use unroof_edge::limit::refusals::PAUSE;
-use unroof_edge::listen::hosts::check_host;
-use unroof_edge::listen::lingering::linger;
 use unroof_telemetry::RequestTrace;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -19,13 +19,10 @@ use super::metrics_page::metrics_service;
 use super::middleware;
 use crate::compute::Views;
 use crate::{App, service};
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::per_address::PerAddress;
 use unroof_edge::limit::places;
-use unroof_edge::limit::places::TooMany;
-use unroof_edge::limit::refusals::Refusals;
-use unroof_edge::listen::listener::{Server, Stream, try_answer};
-use unroof_edge::listen::peer::{FromPeer, Peer};
+use unroof_edge::{
+    FromPeer, Limits, Peer, PerAddress, Refusals, Server, Stream, TooMany, try_answer,
+};
 use unroof_infer::estimate::Format;
 use unroof_jobs::Refresh;
 use unroof_store::ObservedBy;

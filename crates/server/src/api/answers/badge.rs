@@ -13,10 +13,7 @@ use crate::answers::Answers;
 use crate::query::query;
 use crate::service::extract::{Path, Query};
 use unroof_base::units::compact;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, FilterText, KnownTag, NoModel, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
 
@@ -50,11 +47,7 @@ query! {
     get,
     path = "/models/{author}/{model}/badge.svg",
     tag = "estimates",
-    params(
-        ModelPath,
-        BadgeQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, BadgeQuery, KnownTag),
     responses(
         (status = 200, description = "The picture", body = String, content_type = "image/svg+xml", headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,

@@ -15,8 +15,7 @@ use crate::list::list_text::stored_in_order;
 use crate::list::page::{AsOfQuery, Direction, ListItem, Moment, fields};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
 use unroof_store::{

@@ -12,7 +12,7 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use unroof_edge::limit::budget::Counted;
+use unroof_edge::Counted;
 
 /// Longest time for which an answer is known.
 pub(crate) const KNOWN_FOR: SignedDuration = SignedDuration::from_secs(1);

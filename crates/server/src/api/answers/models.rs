@@ -16,11 +16,10 @@ use crate::list::page::{AsOfQuery, ListItem, Moment, fields, prefix};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
 use unroof_base::input::json;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::Names;
-use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{
+    CachedBody, INTERNAL, KnownTag, NOT_FOUND, Names, NoModel, Problem, StoreRefusals, Text,
+    Unchanged,
+};
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -188,11 +187,7 @@ impl ModelOffer {
     get,
     path = "/models/{author}/{model}",
     tag = "estimates",
-    params(
-        ModelPath,
-        AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, AsOfQuery, KnownTag),
     responses(
         (status = 200, description = "The estimate with the offers in force", body = ModelDocument, headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,
@@ -333,7 +328,7 @@ pub(crate) struct VendorDocument {
     params(
         ("name" = String, Path, description = "Author of the models, as in canonical names", example = "google"),
         AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+        KnownTag,
     ),
     responses(
         (status = 200, description = "The vendor's models together", body = VendorDocument, headers(("etag" = String))),

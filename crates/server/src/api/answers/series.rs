@@ -15,9 +15,7 @@ use crate::answers::Answers;
 use crate::api::prices::history::{PriceEnd, PriceStart};
 use crate::list::page::AsOfQuery;
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, NoModel, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
@@ -118,11 +116,7 @@ pub(crate) struct QuantityStep {
     get,
     path = "/models/{author}/{model}/series",
     tag = "estimates",
-    params(
-        ModelPath,
-        AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, AsOfQuery, KnownTag),
     responses(
         (status = 200, description = "The steps", body = Series, headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,

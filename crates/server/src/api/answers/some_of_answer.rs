@@ -11,7 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::observation::InferAnswer;
 use crate::list::list_text::{chosen, fields};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 
 /// Members of an answer, in its order.

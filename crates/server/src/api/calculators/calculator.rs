@@ -11,11 +11,7 @@ use serde::Serialize;
 
 use crate::compute::{Compute, Views};
 use crate::service::extract::{NoQuery, Question};
-use unroof_edge::answer::csv::write_csv_of_rows;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::prefers_csv;
-use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::{BodyRefusals, Counted, Problem, Text, prefers_csv, write_csv_of_rows};
 use unroof_roofline::calculator::layout::request::LayoutRequest;
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::request::SimulateRequest;

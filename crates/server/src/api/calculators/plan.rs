@@ -3,9 +3,7 @@
 use axum::response::Response;
 
 use super::calculator::Asked;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{BodyRefusals, Problem, Text};
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{PlanAnswer, plan};
 

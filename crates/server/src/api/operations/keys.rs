@@ -18,8 +18,7 @@ use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::read;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_edge::{BodyRefusals, CONFLICT, KnownTag, Problem, StoreRefusals, Unchanged};
 use unroof_store::access::{NewKey, Scope};
 use unroof_store::{DbTime, KeyRow, NewKeyRow};
 
@@ -173,7 +172,7 @@ pub(crate) async fn create_key(
     get,
     path = "/keys",
     tag = "access",
-    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, KnownTag),
     responses(
         (status = 200, description = "All keys", content((Page<KeyRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),

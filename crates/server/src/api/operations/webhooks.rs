@@ -24,10 +24,9 @@ use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::MOST_NAMES;
-use unroof_edge::answer::problem::{FULL, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{
+    BodyRefusals, CachedBody, FULL, KnownTag, MOST_NAMES, Problem, StoreRefusals, Unchanged,
+};
 use unroof_jobs::SECRET_PREFIX;
 use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, Store, WebhookRow};
@@ -299,7 +298,7 @@ async fn webhook(store: &Store, id: Uuid) -> Result<WebhookRow, Problem> {
     get,
     path = "/webhooks",
     tag = "changes",
-    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, KnownTag),
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),

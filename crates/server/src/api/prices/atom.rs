@@ -14,11 +14,7 @@ use crate::answers::Answers;
 use crate::list::page::{Limit, link_with};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::answer::since::Since;
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{CachedBody, KnownTag, Problem, Since, StoreRefusals, Text, Unchanged};
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
 query! {
@@ -42,7 +38,7 @@ query! {
     get,
     path = "/changes.atom",
     tag = "changes",
-    params(AtomQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(AtomQuery, KnownTag),
     responses(
         (status = 200, description = "A page of the feed", body = String, content_type = "application/atom+xml",
             headers(("etag" = String), ("link" = String, description = "The next page"))),

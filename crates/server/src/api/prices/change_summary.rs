@@ -13,10 +13,7 @@ use utoipa::ToSchema;
 use crate::answers::Answers;
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::names::Names;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Names, Problem, StoreRefusals, Unchanged};
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 
 /// A length of time: up to 999 hours, or up to 366 days.
@@ -150,7 +147,7 @@ impl ChangeSummary {
     get,
     path = "/changes/summary",
     tag = "changes",
-    params(SummaryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(SummaryQuery, KnownTag),
     responses(
         (status = 200, description = "The summary", body = ChangeSummary, headers(("etag" = String))),
         Unchanged, StoreRefusals,

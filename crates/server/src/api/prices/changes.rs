@@ -22,12 +22,10 @@ use crate::list::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_li
 use crate::query::query;
 use crate::service::access::refusal_of;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
-use unroof_edge::answer::since::Since;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::places::{Place, TooMany};
-use unroof_edge::limit::queue::CLIENT;
+use unroof_edge::{
+    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Since, StoreRefusals, TooMany, UNREADABLE,
+    Unchanged,
+};
 use unroof_jobs::{News, PAGE, PAUSE};
 use unroof_store::access::Client;
 use unroof_store::{ChangeFilter, ChangeRow};
@@ -74,7 +72,7 @@ query! {
     get,
     path = "/changes",
     tag = "changes",
-    params(ChangesQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(ChangesQuery, KnownTag),
     responses(
         (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),

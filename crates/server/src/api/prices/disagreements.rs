@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::list::page::{ListItem, Moment, prefix};
 use crate::list::{List, Piece, Rows, list};
-use unroof_edge::answer::names::Names;
+use unroof_edge::Names;
 use unroof_store::{DisagreementRow, Selection, Store};
 
 impl ListItem for DisagreementRow {}

@@ -20,8 +20,7 @@ use crate::query::query;
 use crate::service::extract::{Path, Query};
 use unroof_base::input::schema::one_of_texts;
 use unroof_base::units::Decimal;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;
@@ -287,7 +286,7 @@ pub(crate) async fn show_history(
     get,
     path = "/history",
     tag = "price sheets",
-    params(NamedHistoryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(NamedHistoryQuery, KnownTag),
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),

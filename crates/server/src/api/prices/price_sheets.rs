@@ -14,8 +14,7 @@ use crate::answers::Answers;
 use crate::list::page::{AsOfQuery, Direction, ListItem};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{Problem, StoreRefusals, Unchanged};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
 

@@ -13,9 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::{FilterText, prefix};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
 use unroof_store::{NameKind, NamePrefix, NameRow};
 
 const MOST_NAMES: u32 = 100;
@@ -95,7 +93,7 @@ pub(crate) struct SearchAnswer {
     get,
     path = "/search",
     tag = "price sheets",
-    params(SearchQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(SearchQuery, KnownTag),
     responses(
         (status = 200, description = "The names", body = SearchAnswer, headers(("etag" = String))),
         Unchanged, StoreRefusals,

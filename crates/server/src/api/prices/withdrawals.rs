@@ -14,8 +14,7 @@ use crate::answers::Answers;
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path};
 use unroof_base::input;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
-use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_edge::{BodyRefusals, CONFLICT, Problem, StoreRefusals};
 use unroof_store::{DbTime, Reinstated, Withdrawn};
 
 /// Reason for the withdrawal of a price.

@@ -3,7 +3,7 @@
 use crate::api::answers::density::{documents, not_repeatable};
 use crate::api::answers::models::{no_model, own_sheets};
 use crate::compute::Views;
-use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::{INTERNAL, Problem};
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::samples::Samples;
 use unroof_infer::estimate::{CancelToken, Estimator, Question};

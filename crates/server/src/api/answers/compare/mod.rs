@@ -16,9 +16,7 @@ use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, UNREADABLE, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::model::author_of;
@@ -97,7 +95,7 @@ pub(crate) struct ComparedValue {
     params(
         ("model" = String, Query, description = "2 to 6 canonical names, `author/model`, separated by commas; the parameter may also be repeated",
             example = "google/gemini-2.5-pro,google/gemini-2.5-flash"),
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+        KnownTag,
     ),
     responses(
         (status = 200, description = "The comparison", body = Comparison, headers(("etag" = String))),

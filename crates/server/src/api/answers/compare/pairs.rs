@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::drawn::Drawn;
 use unroof_base::units::significant;
-use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::{INTERNAL, Problem};
 use unroof_infer::estimate::model::ModelPool;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::samples::Sorted;

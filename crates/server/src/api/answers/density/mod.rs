@@ -14,9 +14,7 @@ use uuid::Uuid;
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Path};
 pub(crate) use document::EstimateDensity;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{CONFLICT, INTERNAL, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CONFLICT, CachedBody, INTERNAL, KnownTag, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
 use unroof_infer::estimate::{NotRepeatable, Question};
 use unroof_store::{ModelSheetRow, StoreError};
@@ -31,10 +29,7 @@ use unroof_store::{ModelSheetRow, StoreError};
     get,
     path = "/estimates/{id}/density",
     tag = "estimates",
-    params(
-        ("id" = Uuid, Path, description = "Id of the estimate"),
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(("id" = Uuid, Path, description = "Id of the estimate"), KnownTag),
     responses(
         (status = 200, description = "Densities and draws", body = EstimateDensity, headers(("etag" = String))),
         Unchanged, StoreRefusals,

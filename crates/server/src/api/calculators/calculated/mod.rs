@@ -12,7 +12,7 @@ use crate::charts::Question;
 use crate::compute::Views;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::{Problem, UNREADABLE};
 use unroof_price_sheet::cost::{Cost, cost, read_cost};
 use unroof_roofline::calculator::inputs::{InputOrigin, InputUsed, InputValue};
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};

@@ -12,8 +12,7 @@ use jiff::Timestamp;
 use super::NDJSON;
 use crate::compute::Views;
 use unroof_base::input::RequestError;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::budget::Held;
+use unroof_edge::{Held, Problem};
 use unroof_price_sheet::cost::{
     CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
 };

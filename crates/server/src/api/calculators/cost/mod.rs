@@ -14,9 +14,7 @@ use self::lines::answer_lines;
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Question};
 use unroof_base::input::RequestError;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
-use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::{BodyRefusals, Counted, NOT_FOUND, Problem, Text};
 use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
 use unroof_store::PriceInForce;
 

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use flate2::read::GzDecoder;
 
-use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::{INTERNAL, Problem};
 
 /// A file of the page.
 struct Asset {

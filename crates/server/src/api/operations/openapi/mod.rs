@@ -18,9 +18,7 @@ use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
 use crate::api::answers::models;
 use crate::service::extract::NoQuery;
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, Problem, QueryRefusals, Unchanged};
 use unroof_infer::estimate::{Column, columns};
 
 /// The document as JSON, generated from the handlers by `just bless` and compressed by `build.rs`.
