@@ -192,20 +192,18 @@ fn nearest_route(path: &str) -> Option<String> {
 fn methods_of_path(path: &str) -> Vec<&'static str> {
     let routes = declared_routes().into_iter();
     let same = routes.filter(|(route, ..)| filled(route, path).as_deref() == Some(path));
-    let names = [
-        (MethodFilter::GET, "GET"),
-        (MethodFilter::POST, "POST"),
-        (MethodFilter::DELETE, "DELETE"),
-    ];
-    let name = |method: HttpMethod| {
-        let filter = method.to_method_filter();
-        names
-            .into_iter()
-            .find_map(|(known, name)| (known == filter).then_some(name))
-    };
     same.flat_map(|(_, methods, _)| methods)
-        .filter_map(name)
+        .map(|method| method_name(&method))
         .collect()
+}
+
+/// Name of a method that a route declares.
+pub(crate) fn method_name(method: &HttpMethod) -> &'static str {
+    match method {
+        HttpMethod::Post => "POST",
+        HttpMethod::Delete => "DELETE",
+        _ => "GET",
+    }
 }
 
 /// The API document of handlers.
