@@ -17,7 +17,7 @@ pub use crate::answer::problem::{
 };
 pub use crate::answer::response_cache::{BodyCache, CachedBody, prefers, prefers_csv};
 pub use crate::answer::since::Since;
-pub use crate::answer::stated_length;
+pub use crate::answer::{media_type, stated_length};
 pub use crate::limit::budget::{Budget, Counted, Held, LARGEST_ANSWER, Text};
 pub use crate::limit::client_limit::Account;
 pub use crate::limit::known_keys::Keys;

@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 use crate::compute::Views;
 use unroof_base::input::cursor::nearest_names;
 use unroof_edge::{
-    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE, stated_length,
+    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE, media_type,
+    stated_length,
 };
 
 /// The query string. Unknown names and invalid values are rejected.
@@ -223,14 +224,8 @@ impl MostBytes {
 /// Checks that a body is a form as browsers send it.
 fn check_form_type(headers: &HeaderMap) -> Result<(), Problem> {
     const FORM: &str = "application/x-www-form-urlencoded";
-    let stated = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let essence = stated
-        .and_then(|stated| stated.split(';').next())
-        .unwrap_or_default();
-    if essence.trim().eq_ignore_ascii_case(FORM) && !headers.contains_key(header::CONTENT_ENCODING)
-    {
+    let is_form = media_type(headers).is_some_and(|stated| stated.eq_ignore_ascii_case(FORM));
+    if is_form && !headers.contains_key(header::CONTENT_ENCODING) {
         return Ok(());
     }
     Err(

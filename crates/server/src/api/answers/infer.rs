@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::de::Error;
@@ -192,10 +192,8 @@ pub(crate) async fn infer_price_sheet(
     }
     let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
     let mut headers = HeaderMap::new();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
+    let json = HeaderValue::from_static("application/json");
+    headers.insert(header::CONTENT_TYPE, json);
     let mut status = StatusCode::OK;
     let mut observation = None;
     let mut model = None;
@@ -213,12 +211,12 @@ pub(crate) async fn infer_price_sheet(
         } else {
             Observation::of_question(is_stated, may_observe)
         });
-        let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
+        let location = HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         let quantities = &answered.answer.joint.quantities;
         model = ModelLink::of(&views.answers.store, answered.sheets(), quantities, seen_at).await;
         let link = model.as_ref().map(ModelLink::header);
-        let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
+        let link = link.and_then(|link| HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));
     }
     let id = answered.answer.id;

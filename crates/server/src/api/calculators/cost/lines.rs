@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http_body_util::BodyExt;
@@ -44,11 +44,11 @@ pub(super) fn answer_lines(views: Views, body: Body) -> Response {
         let piece = list.next_piece().await?;
         Some((Ok::<_, std::io::Error>(piece), list))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    let headers = [
+        (header::CONTENT_TYPE, NDJSON),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, Body::from_stream(pieces)).into_response()
 }
 
 /// A list that is being read.
