@@ -12,6 +12,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use unroof_base::input::RequestError;
+use unroof_base::input::cancel::Cancelled;
 use unroof_base::input::cursor::Fault;
 use unroof_base::input::schema::one_of_texts;
 use unroof_jobs::outage;
@@ -343,6 +344,12 @@ impl From<StoreError> for Problem {
         } else {
             Self::new(INTERNAL, "the request could not be carried out")
         }
+    }
+}
+
+impl From<Cancelled> for Problem {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::new(INTERNAL, cancelled.to_string())
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Question;
 use super::drawn::{Side, capital};
-use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
+use crate::api::answers::series::{EstimateStep, Series, read_series};
 use crate::compute::Views;
 use unroof_base::units::{compact, readable};
 use unroof_edge::answer::problem::Problem;
@@ -15,7 +15,7 @@ use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::prices::{EstimateSpan, Estimates, PriceSpan, Prices};
-use unroof_store::DbTime;
+use unroof_store::{DbTime, PriceStep};
 
 /// Hosts that have a colour of their own.
 const COLOURED: usize = 6;

@@ -1,11 +1,9 @@
 //! Rows of a list as JSON or CSV, with all fields or some.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use axum::http::HeaderMap;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -15,14 +13,6 @@ use crate::answers::Answers;
 use unroof_edge::{
     CachedBody, CsvError, Problem, Text, UNREADABLE, prefers_csv, write_csv_header, write_csv_rows,
 };
-
-/// A flat row of a list.
-pub(crate) trait ListItem: Serialize + ToSchema {
-    /// Field names in the order of the CSV columns.
-    fn columns() -> Vec<String> {
-        fields::<Self>()
-    }
-}
 
 /// Field names of an object in the OpenAPI document.
 pub(crate) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
@@ -72,15 +62,14 @@ pub(crate) struct ListText {
 }
 
 impl ListText {
-    pub(crate) fn begin<Item: ListItem>(
+    pub(crate) fn begin(
         answers: &Answers,
         headers: &HeaderMap,
+        all: fn() -> Vec<String>,
         fields: Option<&str>,
     ) -> Result<Self, Problem> {
-        let fields = fields
-            .map(|names| chosen(names, &Item::columns()))
-            .transpose()?;
-        let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(Item::columns));
+        let fields = fields.map(|names| chosen(names, &all())).transpose()?;
+        let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(all));
         let mut text = Text::new(&answers.budget)?;
         text.write_with(|text| match &columns {
             Some(columns) => write_csv_header(text, columns),
@@ -94,7 +83,7 @@ impl ListText {
         })
     }
 
-    pub(crate) fn add<Item: ListItem>(&mut self, items: &[Item]) -> Result<(), Problem> {
+    pub(crate) fn add<Item: Serialize>(&mut self, items: &[Item]) -> Result<(), Problem> {
         let Self {
             text,
             columns,
@@ -146,17 +135,6 @@ pub(crate) fn chosen(names: &str, columns: &[String]) -> Result<Vec<String>, Pro
         }
     }
     Ok(chosen)
-}
-
-/// Serialises the stored values of a row in the order of the columns, in the digits in which they are stored; null where an
-/// older engine stored none.
-pub(crate) fn stored_in_order<S: Serializer>(
-    row_values: &str,
-    columns: impl Iterator<Item = &'static str>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let stored: BTreeMap<&str, &RawValue> = serde_json::from_str(row_values).unwrap_or_default();
-    serializer.collect_map(columns.map(|column| (column, stored.get(column))))
 }
 
 /// Some fields of a row, in their order.

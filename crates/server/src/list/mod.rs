@@ -10,9 +10,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use super::answers::Answers;
-use crate::list::page::{ListItem, PagePart, PageRequest, bad_cursor, read_cursor};
+use crate::list::page::{PagePart, PageRequest, bad_cursor, fields, read_cursor};
 use unroof_edge::Problem;
 use unroof_store::{DbTime, Store};
 
@@ -35,10 +36,8 @@ pub(super) trait List {
     const NAME: &'static str;
     /// Whether the rows depend on the store's version alone: then a page is kept while the version is the same.
     const IS_KEPT: bool = true;
-    /// A row as it is stored.
-    type Row: Send + 'static;
-    /// A row as it is sent.
-    type Item: ListItem + From<Self::Row>;
+    /// A row, as it is stored and sent.
+    type Row: Serialize + ToSchema + Send + 'static;
     /// The values by which the rows are ordered.
     type Key: Serialize + DeserializeOwned + Clone;
 
@@ -50,6 +49,11 @@ pub(super) trait List {
     /// Whether a key is one of this order.
     fn has(&self, _key: &Self::Key) -> bool {
         true
+    }
+
+    /// Field names in the order of the CSV columns.
+    fn columns() -> Vec<String> {
+        fields::<Self::Row>()
     }
 
     /// Key of a row.
@@ -78,11 +82,11 @@ pub(super) async fn respond<L: List>(
     if after.as_ref().is_some_and(|key| !list.has(key)) {
         return Err(bad_cursor());
     }
-    let page = PageRequest::new(answers, name, part, uri, headers);
+    let page = PageRequest::new(answers, name, L::columns, part, uri, headers);
     let now = || answers.now().into();
     let now = &now;
     let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
-    let body = || page.write::<_, L::Item, _, _, _>(after, |row| list.key(row), rows);
+    let body = || page.write(after, |row| list.key(row), rows);
     if !L::IS_KEPT {
         return Ok(body().await?.respond(headers));
     }

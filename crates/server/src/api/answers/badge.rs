@@ -93,11 +93,7 @@ pub(crate) async fn read_badge(
     name: &str,
     quantity: JointQuantity,
 ) -> Result<Badge, Problem> {
-    let row = if name.contains('\0') {
-        None
-    } else {
-        answers.store.model(name, None).await?
-    };
+    let row = answers.store.model(name, None).await?;
     let row = row.ok_or_else(|| no_model(name, None))?;
     Ok(Badge {
         model: row.canonical_model,

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::clients::Clients;
-use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::list::page::{FieldsQuery, Page, PageRequest, fields};
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::Cursor;
@@ -101,8 +101,6 @@ pub(crate) fn random_key() -> Result<NewKey, Problem> {
     })
 }
 
-impl ListItem for KeyRow {}
-
 /// Create a key
 ///
 /// Its text is in this answer and nowhere else: the service keeps a hash.
@@ -185,9 +183,10 @@ pub(crate) async fn list_keys(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&answers, "keys", query.all(MOST_KEYS), &uri, &headers);
+    let part = query.all(MOST_KEYS);
+    let page = PageRequest::new(&answers, "keys", fields::<KeyRow>, part, &uri, &headers);
     let rows = |_: Option<()>, _| answers.store.keys();
-    let body = page.write::<_, KeyRow, _, _, _>(None, |_| (), rows);
+    let body = page.write(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 

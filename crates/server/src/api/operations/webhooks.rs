@@ -18,7 +18,7 @@ use crate::answers::Answers;
 use crate::api::prices::change_query::LARGEST_FACTOR;
 use crate::app::Work;
 use crate::compute::Views;
-use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::list::page::{FieldsQuery, Page, PageRequest, fields};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
@@ -142,8 +142,6 @@ fn values<T>(list: &Cursor<'_>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Opti
     list.list_of(read)
 }
 
-impl ListItem for WebhookRow {}
-
 /// A webhook that was added.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewWebhookItem {
@@ -163,8 +161,6 @@ pub(crate) struct NewWebhookItem {
     #[schema(nullable = false, example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     secret: Option<String>,
 }
-
-impl ListItem for DeliveryRow {}
 
 /// Add a webhook
 ///
@@ -312,9 +308,16 @@ pub(crate) async fn list_webhooks(
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
     let part = query.all(MOST_WEBHOOKS);
-    let page = PageRequest::new(&answers, "webhooks", part, &uri, &headers);
+    let page = PageRequest::new(
+        &answers,
+        "webhooks",
+        fields::<WebhookRow>,
+        part,
+        &uri,
+        &headers,
+    );
     let rows = |_: Option<()>, _| answers.store.webhooks(None);
-    let body = page.write::<_, WebhookRow, _, _, _>(None, |_| (), rows);
+    let body = page.write(None, |_| (), rows);
     Ok(body.await?.respond(&headers))
 }
 
@@ -339,8 +342,7 @@ pub(crate) async fn show_webhook(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let webhook = webhook(&answers.store, id).await?;
-    let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
-    Ok(CachedBody::new(text, "application/json", None).respond(&headers))
+    Ok(CachedBody::json(&answers.budget, &webhook)?.respond(&headers))
 }
 
 /// Delete a webhook
@@ -394,7 +396,6 @@ impl List for Deliveries {
     const NAME: &'static str = "deliveries";
     const IS_KEPT: bool = false;
     type Row = DeliveryRow;
-    type Item = DeliveryRow;
     type Key = i64;
 
     fn key(&self, row: &DeliveryRow) -> i64 {

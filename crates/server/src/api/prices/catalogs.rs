@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{Response, header};
+use axum::response::IntoResponse;
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -15,9 +16,10 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::api::calculators::cost::NDJSON;
 use crate::app::Work;
 use crate::compute::Views;
-use crate::list::page::{Direction, FilterText, ListItem, Moment};
+use crate::list::page::{Direction, FilterText, Moment};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
 use crate::service::access::Sender;
@@ -177,17 +179,11 @@ pub(crate) async fn import_catalog(
     let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(views.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
-    let mut response = Response::new(body_of(receiver, reader));
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/x-ndjson"),
-    );
-    headers.insert(
-        header::CACHE_CONTROL,
-        header::HeaderValue::from_static("no-store"),
-    );
-    Ok(response)
+    let headers = [
+        (header::CONTENT_TYPE, NDJSON),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, body_of(receiver, reader)).into_response())
 }
 
 /// Sort key of imports.
@@ -237,8 +233,6 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
     Body::from_stream(lines)
 }
 
-impl ListItem for ImportRow {}
-
 list! {
     without_if_none_match
     /// List imports, newest first
@@ -277,7 +271,6 @@ impl List for ImportsQuery {
     const NAME: &'static str = "imports";
     const IS_KEPT: bool = false;
     type Row = ImportRow;
-    type Item = ImportRow;
     type Key = ImportPlace;
 
     fn name(&self) -> Cow<'static, str> {

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use crate::answers::Answers;
 use crate::clients::Clients;
-use crate::list::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
+use crate::list::page::{Limit, PageEnd, PagePart, PageRequest, fields, next_link};
 use crate::query::query;
 use crate::service::access::refusal_of;
 use crate::service::extract::Query;
@@ -34,8 +34,6 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 
 /// Delay before a client reconnects a lost stream.
 const RETRY: Duration = Duration::from_secs(5);
-
-impl ListItem for ChangeRow {}
 
 /// Changes after a position.
 #[derive(Serialize, ToSchema)]
@@ -92,13 +90,19 @@ pub(crate) async fn list_changes(
         limit,
         cursor: None,
     };
-    let page = PageRequest::new(&answers, "changes", part, &uri, &headers);
+    let page = PageRequest::new(
+        &answers,
+        "changes",
+        fields::<ChangeRow>,
+        part,
+        &uri,
+        &headers,
+    );
     let rows = |after: Option<i64>, limit| {
         answers
             .store
             .changes(&filter, after.unwrap_or(since), limit)
     };
-    let items = |rows: Vec<ChangeRow>| Ok(rows);
     let end = |last: Option<&i64>, has_more: bool| {
         let next_since = last.copied().unwrap_or(since);
         Ok(PageEnd {
@@ -106,7 +110,7 @@ pub(crate) async fn list_changes(
             link: has_more.then(|| next_link(&uri, "since", &next_since.to_string())),
         })
     };
-    let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
+    let body = || page.write_rows(Some(since), |row| row.sequence, rows, Ok, end);
     answers
         .polled(
             format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),

@@ -7,18 +7,15 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::list::page::{
-    FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul,
+    FieldNames, FilterText, Limit, Moment, Page, PageRequest, fields, read_cursor, without_nul,
 };
 use crate::query::query;
 use crate::service::extract::{Path, Query};
-use unroof_base::input::schema::one_of_texts;
 use unroof_base::units::Decimal;
 use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
@@ -27,7 +24,9 @@ use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_price_sheet::sheet::compare::difference::{first_words, in_words};
 use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
 use unroof_price_sheet::sheet::{OfferStatus, PriceSheet, RateCell};
-use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
+use unroof_store::{
+    DbTime, HistoryKey, HistoryRow, PriceEnd, PriceStart, PricesOf, Store, StoreError,
+};
 
 query! {
     /// The part of a history to return.
@@ -131,37 +130,6 @@ pub(crate) struct HistoryItem {
     )]
     difference: String,
 }
-
-impl ListItem for HistoryItem {}
-
-/// The schema of the basis of a start.
-pub(crate) struct PriceStart;
-
-impl PartialSchema for PriceStart {
-    fn schema() -> RefOr<Schema> {
-        one_of_texts(["stated", "observed", "source_added"])
-            .description(Some(
-                "Whether a source states the start, the price was first seen then, or another source stated the offer for the \
-                 first time then: a price that is not known to have changed.",
-            ))
-            .into()
-    }
-}
-
-impl ToSchema for PriceStart {}
-
-/// The schema of the reason for an end.
-pub(crate) struct PriceEnd;
-
-impl PartialSchema for PriceEnd {
-    fn schema() -> RefOr<Schema> {
-        one_of_texts(["replaced", "expired", "delisted", "withdrawn"])
-            .description(Some("Reason for the end of a price."))
-            .into()
-    }
-}
-
-impl ToSchema for PriceEnd {}
 
 /// A row with its sheet read.
 struct Entry {
@@ -332,7 +300,7 @@ async fn respond(
     let [provider, model, region] = &asked;
     let part = query.part();
     let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
-    let mut page = PageRequest::new(answers, LIST, part, uri, headers);
+    let mut page = PageRequest::new(answers, LIST, fields::<HistoryItem>, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &answers.store,

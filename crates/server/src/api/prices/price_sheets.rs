@@ -11,14 +11,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use crate::list::page::{AsOfQuery, Direction, ListItem};
+use crate::list::page::{AsOfQuery, Direction};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
 use unroof_edge::{Problem, StoreRefusals, Unchanged};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
-
-impl ListItem for PriceSheetRow {}
 
 /// Sort key of price sheets. Sorted by a price, the list has only sheets with this price in their base cell.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -75,7 +73,6 @@ impl SheetsQuery {
 impl List for SheetsQuery {
     const NAME: &'static str = "price-sheets";
     type Row = PriceSheetRow;
-    type Item = PriceSheetRow;
     type Key = Place;
 
     fn name(&self) -> Cow<'static, str> {

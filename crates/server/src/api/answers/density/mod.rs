@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Path};
 pub(crate) use document::EstimateDensity;
-use unroof_edge::{CONFLICT, CachedBody, INTERNAL, KnownTag, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
 use unroof_infer::estimate::{NotRepeatable, Question};
 use unroof_store::{ModelSheetRow, StoreError};
@@ -77,9 +77,7 @@ async fn draw(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> 
         let sheets = documents(sheets)?;
         let question = Question::of_stored(&document, &sheets, &estimator)
             .map_err(|reason| not_repeatable(&document, &reason))?;
-        let (samples, serving) = question
-            .samples_and_serving(&estimator, wanted)
-            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        let (samples, serving) = question.samples_and_serving(&estimator, wanted)?;
         Ok(EstimateDensity {
             id,
             calibration_id: estimator.calibration_id().to_owned(),
