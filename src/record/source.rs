@@ -159,13 +159,14 @@ impl Local {
             None => url.path().to_owned(),
         };
         let answer = self.runtime.block_on(ask(self.app.clone(), &asked))?;
-        let text = String::from_utf8(answer.body.into()).context("the answer is not UTF-8")?;
-        let link = answer.headers.get("link");
+        let (head, body) = answer.into_parts();
+        let text = String::from_utf8(body.into()).context("the answer is not UTF-8")?;
+        let link = head.headers.get("link");
         let document = Document {
             link: link.and_then(|link| Some(link.to_str().ok()?.to_owned())),
             text,
         };
-        match answer.status.as_u16() {
+        match head.status.as_u16() {
             200 => Ok(Some(document)),
             404 => Ok(None),
             status => {
