@@ -16,7 +16,7 @@ mod service;
 use crate::api::answers::{
     badge, compare, density, estimates, infer, models, reference, series, track_record,
 };
-use crate::api::calculators::{calculator, cost, plan};
+use crate::api::calculators::{calculator, cost};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
 use crate::api::prices::{
     atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search,
@@ -43,12 +43,11 @@ use unroof_store::access::Scope;
 
 pub use crate::api::operations::keys::MOST_KEYS;
 pub use crate::api::operations::openapi::document;
-pub use crate::service::local::{LocalAnswer, ask};
+pub use crate::service::local::ask;
 pub use crate::service::metrics_page::metrics_router;
 pub use crate::service::server::{StopSignals, serve, serve_metrics};
 pub use app::App;
-pub use unroof_edge::LARGEST_ANSWER;
-pub use unroof_edge::{ClientLimits, Limits, ListenAddress, Server, host_name};
+pub use unroof_edge::{ClientLimits, LARGEST_ANSWER, Limits, ListenAddress, Server, host_name};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -89,7 +88,7 @@ macro_rules! with_handlers {
             ask calculator::simulate_model,
             ask calculator::lay_out_model,
             ask calculator::plan_training,
-            ask plan::plan_serving,
+            ask calculator::plan_serving,
             read track_record::show_track_record,
             read reference::list_accelerators,
             read reference::list_storage_tiers,
