@@ -175,6 +175,12 @@ impl Problem {
         }
     }
 
+    /// The problem of a query string.
+    #[must_use]
+    pub fn of_query(detail: &str) -> Self {
+        Self::new(UNREADABLE, format!("invalid query string: {detail}"))
+    }
+
     /// Detail and hint of the problem, for the last line of a list.
     #[must_use]
     pub fn into_detail(self) -> String {

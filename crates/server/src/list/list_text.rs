@@ -11,7 +11,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::answers::Answers;
 use unroof_edge::{
-    CachedBody, CsvError, Problem, Text, UNREADABLE, prefers_csv, write_csv_header, write_csv_rows,
+    CachedBody, CsvError, Problem, Text, prefers_csv, write_csv_header, write_csv_rows,
 };
 
 /// Field names of an object in the OpenAPI document.
@@ -154,6 +154,6 @@ pub(crate) fn no_field(parameter: &str, name: &str, columns: &[String]) -> Probl
         "sort" => "by which no row can be sorted",
         _ => "which no row has",
     };
-    let detail = format!("invalid query string: `{parameter}` names `{name}`, {why}");
-    Problem::new(UNREADABLE, detail).hint(format!("the fields are {}", columns.join(", ")))
+    let problem = Problem::of_query(&format!("`{parameter}` names `{name}`, {why}"));
+    problem.hint(format!("the fields are {}", columns.join(", ")))
 }

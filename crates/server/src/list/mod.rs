@@ -86,7 +86,8 @@ pub(super) async fn respond<L: List>(
     let now = || answers.now().into();
     let now = &now;
     let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
-    let body = || page.write(after, |row| list.key(row), rows);
+    let end = |last: Option<&L::Key>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = || page.write(after, |row| list.key(row), rows, Ok, end);
     if !L::IS_KEPT {
         return Ok(body().await?.respond(headers));
     }

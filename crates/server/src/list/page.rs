@@ -19,7 +19,7 @@ pub(crate) use super::list_text::{FieldNames, fields};
 use crate::answers::Answers;
 use crate::query::query;
 pub(crate) use unroof_edge::FilterText;
-use unroof_edge::{CachedBody, Problem, UNREADABLE, Workers};
+use unroof_edge::{CachedBody, Problem, Workers};
 use unroof_store::clock::Clock;
 use unroof_store::{DbTime, NamePrefix, Order, SortKey};
 
@@ -88,10 +88,7 @@ impl Moment {
     /// The time is in the future.
     pub(crate) fn not_after(self, now: Timestamp) -> Result<Timestamp, Problem> {
         if self.0 > now {
-            return Err(Problem::new(
-                UNREADABLE,
-                "invalid query string: `observed_at` is in the future",
-            )
+            return Err(Problem::of_query("`observed_at` is in the future")
             .hint("write the time at which the price was seen; a future price states its `valid_from`"));
         }
         Ok(self.0)
@@ -211,21 +208,16 @@ pub(crate) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> 
 /// The text contains it.
 pub(crate) fn without_nul(text: &str) -> Result<(), Problem> {
     if text.contains('\0') {
-        return Err(Problem::new(
-            UNREADABLE,
-            "invalid query string: a value contains the NUL character",
-        )
-        .hint("GET /search finds names; none contains it"));
+        return Err(Problem::of_query("a value contains the NUL character")
+            .hint("GET /search finds names; none contains it"));
     }
     Ok(())
 }
 
 pub(crate) fn bad_cursor() -> Problem {
-    Problem::new(
-        UNREADABLE,
-        "invalid query string: `cursor` is not from this list",
+    Problem::of_query("`cursor` is not from this list").hint(
+        "send `next_cursor` of the previous page unchanged, or leave it out for the first page",
     )
-    .hint("send `next_cursor` of the previous page unchanged, or leave it out for the first page")
 }
 
 const SEAL_BYTES: usize = 6;
@@ -310,26 +302,9 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The page of rows after a key.
-    pub(crate) async fn write<Row, Key, Fault, Rows>(
-        &self,
-        after: Option<Key>,
-        key: impl Fn(&Row) -> Key,
-        rows: impl Fn(Option<Key>, u32) -> Rows,
-    ) -> Result<CachedBody, Problem>
-    where
-        Row: Serialize + Send + 'static,
-        Key: Serialize + Clone,
-        Rows: Future<Output = Result<Vec<Row>, Fault>>,
-        Problem: From<Fault>,
-    {
-        let end = |last: Option<&Key>, has_more| Ok(self.with_cursor(last, has_more));
-        self.write_rows(after, key, rows, Ok, end).await
-    }
-
     /// The rows after a key, and what `end` says after the last of them. Each piece is serialised, on a worker thread where it is
     /// long, before the next one is read.
-    pub(crate) async fn write_rows<Row, Item, Key, Fault, Rows>(
+    pub(crate) async fn write<Row, Item, Key, Fault, Rows>(
         &self,
         mut after: Option<Key>,
         key: impl Fn(&Row) -> Key,

@@ -37,10 +37,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                 let reason = text
                     .strip_prefix("Failed to deserialize query string: ")
                     .unwrap_or(&text);
-                Problem::new(UNREADABLE, format!("invalid query string: {reason}"))
-                    .hint(meant(reason))
+                refused_query(reason)
             })
     }
+}
+
+/// The refusal of a query string, as it was read.
+pub(crate) fn refused_query(reason: &str) -> Problem {
+    Problem::of_query(reason).hint(meant(reason))
 }
 
 /// The parameter that an unknown one means.

@@ -20,7 +20,7 @@ use crate::list::page::Moment;
 use crate::service::access::{Sender, missing_scope};
 use crate::service::extract::{Query, Question};
 use unroof_base::input::schema::{Name, one_of_texts};
-use unroof_edge::{BodyRefusals, Counted, INVALID, Problem, UNREADABLE};
+use unroof_edge::{BodyRefusals, Counted, INVALID, Problem};
 use unroof_infer::estimate::{Format, InferBody};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_store::ObservedBy;
@@ -76,9 +76,7 @@ impl ToSchema for CatalogName {}
 
 impl InferQuery {
     fn format(&self, at: impl FnOnce() -> Timestamp) -> Result<Format, Problem> {
-        let wrong = |detail: &str, hint: &str| {
-            Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(hint))
-        };
+        let wrong = |detail: &str, hint: &str| Err(Problem::of_query(detail).hint(hint));
         let is_name = |model: &&String| !model.trim().is_empty() && !model.contains('\0');
         match (self.format, self.model.as_ref().filter(is_name)) {
             (None, _) if self.model.is_none() => Ok(Format::Canonical),
@@ -184,11 +182,8 @@ pub(crate) async fn infer_price_sheet(
         .hint("leave out `assumptions`, or `observe=true`"));
     }
     if !is_stored && query.observe == Some(true) {
-        return Err(Problem::new(
-            UNREADABLE,
-            "invalid query string: `observe=true` goes with storing",
-        )
-        .hint("leave out `store=false`, or `observe=true`"));
+        let problem = Problem::of_query("`observe=true` goes with storing");
+        return Err(problem.hint("leave out `store=false`, or `observe=true`"));
     }
     let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
     let mut headers = HeaderMap::new();

@@ -11,7 +11,7 @@ use crate::query::query;
 use crate::service::extract::Query;
 use unroof_base::input::cursor::nearest_names;
 use unroof_base::units::significant;
-use unroof_edge::{CachedBody, FilterText, Problem, QueryRefusals, UNREADABLE, Unchanged};
+use unroof_edge::{CachedBody, FilterText, Problem, QueryRefusals, Unchanged};
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::evidence::reading::Specification;
@@ -174,15 +174,12 @@ pub(crate) fn require_quantity(name: &str) -> Result<JointQuantity, Problem> {
     }
     let names = JointQuantity::ALL.map(JointQuantity::name);
     let shown: String = name.chars().take(100).collect();
-    let detail = format!("invalid query string: `{shown}` is not a quantity");
+    let all = format!("the quantities are {}", names.join(", "));
     let hint = match nearest_names(name, &names).first() {
-        Some(nearest) => format!(
-            "did you mean `{nearest}`? the quantities are {}",
-            names.join(", ")
-        ),
-        None => format!("the quantities are {}", names.join(", ")),
+        Some(nearest) => format!("did you mean `{nearest}`? {all}"),
+        None => all,
     };
-    Err(Problem::new(UNREADABLE, detail).hint(hint))
+    Err(Problem::of_query(&format!("`{shown}` is not a quantity")).hint(hint))
 }
 
 /// The record of every quantity and reading.

@@ -186,7 +186,8 @@ pub(crate) async fn list_keys(
     let part = query.all(MOST_KEYS);
     let page = PageRequest::new(&answers, "keys", fields::<KeyRow>, part, &uri, &headers);
     let rows = |_: Option<()>, _| answers.store.keys();
-    let body = page.write(None, |_| (), rows);
+    let end = |last: Option<&()>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = page.write(None, |_| (), rows, Ok, end);
     Ok(body.await?.respond(&headers))
 }
 

@@ -317,7 +317,8 @@ pub(crate) async fn list_webhooks(
         &headers,
     );
     let rows = |_: Option<()>, _| answers.store.webhooks(None);
-    let body = page.write(None, |_| (), rows);
+    let end = |last: Option<&()>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = page.write(None, |_| (), rows, Ok, end);
     Ok(body.await?.respond(&headers))
 }
 

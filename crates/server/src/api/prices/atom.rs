@@ -115,21 +115,13 @@ const ATOM: &str = "application/atom+xml";
 
 fn entry(row: &ChangeRow) -> Entry {
     let seen_at = time(row.observed_at.into());
-    let mut links = Vec::new();
-    if let Some(sheet) = row.sheet_id {
-        links.push(link(
-            "alternate",
-            format!("/price-sheets/{sheet}"),
-            "application/json",
-        ));
-    }
-    if let Some(estimate) = row.estimate_id {
-        links.push(link(
-            "related",
-            format!("/estimates/{estimate}"),
-            "application/json",
-        ));
-    }
+    let json = |rel, address| link(rel, address, "application/json");
+    let sheet = row
+        .sheet_id
+        .map(|id| json("alternate", format!("/price-sheets/{id}")));
+    let estimate = row
+        .estimate_id
+        .map(|id| json("related", format!("/estimates/{id}")));
     // The number is one of this database; the rest differs in another one.
     let key = format!(
         "change {} {} {} {} {} {} {:?} {:?}",
@@ -152,7 +144,7 @@ fn entry(row: &ChangeRow) -> Entry {
             term: row.kind.name().to_owned(),
             ..Category::default()
         }],
-        links,
+        links: sheet.into_iter().chain(estimate).collect(),
         content: Some(Content {
             value: Some(plain(&row.summary)),
             content_type: Some("text".to_owned()),

@@ -110,7 +110,7 @@ pub(crate) async fn list_changes(
             link: has_more.then(|| next_link(&uri, "since", &next_since.to_string())),
         })
     };
-    let body = || page.write_rows(Some(since), |row| row.sequence, rows, Ok, end);
+    let body = || page.write(Some(since), |row| row.sequence, rows, Ok, end);
     answers
         .polled(
             format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),

@@ -6,16 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, Uri};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::list::page::{
-    FieldNames, FilterText, Limit, Moment, Page, PageRequest, fields, read_cursor, without_nul,
+    FilterText, Moment, Page, PagePart, PageRequest, fields, read_cursor, without_nul,
 };
 use crate::query::query;
-use crate::service::extract::{Path, Query};
+use crate::service::extract::{Path, Query, refused_query};
 use unroof_base::units::Decimal;
 use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
@@ -39,33 +39,21 @@ query! {
     }
 }
 
-/// Names of an offer, and the part of its history to return.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct NamedHistoryQuery {
-    /// Provider, as it bills.
-    #[param(inline, value_type = FilterText, example = "google")]
-    provider: String,
-    /// The model as the provider spells it.
-    #[param(inline, value_type = FilterText, example = "gemini-2.5-pro")]
-    model: String,
-    /// Region that serves the model.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+query! {
+    /// Names of an offer, and the part of its history to return.
+    NamedHistoryQuery {
+        /// Provider, as it bills.
+        #[param(required, inline, value_type = FilterText, example = "google")]
+        provider: Option<String>,
+        /// The model as the provider spells it.
+        #[param(required, inline, value_type = FilterText, example = "gemini-2.5-pro")]
+        model: Option<String>,
+        /// Region that serves the model.
+        text region,
+        /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+        page,
+    }
 }
 
 /// A price of an offer with its period, and the changes since the previous price in its region.
@@ -244,7 +232,8 @@ pub(crate) async fn show_history(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    respond(&answers, (provider, model), query, &headers, &uri).await
+    let names = [Some(provider), Some(model), query.region.clone()];
+    respond(&answers, names, query.as_of, query.part(), (&headers, &uri)).await
 }
 
 /// Price history of an offer, by parameters
@@ -267,38 +256,31 @@ pub(crate) async fn find_history(
     headers: HeaderMap,
     uri: Uri,
 ) -> Result<Response<Body>, Problem> {
-    let part = HistoryQuery {
-        region: query.region,
-        as_of: query.as_of,
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-    };
-    respond(
-        &answers,
-        (query.provider, query.model),
-        part,
-        &headers,
-        &uri,
-    )
-    .await
+    let offer = [("provider", &query.provider), ("model", &query.model)];
+    if let Some((name, _)) = offer.iter().find(|(_, stated)| stated.is_none()) {
+        return Err(refused_query(&format!("missing field `{name}`")));
+    }
+    let names = [
+        query.provider.clone(),
+        query.model.clone(),
+        query.region.clone(),
+    ];
+    respond(&answers, names, query.as_of, query.part(), (&headers, &uri)).await
 }
 
 async fn respond(
     answers: &Answers,
-    (provider, model): (String, String),
-    mut query: HistoryQuery,
-    headers: &HeaderMap,
-    uri: &Uri,
+    asked: [Option<String>; 3],
+    as_of: Option<Moment>,
+    part: PagePart<'_>,
+    (headers, uri): (&HeaderMap, &Uri),
 ) -> Result<Response<Body>, Problem> {
     const LIST: &str = "history";
-    let asked = [Some(provider), Some(model), query.region.take()];
     asked
         .iter()
         .flatten()
         .try_for_each(|name| without_nul(name))?;
     let [provider, model, region] = &asked;
-    let part = query.part();
     let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
     let mut page = PageRequest::new(answers, LIST, fields::<HistoryItem>, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
@@ -308,7 +290,7 @@ async fn respond(
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
             region: region.as_deref(),
-            as_of: Moment::time(query.as_of),
+            as_of: Moment::time(as_of),
         },
     };
     let body = async || {
@@ -328,11 +310,11 @@ async fn respond(
             None => Err(no_price()),
         };
         let after = after.clone();
-        page.write_rows(after, key, rows, items, end).await
+        page.write(after, key, rows, items, end).await
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();
-    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", query.as_of);
+    let question = format!("{LIST} {path} {asked:?} {as_of:?} {part:?}");
     answers.polled(question, headers, body).await
 }
 

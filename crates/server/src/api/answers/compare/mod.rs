@@ -16,7 +16,7 @@ use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
-use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, UNREADABLE, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::model::author_of;
@@ -124,7 +124,7 @@ pub(crate) async fn compare_models(
 /// The names in a query string.
 pub(crate) fn names(query: &str) -> Result<Vec<String>, Problem> {
     let refuse = |detail: String| {
-        Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(
+        Err(Problem::of_query(&detail).hint(
             "write 2 to 6 different canonical names: `/compare?model=author/name,author/name`; GET /models lists them",
         ))
     };
