@@ -38,7 +38,6 @@ use utoipa_axum::{PathItemExt, routes};
 
 use crate::service::access::guarded;
 
-use unroof_base::input::cursor::nearest_names;
 use unroof_store::access::Scope;
 
 pub use crate::api::operations::keys::MOST_KEYS;
@@ -176,15 +175,12 @@ fn filled(route: &str, path: &str) -> Option<String> {
     (places.len() == segments.len()).then(|| filled.join("/"))
 }
 
-/// The path of a route that is like this one.
-fn nearest_route(path: &str) -> Option<String> {
+/// The paths of the routes with as many segments as this one, filled with its segments.
+fn routes_like(path: &str) -> Vec<String> {
     let routes = declared_routes().into_iter();
-    let routes: Vec<String> = routes
+    routes
         .filter_map(|(route, ..)| filled(&route, path))
-        .collect();
-    let names: Vec<&str> = routes.iter().map(String::as_str).collect();
-    let nearest = nearest_names(path, &names);
-    nearest.first().map(|name| (*name).to_owned())
+        .collect()
 }
 
 /// The methods that a path takes.

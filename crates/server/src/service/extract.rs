@@ -15,7 +15,6 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::compute::Views;
-use unroof_base::input::cursor::nearest_names;
 use unroof_edge::{
     NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE, media_type,
     stated_length,
@@ -42,25 +41,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The refusal of a query string, as it was read.
+/// The refusal of a query string, with the parameter that an unknown one means.
 pub(crate) fn refused_query(reason: &str) -> Problem {
-    Problem::of_query(reason).hint(meant(reason))
-}
-
-/// The parameter that an unknown one means.
-fn meant(reason: &str) -> String {
-    const LISTED: &str = "the parameters of every path are listed at /docs";
-    let Some((_, unknown)) = reason.split_once("unknown field `") else {
-        return LISTED.to_owned();
-    };
+    let (_, unknown) = reason.split_once("unknown field `").unwrap_or_default();
     // The reason names the unknown parameter, then those that are known, each between backticks.
     let mut names = unknown.split('`').step_by(2);
     let unknown = names.next().unwrap_or_default();
     let known: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    match nearest_names(unknown, &known).as_slice() {
-        [] => LISTED.to_owned(),
-        [nearest, ..] => format!("did you mean `{nearest}`? {LISTED}"),
-    }
+    let listed = "the parameters of every path are listed at /docs";
+    Problem::of_query(reason).hint_of(unknown, &known, listed)
 }
 
 /// Path parameters. An invalid id is answered with 404.

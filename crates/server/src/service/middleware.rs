@@ -205,11 +205,10 @@ pub(crate) fn no_place() -> Response {
 /// No route has this path.
 pub(crate) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = match crate::nearest_route(&path) {
-        Some(nearest) => format!("did you mean `{nearest}`? all paths are listed at /docs"),
-        None => "all paths are listed at /docs".to_owned(),
-    };
-    Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
+    let known = crate::routes_like(&path);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let problem = Problem::new(NOT_FOUND, format!("there is no route `{path}`"));
+    problem.hint_of(&path, &known, "all paths are listed at /docs")
 }
 
 /// The path exists, and takes other methods.

@@ -2,16 +2,14 @@
 
 use std::sync::LazyLock;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_base::input::cursor::nearest_names;
 use unroof_base::units::significant;
-use unroof_edge::{CachedBody, FilterText, Problem, QueryRefusals, Unchanged};
+use unroof_edge::{CachedBody, FilterText, Problem, QueryRefusals, Reply, Unchanged};
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::evidence::reading::Specification;
@@ -138,7 +136,7 @@ query! {
 pub(crate) async fn show_track_record(
     Query(query): Query<TrackRecordQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     static WHOLE: LazyLock<CachedBody> = LazyLock::new(|| body(track_record()));
     if let (None, None) = (&query.quantity, query.setting) {
         return Ok(WHOLE.respond(&headers));
@@ -175,11 +173,8 @@ pub(crate) fn require_quantity(name: &str) -> Result<JointQuantity, Problem> {
     let names = JointQuantity::ALL.map(JointQuantity::name);
     let shown: String = name.chars().take(100).collect();
     let all = format!("the quantities are {}", names.join(", "));
-    let hint = match nearest_names(name, &names).first() {
-        Some(nearest) => format!("did you mean `{nearest}`? {all}"),
-        None => all,
-    };
-    Err(Problem::of_query(&format!("`{shown}` is not a quantity")).hint(hint))
+    let problem = Problem::of_query(&format!("`{shown}` is not a quantity"));
+    Err(problem.hint_of(name, &names, &all))
 }
 
 /// The record of every quantity and reading.
