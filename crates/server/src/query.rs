@@ -131,7 +131,7 @@ use unroof_edge::Names;
     (@next $head:tt $made:tt $fields:tt fields, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Fields of a row, separated by commas; all if left out.
-            #[param(nullable = false, inline, value_type = Option<$crate::list::page::FieldNames>)]
+            #[param(nullable = false, pattern = "^[a-z][a-z0-9_]*(,[a-z][a-z0-9_]*)*$")]
             fields: Option<String>, $($rest)* }
     };
     // A parameter with a description.

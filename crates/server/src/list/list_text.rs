@@ -5,9 +5,9 @@ use std::io::Write;
 use axum::http::HeaderMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::schema::Schema;
 
 use crate::answers::Answers;
 use unroof_edge::{
@@ -20,35 +20,6 @@ pub(crate) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
         RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
         _ => Vec::new(),
     }
-}
-
-/// Describes the field of a row.
-pub(crate) struct FieldName;
-
-impl PartialSchema for FieldName {
-    fn schema() -> RefOr<Schema> {
-        named("^[a-z][a-z0-9_]*$")
-    }
-}
-
-impl ToSchema for FieldName {}
-
-/// Describes several fields of a row.
-pub(crate) struct FieldNames;
-
-impl PartialSchema for FieldNames {
-    fn schema() -> RefOr<Schema> {
-        named("^[a-z][a-z0-9_]*(,[a-z][a-z0-9_]*)*$")
-    }
-}
-
-impl ToSchema for FieldNames {}
-
-fn named(pattern: &str) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some(pattern))
-        .into()
 }
 
 /// A list being serialised in the client's preferred format.

@@ -15,7 +15,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::list_text::ListText;
-pub(crate) use super::list_text::{FieldNames, fields};
+pub(crate) use super::list_text::fields;
 use crate::answers::Answers;
 use crate::query::query;
 pub(crate) use unroof_edge::FilterText;

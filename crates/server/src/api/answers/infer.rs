@@ -9,14 +9,15 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::known_answers::question;
 use super::model_link::ModelLink;
 use super::observation::Observation;
-use super::some_of_answer::{InferReply, MemberNames, members, only};
+use super::some_of_answer::{InferReply, members, only};
 use crate::compute::Views;
 use crate::list::page::Moment;
+use crate::query::query;
 use crate::service::access::{Sender, missing_scope};
 use crate::service::extract::{Query, Question};
 use unroof_base::input::schema::{Name, one_of_texts};
@@ -26,33 +27,30 @@ use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_store::ObservedBy;
 use unroof_store::access::Scope;
 
-/// Format of the body, and whether the answer is stored.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct InferQuery {
-    /// Format of the sheet in the body; the canonical form if left out.
-    #[param(nullable = false, inline)]
-    format: Option<CatalogName>,
-    /// The entry's key in its catalog; needed with `format`.
-    #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
-    model: Option<String>,
-    /// `false` only computes.
-    #[param(nullable = false, default = true)]
-    store: Option<bool>,
-    /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
-    /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
-    #[param(nullable = false)]
-    observe: Option<bool>,
-    /// Time of observation of the price; now if left out.
-    /// RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    observed_at: Option<Moment>,
-    /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
-    /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
-    /// The whole answer is stored.
-    #[param(nullable = false, inline, value_type = Option<MemberNames>)]
-    fields: Option<String>,
+query! {
+    /// Format of the body, and whether the answer is stored.
+    InferQuery {
+        /// Format of the sheet in the body; the canonical form if left out.
+        format: CatalogName,
+        /// The entry's key in its catalog; needed with `format`.
+        #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
+        model: Option<String>,
+        /// `false` only computes.
+        #[param(nullable = false, default = true)]
+        store: Option<bool>,
+        /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
+        /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
+        #[param(nullable = false)]
+        observe: Option<bool>,
+        /// Time of observation of the price; now if left out.
+        /// RFC 3339, milliseconds since 1970, or `now`.
+        observed_at: Moment,
+        /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
+        /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
+        /// The whole answer is stored.
+        #[param(nullable = false, pattern = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?(,[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?)*$")]
+        fields: Option<String>,
+    }
 }
 
 /// A catalog, by its name.
