@@ -12,8 +12,8 @@ pub use crate::answer::described::{
 pub use crate::answer::names::{FilterText, MOST_NAMES, Names, some_of};
 pub use crate::answer::problem::{
     CHALLENGE, CONFLICT, FORBIDDEN, FULL, INTERNAL, INVALID, LIMITED, METHOD_NOT_ALLOWED,
-    NOT_FOUND, PROBLEM_JSON, PROBLEM_KINDS, Problem, ProblemKind, TIMEOUT, TOO_LARGE, UNAUTHORIZED,
-    UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
+    NOT_FOUND, PROBLEM_JSON, PROBLEM_KINDS, Problem, ProblemKind, Reply, TIMEOUT, TOO_LARGE,
+    UNAUTHORIZED, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
 };
 pub use crate::answer::response_cache::{BodyCache, CachedBody, prefers, prefers_csv};
 pub use crate::answer::since::Since;

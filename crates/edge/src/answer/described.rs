@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{Content, Ref, RefOr, Required, Response, ResponseBuilder};
-use utoipa::{IntoParams, IntoResponses, PartialSchema};
+use utoipa::{IntoParams, IntoResponses};
 
 use super::problem::PROBLEM_JSON;
 
@@ -57,7 +58,11 @@ impl IntoParams for KnownTag {
             .parameter_in(ParameterIn::Header)
             .required(Required::False);
         let tag = tag.description(Some("ETag of the body the client has"));
-        vec![tag.schema(Some(Option::<String>::schema())).build()]
+        let text = SchemaType::from_iter([Type::String, Type::Null]);
+        vec![
+            tag.schema(Some(ObjectBuilder::new().schema_type(text)))
+                .build(),
+        ]
     }
 }
 

@@ -6,15 +6,14 @@ pub(crate) mod page;
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use super::answers::Answers;
 use crate::list::page::{PagePart, PageRequest, bad_cursor, fields, read_cursor};
-use unroof_edge::Problem;
+use unroof_edge::{Problem, Reply};
 use unroof_store::{DbTime, Store};
 
 /// Rows of a list, or the reason why there are none.
@@ -76,7 +75,7 @@ pub(super) async fn respond<L: List>(
     (query, part): (&impl Debug, PagePart<'_>),
     headers: &HeaderMap,
     uri: &Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let name = list.name();
     let after = read_cursor::<L::Key>(&name, part.cursor)?;
     if after.as_ref().is_some_and(|key| !list.has(key)) {
@@ -153,7 +152,7 @@ macro_rules! list {
             crate::service::extract::Query(query): crate::service::extract::Query<$Query>,
             headers: axum::http::HeaderMap,
             uri: axum::http::Uri,
-        ) -> Result<axum::http::Response<axum::body::Body>, unroof_edge::Problem> {
+        ) -> unroof_edge::Reply {
             let list = $crate::list::list!(@shown &query $(, &$List(owner))?);
             $crate::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
         }

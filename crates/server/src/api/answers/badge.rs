@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use maud::{Markup, html};
 
 use super::models::{ModelPath, no_model};
@@ -13,7 +12,9 @@ use crate::answers::Answers;
 use crate::query::query;
 use crate::service::extract::{Path, Query};
 use unroof_base::units::compact;
-use unroof_edge::{CachedBody, FilterText, KnownTag, NoModel, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{
+    CachedBody, FilterText, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged,
+};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
 
@@ -58,7 +59,7 @@ pub(crate) async fn show_badge(
     Path(path): Path<ModelPath>,
     Query(query): Query<BadgeQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let quantity = match &query.quantity {
         Some(FilterText(name)) => require_quantity(name)?,
         None => JointQuantity::ActiveParameters,

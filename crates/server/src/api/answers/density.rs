@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Path};
-use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
 use unroof_infer::estimate::serving::Serving;
 use unroof_infer::estimate::{NotRepeatable, Question};
@@ -59,7 +58,7 @@ pub(crate) async fn show_density(
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let body = async || {
         let density = read_density(&views, id).await?;
         CachedBody::json(&views.answers.budget, &*density)

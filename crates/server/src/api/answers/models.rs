@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -15,7 +14,7 @@ use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
 use unroof_base::input::json;
 use unroof_edge::{
-    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, StoreRefusals, Text, Unchanged,
+    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, StoreRefusals, Text, Unchanged,
 };
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
@@ -139,7 +138,7 @@ pub(crate) async fn show_model(
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let name = path.name();
     let as_of = query.as_of();
     let body = || write_model(&answers, &name, as_of);
@@ -279,7 +278,7 @@ pub(crate) async fn show_vendor(
     Path(name): Path<String>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let as_of = query.as_of();
     let body = || write_vendor(&views, &name, as_of);
     views

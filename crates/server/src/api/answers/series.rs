@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,7 +13,7 @@ use super::models::{ModelPath, no_model};
 use crate::answers::Answers;
 use crate::list::page::AsOfQuery;
 use crate::service::extract::{Path, Query};
-use unroof_edge::{CachedBody, KnownTag, NoModel, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
@@ -88,7 +87,7 @@ pub(crate) async fn show_series(
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let (name, as_of) = (path.name(), query.as_of());
     let body = async || {
         let series = read_series(&answers, &name, as_of).await?;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -18,7 +17,7 @@ use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::read;
-use unroof_edge::{BodyRefusals, CONFLICT, KnownTag, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{BodyRefusals, CONFLICT, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_store::access::{NewKey, Scope};
 use unroof_store::{DbTime, KeyRow, NewKeyRow};
 
@@ -182,7 +181,7 @@ pub(crate) async fn list_keys(
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let part = query.all(MOST_KEYS);
     let page = PageRequest::new(&answers, "keys", fields::<KeyRow>, part, &uri, &headers);
     let rows = |_: Option<()>, _| answers.store.keys();

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +24,7 @@ use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};
 use unroof_edge::{
-    BodyRefusals, CachedBody, FULL, KnownTag, MOST_NAMES, Problem, StoreRefusals, Unchanged,
+    BodyRefusals, CachedBody, FULL, KnownTag, MOST_NAMES, Problem, Reply, StoreRefusals, Unchanged,
 };
 use unroof_jobs::SECRET_PREFIX;
 use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
@@ -306,7 +305,7 @@ pub(crate) async fn list_webhooks(
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let part = query.all(MOST_WEBHOOKS);
     let page = PageRequest::new(
         &answers,
@@ -341,7 +340,7 @@ pub(crate) async fn show_webhook(
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let webhook = webhook(&answers.store, id).await?;
     Ok(CachedBody::json(&answers.budget, &webhook)?.respond(&headers))
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use atom_syndication::{Category, Content, Entry, Feed, FixedDateTime, Generator, Link, Person};
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use unroof_price_sheet::sheet::SheetId;
 
@@ -14,7 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::{Limit, link_with};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Problem, Since, StoreRefusals, Text, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Reply, Since, StoreRefusals, Text, Unchanged};
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
 query! {
@@ -50,7 +49,7 @@ pub(crate) async fn show_atom_feed(
     Query(mut query): Query<AtomQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let filter = query.filter();
     let before = query.before.map_or(i64::MAX, |Since(before)| before);
     let Limit(limit) = query.limit;

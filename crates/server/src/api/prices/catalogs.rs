@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Response, header};
+use axum::http::header;
 use axum::response::IntoResponse;
 use futures_util::stream;
 use serde::de::Error;
@@ -25,7 +25,7 @@ use crate::query::query;
 use crate::service::access::Sender;
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
-use unroof_edge::{BodyRefusals, Names, Problem, some_of};
+use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::import::lines;
 use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
@@ -96,10 +96,7 @@ impl CatalogQuery {
         let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
-            provider: self
-                .provider
-                .as_ref()
-                .map(|FilterText(provider)| provider.clone()),
+            provider: self.provider.clone().map(|FilterText(name)| name),
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
@@ -155,7 +152,7 @@ pub(crate) async fn import_catalog(
     Query(query): Query<CatalogQuery>,
     Sender { actor, .. }: Sender,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let options = query.options(&views)?;
     let most = MostBytes {
         bytes: views.limits.catalog_bytes,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,7 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::Limit;
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Names, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Names, Reply, StoreRefusals, Unchanged};
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 
 /// A length of time: up to 999 hours, or up to 366 days.
@@ -135,7 +134,7 @@ pub(crate) async fn summarise_changes(
     State(answers): State<Arc<Answers>>,
     Query(query): Query<SummaryQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let filter = ChangeFilter {
         provider: Names::list(query.provider),
         model: Names::list(query.model),

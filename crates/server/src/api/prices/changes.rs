@@ -5,9 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, Response, Uri};
+use axum::http::{HeaderMap, HeaderName, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use futures_util::stream;
@@ -23,8 +22,8 @@ use crate::query::query;
 use crate::service::access::refusal_of;
 use crate::service::extract::Query;
 use unroof_edge::{
-    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Since, StoreRefusals, TooMany, UNREADABLE,
-    Unchanged,
+    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Reply, Since, StoreRefusals, TooMany,
+    UNREADABLE, Unchanged,
 };
 use unroof_jobs::{News, PAGE, PAUSE};
 use unroof_store::access::Client;
@@ -82,7 +81,7 @@ pub(crate) async fn list_changes(
     Query(mut query): Query<ChangesQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let (Since(since), limit) = (query.since, query.limit);
     let filter = query.filter();
     let part = PagePart {

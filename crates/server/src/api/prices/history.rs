@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +16,7 @@ use crate::list::page::{
 use crate::query::query;
 use crate::service::extract::{Path, Query, refused_query};
 use unroof_base::units::Decimal;
-use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;
@@ -231,7 +230,7 @@ pub(crate) async fn show_history(
     Query(query): Query<HistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let names = [Some(provider), Some(model), query.region.clone()];
     respond(&answers, names, query.as_of, query.part(), (&headers, &uri)).await
 }
@@ -255,7 +254,7 @@ pub(crate) async fn find_history(
     Query(query): Query<NamedHistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let offer = [("provider", &query.provider), ("model", &query.model)];
     if let Some((name, _)) = offer.iter().find(|(_, stated)| stated.is_none()) {
         return Err(refused_query(&format!("missing field `{name}`")));
@@ -274,7 +273,7 @@ async fn respond(
     as_of: Option<Moment>,
     part: PagePart<'_>,
     (headers, uri): (&HeaderMap, &Uri),
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     const LIST: &str = "history";
     asked
         .iter()

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -14,7 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::{AsOfQuery, Direction};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
-use unroof_edge::{Problem, StoreRefusals, Unchanged};
+use unroof_edge::{Problem, Reply, StoreRefusals, Unchanged};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
 
@@ -114,7 +113,7 @@ pub(crate) async fn show_price_sheet(
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let as_of = query.as_of();
     let document = || answers.store.price_sheet_document(id, as_of);
     answers

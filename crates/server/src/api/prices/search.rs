@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -12,7 +11,7 @@ use crate::answers::Answers;
 use crate::list::page::{FilterText, Limit, prefix};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Reply, StoreRefusals, Unchanged};
 use unroof_store::{NameKind, NamePrefix, NameRow};
 
 /// A kind of names.
@@ -77,7 +76,7 @@ pub(crate) async fn search_names(
     State(answers): State<Arc<Answers>>,
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let Limit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {

@@ -4,9 +4,8 @@ mod drawn;
 mod pairs;
 pub(crate) mod terms;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,7 +15,7 @@ use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
-use unroof_edge::{CachedBody, KnownTag, Problem, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::model::author_of;
@@ -109,7 +108,7 @@ pub(crate) async fn compare_models(
     State(views): State<Views>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let names = names(uri.query().unwrap_or_default())?;
     let body = async || {
         let comparison = read_comparison(&views, &names).await?;
