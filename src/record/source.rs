@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::service::running::{ServiceUrl, USER_AGENT, problem_of, route};
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::{App, ask};
 use unroof_store::clock::Clock;
 use unroof_store::import::client_error;
@@ -159,13 +159,14 @@ impl Local {
             None => url.path().to_owned(),
         };
         let answer = self.runtime.block_on(ask(self.app.clone(), &asked))?;
-        let text = String::from_utf8(answer.body.into()).context("the answer is not UTF-8")?;
-        let link = answer.headers.get("link");
+        let (head, body) = answer.into_parts();
+        let text = String::from_utf8(body.into()).context("the answer is not UTF-8")?;
+        let link = head.headers.get("link");
         let document = Document {
             link: link.and_then(|link| Some(link.to_str().ok()?.to_owned())),
             text,
         };
-        match answer.status.as_u16() {
+        match head.status.as_u16() {
             200 => Ok(Some(document)),
             404 => Ok(None),
             status => {

@@ -8,7 +8,7 @@ use axum::http::HeaderValue;
 use clap::Args;
 use jiff::SignedDuration;
 
-use unroof_edge::limit::limits::{ClientLimits, Limits};
+use unroof_edge::{ClientLimits, Limits};
 use unroof_server::{LARGEST_ANSWER, host_name};
 use unroof_store::StoreLimits;
 
@@ -118,8 +118,6 @@ impl LimitArguments {
         let default = Limits::default();
         Limits {
             connections: self.max_connections,
-            connections_per_address: default.connections_per_address,
-            client: default.client,
             head_bytes: self.max_head_bytes,
             head_time: self.head_timeout.0,
             body_bytes: self.max_body_bytes,
@@ -127,7 +125,6 @@ impl LimitArguments {
             bytes_in_flight: self.max_bytes_in_flight,
             body_time: self.body_timeout.0,
             answer_time: self.answer_timeout.0,
-            slow_answer: default.slow_answer,
             write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
             waiting: self.max_waiting,
@@ -135,9 +132,6 @@ impl LimitArguments {
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
             skip_models: self.skip_models,
-            check_every: default.check_every,
-            webhook_rest: default.webhook_rest,
-            webhook_gathering: default.webhook_gathering,
             cache_bytes: self.cache_bytes,
             stop_notice: self.stop_notice.0,
             drain_time: self.drain_timeout.0,
@@ -148,6 +142,7 @@ impl LimitArguments {
                 .filter(|name| !name.is_empty())
                 .cloned()
                 .collect(),
+            ..default
         }
     }
 

@@ -17,7 +17,7 @@ use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::scale::ScaleArguments;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_infer::estimate::Estimator;
 use unroof_jobs::Refresh;
 use unroof_server::examples::EXAMPLE_SHEETS;

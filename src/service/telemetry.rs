@@ -5,7 +5,7 @@ use clap::Args;
 use uuid::Uuid;
 
 use super::limits::{Time, time_or_none};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_store::StoreLimits;
 use unroof_telemetry::{Endpoint, Telemetry};
 

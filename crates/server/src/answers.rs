@@ -3,20 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use jiff::Timestamp;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::api::answers::known_answers::KnownAnswers;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::{BodyCache, CachedBody, prefers_csv};
-use unroof_edge::limit::budget::Budget;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::queue::Turn;
-use unroof_edge::limit::workers::Workers;
+use unroof_edge::{
+    BodyCache, Budget, CachedBody, Limits, Problem, Reply, Turn, Workers, prefers_csv,
+};
 use unroof_jobs::{ChangeFeed, Jobs};
 use unroof_store::clock::Clock;
 use unroof_store::import::Priority::{Long, Normal};
@@ -178,7 +174,7 @@ impl Answers {
         question: String,
         headers: &HeaderMap,
         body: impl AsyncFnOnce() -> Result<CachedBody, Problem>,
-    ) -> Result<Response<Body>, Problem> {
+    ) -> Reply {
         let form = if prefers_csv(headers) { "csv" } else { "json" };
         let mut key = (0, format!("{form} {question}"));
         let answer = async {
@@ -207,7 +203,7 @@ impl Answers {
         as_of: Option<DbTime>,
         headers: &HeaderMap,
         document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
-    ) -> Result<Response<Body>, Problem> {
+    ) -> Reply {
         let body = async || {
             let _place = self.turn_to_write().await?;
             let document = document().await?.ok_or_else(|| Problem::not_found(what))?;

@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use unroof_edge::limit::known_keys::Keys;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::places::Places;
-use unroof_edge::limit::quota::Quotas;
-use unroof_edge::limit::refusals::Refusals;
+use unroof_edge::{Keys, Limits, Places, Quotas, Refusals};
 use unroof_jobs::Jobs;
 use unroof_store::Store;
 use unroof_store::access::{Access, Client};

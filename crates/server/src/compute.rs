@@ -9,13 +9,10 @@ use uuid::Uuid;
 
 use super::answers::Answers;
 use super::market::Markets;
-use crate::api::answers::density::document::EstimateDensity;
+use crate::api::answers::density::EstimateDensity;
 use crate::api::answers::model_link::ModelLink;
 use crate::api::answers::observation::Observation;
-use unroof_edge::answer::problem::{INTERNAL, Problem};
-use unroof_edge::limit::budget::{Budget, Text};
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::workers::Workers;
+use unroof_edge::{Budget, Limits, Problem, Text, Workers};
 use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::import::Priority::Long;
@@ -92,9 +89,7 @@ impl Compute {
         self.run(move |wanted| {
             let request = read_request(&body, &format)?;
             drop(body);
-            let answer = estimator
-                .infer(&request, wanted)
-                .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+            let answer = estimator.infer(&request, wanted)?;
             let mut document = Text::new(&budget)?;
             document.write_with(|text| serde_json::to_writer(text, &answer))?;
             Ok(Answered {

@@ -17,7 +17,7 @@ mod service;
 use crate::api::answers::{
     badge, compare, density, estimates, infer, models, reference, series, track_record,
 };
-use crate::api::calculators::{calculator, cost, plan};
+use crate::api::calculators::{calculator, cost};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
 use crate::api::prices::{
     atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search,
@@ -39,19 +39,15 @@ use utoipa_axum::{PathItemExt, routes};
 
 use crate::service::access::guarded;
 
-use unroof_base::input::cursor::nearest_names;
 use unroof_store::access::Scope;
 
 pub use crate::api::operations::keys::MOST_KEYS;
 pub use crate::api::operations::openapi::document;
-pub use crate::service::local::{LocalAnswer, ask};
+pub use crate::service::local::ask;
 pub use crate::service::metrics_page::metrics_router;
 pub use crate::service::server::{StopSignals, serve, serve_metrics};
 pub use app::App;
-pub use unroof_edge::limit::budget::LARGEST_ANSWER;
-pub use unroof_edge::limit::limits::{ClientLimits, Limits};
-pub use unroof_edge::listen::hosts::host_name;
-pub use unroof_edge::listen::listener::{ListenAddress, Server};
+pub use unroof_edge::{ClientLimits, LARGEST_ANSWER, Limits, ListenAddress, Server, host_name};
 
 /// Calls a macro with the handlers of all routes, each after the name of the scope that it needs, or `anyone`.
 macro_rules! with_handlers {
@@ -92,7 +88,7 @@ macro_rules! with_handlers {
             ask calculator::simulate_model,
             ask calculator::lay_out_model,
             ask calculator::plan_training,
-            ask plan::plan_serving,
+            ask calculator::plan_serving,
             read track_record::show_track_record,
             read reference::list_accelerators,
             read reference::list_storage_tiers,
@@ -180,35 +176,30 @@ fn filled(route: &str, path: &str) -> Option<String> {
     (places.len() == segments.len()).then(|| filled.join("/"))
 }
 
-/// The path of a route that is like this one.
-fn nearest_route(path: &str) -> Option<String> {
+/// The paths of the routes with as many segments as this one, filled with its segments.
+fn routes_like(path: &str) -> Vec<String> {
     let routes = declared_routes().into_iter();
-    let routes: Vec<String> = routes
+    routes
         .filter_map(|(route, ..)| filled(&route, path))
-        .collect();
-    let names: Vec<&str> = routes.iter().map(String::as_str).collect();
-    let nearest = nearest_names(path, &names);
-    nearest.first().map(|name| (*name).to_owned())
+        .collect()
 }
 
 /// The methods that a path takes.
 fn methods_of_path(path: &str) -> Vec<&'static str> {
     let routes = declared_routes().into_iter();
     let same = routes.filter(|(route, ..)| filled(route, path).as_deref() == Some(path));
-    let names = [
-        (MethodFilter::GET, "GET"),
-        (MethodFilter::POST, "POST"),
-        (MethodFilter::DELETE, "DELETE"),
-    ];
-    let name = |method: HttpMethod| {
-        let filter = method.to_method_filter();
-        names
-            .into_iter()
-            .find_map(|(known, name)| (known == filter).then_some(name))
-    };
     same.flat_map(|(_, methods, _)| methods)
-        .filter_map(name)
+        .map(|method| method_name(&method))
         .collect()
+}
+
+/// Name of a method that a route declares.
+pub(crate) fn method_name(method: &HttpMethod) -> &'static str {
+    match method {
+        HttpMethod::Post => "POST",
+        HttpMethod::Delete => "DELETE",
+        _ => "GET",
+    }
 }
 
 /// The API document of handlers.
@@ -290,8 +281,8 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
-            unroof_edge::limit::quota::RATE_LIMIT,
-            unroof_edge::limit::quota::RATE_LIMIT_POLICY,
+            unroof_edge::RATE_LIMIT,
+            unroof_edge::RATE_LIMIT_POLICY,
             crate::service::middleware::REQUEST_ID,
         ])
 }

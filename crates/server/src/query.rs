@@ -16,8 +16,8 @@ macro_rules! query {
             ///
             /// # Errors
             /// The beginning of a name contains NUL.
-            fn selection(&self) -> Result<unroof_store::Selection, unroof_edge::answer::problem::Problem> {
-                let names = |names: &Option<_>| unroof_edge::answer::names::Names::list(names.clone());
+            fn selection(&self) -> Result<unroof_store::Selection, unroof_edge::Problem> {
+                let names = |names: &Option<_>| unroof_edge::Names::list(names.clone());
                 Ok(unroof_store::Selection {
                     provider: names(&self.provider),
                     model: names(&self.model),
@@ -29,7 +29,7 @@ macro_rules! query {
             }
         ] $fields provider, model, canonical_model, region,
             /// Currency as an ISO 4217 code; several separated by commas.
-            currency: unroof_edge::answer::names::Names,
+            currency: unroof_edge::Names,
             q, $($rest)* }
     };
     (@next $head:tt [$($made:tt)*] $fields:tt times, $($rest:tt)*) => {
@@ -58,7 +58,7 @@ macro_rules! query {
             $($made)*
             /// The changes that are asked for.
             fn filter(&mut self) -> unroof_store::ChangeFilter {
-                use unroof_edge::answer::names::Names;
+use unroof_edge::Names;
                 let kinds = self.kind.take().unwrap_or_default();
                 unroof_store::ChangeFilter {
                     kind: kinds.0,
@@ -106,22 +106,22 @@ macro_rules! query {
     (@next $head:tt $made:tt $fields:tt provider, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Billing provider; several separated by commas.
-            provider: unroof_edge::answer::names::Names, $($rest)* }
+            provider: unroof_edge::Names, $($rest)* }
     };
     (@next $head:tt $made:tt $fields:tt model, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Model name as the provider spells it; several separated by commas.
-            model: unroof_edge::answer::names::Names, $($rest)* }
+            model: unroof_edge::Names, $($rest)* }
     };
     (@next $head:tt $made:tt $fields:tt canonical_model, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Canonical name, `author/model`; several separated by commas.
-            canonical_model: unroof_edge::answer::names::Names, $($rest)* }
+            canonical_model: unroof_edge::Names, $($rest)* }
     };
     (@next $head:tt $made:tt $fields:tt region, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Region in which the model is served; several separated by commas.
-            region: unroof_edge::answer::names::Names, $($rest)* }
+            region: unroof_edge::Names, $($rest)* }
     };
     (@next $head:tt $made:tt $fields:tt q, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
@@ -131,7 +131,7 @@ macro_rules! query {
     (@next $head:tt $made:tt $fields:tt fields, $($rest:tt)*) => {
         $crate::query::query! { @next $head $made $fields
             /// Fields of a row, separated by commas; all if left out.
-            #[param(nullable = false, inline, value_type = Option<$crate::list::page::FieldNames>)]
+            #[param(nullable = false, pattern = "^[a-z][a-z0-9_]*(,[a-z][a-z0-9_]*)*$")]
             fields: Option<String>, $($rest)* }
     };
     // A parameter with a description.
@@ -139,7 +139,7 @@ macro_rules! query {
         $crate::query::query! { @next $head $made [
             $($field)*
             $(#[doc = $about])+
-            #[param(nullable = false, inline, value_type = Option<unroof_edge::answer::names::FilterText>)]
+            #[param(nullable = false, inline, value_type = Option<unroof_edge::FilterText>)]
             $name: Option<String>,
         ] $($rest)* }
     };

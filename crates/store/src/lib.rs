@@ -49,8 +49,9 @@ pub use crate::list::models::{
 };
 pub use crate::list::price_sheets::PriceSheetRow;
 pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey};
+pub use crate::list::row_values::quantity_columns;
 pub use crate::list::search::NameRow;
-pub use crate::list::series::PriceStepRow;
+pub use crate::list::series::{PriceEnd, PriceStart, PriceStep};
 pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use axum::body::Bytes;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -40,7 +40,7 @@ impl Coding {
     /// The coding that a client prefers to none.
     #[must_use]
     pub fn preferred(headers: &HeaderMap) -> Option<Self> {
-        let accepted = Accepted::read(headers);
+        let accepted = Accepted::read(headers, header::ACCEPT_ENCODING);
         let identity = accepted.weight("identity").unwrap_or(0.0);
         let mut best = None;
         for coding in Self::ALL {
@@ -88,16 +88,15 @@ impl Coding {
     }
 }
 
-/// The codings of `Accept-Encoding` with their weights.
-struct Accepted<'a>(Vec<(&'a str, f32)>);
+/// What a header of a client accepts, with the weights.
+pub(super) struct Accepted<'a>(Vec<(&'a str, f32)>);
 
 impl<'a> Accepted<'a> {
-    fn read(headers: &'a HeaderMap) -> Self {
-        let lists = headers
-            .get_all(header::ACCEPT_ENCODING)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let coding = |text: &'a str| {
+    /// The values of a header such as `Accept` or `Accept-Encoding`.
+    pub(super) fn read(headers: &'a HeaderMap, name: HeaderName) -> Self {
+        let lists = headers.get_all(name).into_iter();
+        let lists = lists.filter_map(|value| value.to_str().ok());
+        let value = |text: &'a str| {
             let mut parts = text.split(';').map(str::trim);
             let name = parts.next()?;
             let weight = parts.find_map(|part| {
@@ -106,25 +105,21 @@ impl<'a> Accepted<'a> {
                     .eq_ignore_ascii_case("q")
                     .then_some(weight.trim())
             });
-            let weight = match weight {
-                Some(weight) => weight.parse().ok()?,
-                None => 1.0,
-            };
-            Some((name, weight))
+            Some((name, weight.map_or(Ok(1.0), str::parse).ok()?))
         };
         Self(
             lists
                 .flat_map(|list| list.split(','))
-                .filter_map(coding)
+                .filter_map(value)
                 .collect(),
         )
     }
 
-    fn weight(&self, name: &str) -> Option<f32> {
-        let mut codings = self.0.iter();
-        codings
-            .find(|(accepted, _)| accepted.eq_ignore_ascii_case(name))
-            .map(|(_, weight)| *weight)
+    /// The greatest weight of a value that is named.
+    pub(super) fn weight(&self, name: &str) -> Option<f32> {
+        let named = self.0.iter();
+        let named = named.filter(|(accepted, _)| accepted.eq_ignore_ascii_case(name));
+        named.map(|(_, weight)| *weight).reduce(f32::max)
     }
 
     fn weight_or_any(&self, name: &str) -> f32 {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use utoipa::IntoResponses;
-use utoipa::openapi::{Content, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+use utoipa::openapi::{Content, Ref, RefOr, Required, Response, ResponseBuilder};
+use utoipa::{IntoParams, IntoResponses};
 
 use super::problem::PROBLEM_JSON;
 
@@ -43,6 +45,24 @@ refusals! {
         "415": "Not a media type of the body, or not UTF-8",
         "422": "The body is JSON but not a valid request; `errors` lists every fault",
         "503": "The request queue is full, or the database is unreachable where it is needed",
+    }
+}
+
+/// The header with the ETag of the copy that a client has.
+pub struct KnownTag;
+
+impl IntoParams for KnownTag {
+    fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let tag = ParameterBuilder::new().name("if-none-match");
+        let tag = tag
+            .parameter_in(ParameterIn::Header)
+            .required(Required::False);
+        let tag = tag.description(Some("ETag of the body the client has"));
+        let text = SchemaType::from_iter([Type::String, Type::Null]);
+        vec![
+            tag.schema(Some(ObjectBuilder::new().schema_type(text)))
+                .build(),
+        ]
     }
 }
 

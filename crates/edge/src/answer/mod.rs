@@ -10,6 +10,13 @@ pub mod since;
 
 use axum::http::{HeaderMap, header};
 
+/// Media type of a body, without its parameters.
+#[must_use]
+pub fn media_type(headers: &HeaderMap) -> Option<&str> {
+    let stated = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    stated.split(';').next().map(str::trim)
+}
+
 /// Stated length of a body, bytes.
 #[must_use]
 pub fn stated_length(headers: &HeaderMap) -> Option<usize> {

@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 /// A filter value. NUL is rejected: no stored text contains it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FilterText(pub String);
 
 impl<'de> Deserialize<'de> for FilterText {

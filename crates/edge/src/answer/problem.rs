@@ -12,7 +12,8 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use unroof_base::input::RequestError;
-use unroof_base::input::cursor::Fault;
+use unroof_base::input::cancel::Cancelled;
+use unroof_base::input::cursor::{Fault, nearest_names};
 use unroof_base::input::schema::one_of_texts;
 use unroof_jobs::outage;
 use unroof_store::import::CatalogError;
@@ -24,6 +25,9 @@ pub const CHALLENGE: &str = "Bearer realm=\"unroof\"";
 pub const PROBLEM_JSON: &str = "application/problem+json";
 /// Type of a problem that says no more than its status.
 const BLANK: &str = "about:blank";
+
+/// The answer to a request, or why there is none.
+pub type Reply = Result<Response, Problem>;
 
 /// A rejected request, as an RFC 9457 problem.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -174,12 +178,27 @@ impl Problem {
         }
     }
 
+    /// The problem of a query string.
+    #[must_use]
+    pub fn of_query(detail: &str) -> Self {
+        Self::new(UNREADABLE, format!("invalid query string: {detail}"))
+    }
+
     /// Detail and hint of the problem, for the last line of a list.
     #[must_use]
     pub fn into_detail(self) -> String {
         match self.hint {
             Some(hint) => format!("{}; {hint}", self.detail),
             None => self.detail,
+        }
+    }
+
+    /// Adds the name that was probably meant, if one is near, and where all names are.
+    #[must_use]
+    pub fn hint_of(self, name: &str, known: &[&str], listed: &str) -> Self {
+        match nearest_names(name, known).first() {
+            Some(nearest) => self.hint(format!("did you mean `{nearest}`? {listed}")),
+            None => self.hint(listed),
         }
     }
 
@@ -343,6 +362,12 @@ impl From<StoreError> for Problem {
         } else {
             Self::new(INTERNAL, "the request could not be carried out")
         }
+    }
+}
+
+impl From<Cancelled> for Problem {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::new(INTERNAL, cancelled.to_string())
     }
 }
 

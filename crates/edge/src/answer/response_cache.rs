@@ -11,7 +11,7 @@ use moka::future::Cache;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::coding::{Coding, SizeOfBody};
+use super::coding::{Accepted, Coding, SizeOfBody};
 use super::problem::Problem;
 use crate::limit::budget::{Budget, Counted};
 
@@ -227,24 +227,8 @@ pub fn prefers_csv(headers: &HeaderMap) -> bool {
 /// Whether the client prefers a media type to the default.
 #[must_use]
 pub fn prefers(headers: &HeaderMap, media_type: &str, default: &str) -> bool {
-    let quality = |media_type: &str| {
-        let accepted = headers
-            .get_all(header::ACCEPT)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let ranges = accepted
-            .flat_map(|list| list.split(','))
-            .filter_map(|range| {
-                let mut parts = range.split(';').map(str::trim);
-                let named = parts.next()?.eq_ignore_ascii_case(media_type);
-                let quality = parts
-                    .find_map(|part| part.strip_prefix("q=")?.parse::<f32>().ok())
-                    .unwrap_or(1.0);
-                named.then_some(quality)
-            });
-        ranges.fold(0.0, f32::max)
-    };
-    quality(media_type) > quality(default)
+    let accepted = Accepted::read(headers, header::ACCEPT);
+    accepted.weight(media_type).unwrap_or(0.0) > accepted.weight(default).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -5,20 +5,11 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The places that are taken, by their holders.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Places<H: Hash + Eq> {
     /// Places of one holder.
     most: usize,
     taken: Arc<Mutex<HashMap<H, usize>>>,
-}
-
-impl<H: Hash + Eq> Clone for Places<H> {
-    fn clone(&self) -> Self {
-        Self {
-            most: self.most,
-            taken: Arc::clone(&self.taken),
-        }
-    }
 }
 
 /// A place that is taken until it is dropped.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::estimate::price_line;
-use crate::api::answers::series::{EstimateStep, PriceStep, Series, read_series};
+use crate::api::answers::series::{EstimateStep, Series, read_series};
 use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::units::{compact, readable};
@@ -17,7 +17,7 @@ use unroof_report::chart::kinds::prices::{self, EstimateSpan, PriceSpan, Window}
 use unroof_report::chart::{Chart, Words};
 use unroof_report::price_line::PriceLine;
 use unroof_report::words::capital;
-use unroof_store::DbTime;
+use unroof_store::{DbTime, PriceStep};
 
 /// Hosts that have a colour of their own.
 const COLOURED: usize = 6;

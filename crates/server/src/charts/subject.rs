@@ -14,7 +14,7 @@ use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 use unroof_price_sheet::vendors::vendor;
-use unroof_store::{AsOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
+use unroof_store::{AsOf, EstimateOf, EstimateRow, Latest, Order, Selection, SortKey, StoreError};
 
 /// A model, or an offer.
 pub(crate) struct Subject {
@@ -135,7 +135,7 @@ impl Subject {
             ..Selection::default()
         };
         let rows = latest(answers, &selection, at(answers, question)?).await?;
-        let Some(row) = rows.into_iter().find(|row| row.is_of_sheet) else {
+        let Some(row) = rows.into_iter().find(|row| row.of == EstimateOf::Sheet) else {
             return Ok(None);
         };
         let document = answers.store.estimate(row.id, None).await?;

@@ -1,29 +1,18 @@
 //! Rows of a list as JSON or CSV, with all fields or some.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
 use axum::http::HeaderMap;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::PartialSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::schema::Schema;
 
 use crate::answers::Answers;
-use unroof_edge::answer::csv::{CsvError, write_csv_header, write_csv_rows};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::{CachedBody, prefers_csv};
-use unroof_edge::limit::budget::Text;
-
-/// A flat row of a list.
-pub(crate) trait ListItem: Serialize + ToSchema {
-    /// Field names in the order of the CSV columns.
-    fn columns() -> Vec<String> {
-        fields::<Self>()
-    }
-}
+use unroof_edge::{
+    CachedBody, CsvError, Problem, Text, prefers_csv, write_csv_header, write_csv_rows,
+};
 
 /// Field names of an object in the OpenAPI document.
 pub(crate) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
@@ -31,35 +20,6 @@ pub(crate) fn fields<Row: PartialSchema + ?Sized>() -> Vec<String> {
         RefOr::T(Schema::Object(row)) => row.properties.into_keys().collect(),
         _ => Vec::new(),
     }
-}
-
-/// Describes the field of a row.
-pub(crate) struct FieldName;
-
-impl PartialSchema for FieldName {
-    fn schema() -> RefOr<Schema> {
-        named("^[a-z][a-z0-9_]*$")
-    }
-}
-
-impl ToSchema for FieldName {}
-
-/// Describes several fields of a row.
-pub(crate) struct FieldNames;
-
-impl PartialSchema for FieldNames {
-    fn schema() -> RefOr<Schema> {
-        named("^[a-z][a-z0-9_]*(,[a-z][a-z0-9_]*)*$")
-    }
-}
-
-impl ToSchema for FieldNames {}
-
-fn named(pattern: &str) -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some(pattern))
-        .into()
 }
 
 /// A list being serialised in the client's preferred format.
@@ -73,15 +33,14 @@ pub(crate) struct ListText {
 }
 
 impl ListText {
-    pub(crate) fn begin<Item: ListItem>(
+    pub(crate) fn begin(
         answers: &Answers,
         headers: &HeaderMap,
+        all: fn() -> Vec<String>,
         fields: Option<&str>,
     ) -> Result<Self, Problem> {
-        let fields = fields
-            .map(|names| chosen(names, &Item::columns()))
-            .transpose()?;
-        let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(Item::columns));
+        let fields = fields.map(|names| chosen(names, &all())).transpose()?;
+        let columns = prefers_csv(headers).then(|| fields.clone().unwrap_or_else(all));
         let mut text = Text::new(&answers.budget)?;
         text.write_with(|text| match &columns {
             Some(columns) => write_csv_header(text, columns),
@@ -95,7 +54,7 @@ impl ListText {
         })
     }
 
-    pub(crate) fn add<Item: ListItem>(&mut self, items: &[Item]) -> Result<(), Problem> {
+    pub(crate) fn add<Item: Serialize>(&mut self, items: &[Item]) -> Result<(), Problem> {
         let Self {
             text,
             columns,
@@ -149,17 +108,6 @@ pub(crate) fn chosen(names: &str, columns: &[String]) -> Result<Vec<String>, Pro
     Ok(chosen)
 }
 
-/// Serialises the stored values of a row in the order of the columns, in the digits in which they are stored; null where an
-/// older engine stored none.
-pub(crate) fn stored_in_order<S: Serializer>(
-    row_values: &str,
-    columns: impl Iterator<Item = &'static str>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let stored: BTreeMap<&str, &RawValue> = serde_json::from_str(row_values).unwrap_or_default();
-    serializer.collect_map(columns.map(|column| (column, stored.get(column))))
-}
-
 /// Some fields of a row, in their order.
 fn only(fields: &[String], row: &impl Serialize) -> serde_json::Result<Map<String, Value>> {
     let mut values = match serde_json::to_value(row)? {
@@ -177,6 +125,6 @@ pub(crate) fn no_field(parameter: &str, name: &str, columns: &[String]) -> Probl
         "sort" => "by which no row can be sorted",
         _ => "which no row has",
     };
-    let detail = format!("invalid query string: `{parameter}` names `{name}`, {why}");
-    Problem::new(UNREADABLE, detail).hint(format!("the fields are {}", columns.join(", ")))
+    let problem = Problem::of_query(&format!("`{parameter}` names `{name}`, {why}"));
+    problem.hint(format!("the fields are {}", columns.join(", ")))
 }

@@ -6,14 +6,14 @@ pub(crate) mod page;
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use super::answers::Answers;
-use crate::list::page::{ListItem, PagePart, PageRequest, bad_cursor, read_cursor};
-use unroof_edge::answer::problem::Problem;
+use crate::list::page::{PagePart, PageRequest, bad_cursor, fields, read_cursor};
+use unroof_edge::{Problem, Reply};
 use unroof_store::{DbTime, Store};
 
 /// Rows of a list, or the reason why there are none.
@@ -35,10 +35,8 @@ pub(super) trait List {
     const NAME: &'static str;
     /// Whether the rows depend on the store's version alone: then a page is kept while the version is the same.
     const IS_KEPT: bool = true;
-    /// A row as it is stored.
-    type Row: Send + 'static;
-    /// A row as it is sent.
-    type Item: ListItem + From<Self::Row>;
+    /// A row, as it is stored and sent.
+    type Row: Serialize + ToSchema + Send + 'static;
     /// The values by which the rows are ordered.
     type Key: Serialize + DeserializeOwned + Clone;
 
@@ -50,6 +48,11 @@ pub(super) trait List {
     /// Whether a key is one of this order.
     fn has(&self, _key: &Self::Key) -> bool {
         true
+    }
+
+    /// Field names in the order of the CSV columns.
+    fn columns() -> Vec<String> {
+        fields::<Self::Row>()
     }
 
     /// Key of a row.
@@ -72,17 +75,18 @@ pub(super) async fn respond<L: List>(
     (query, part): (&impl Debug, PagePart<'_>),
     headers: &HeaderMap,
     uri: &Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let name = list.name();
     let after = read_cursor::<L::Key>(&name, part.cursor)?;
     if after.as_ref().is_some_and(|key| !list.has(key)) {
         return Err(bad_cursor());
     }
-    let page = PageRequest::new(answers, name, part, uri, headers);
+    let page = PageRequest::new(answers, name, L::columns, part, uri, headers);
     let now = || answers.now().into();
     let now = &now;
     let rows = |after, limit| list.rows(&answers.store, Piece { after, limit, now });
-    let body = || page.write::<_, L::Item, _, _, _>(after, |row| list.key(row), rows);
+    let end = |last: Option<&L::Key>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = || page.write(after, |row| list.key(row), rows, Ok, end);
     if !L::IS_KEPT {
         return Ok(body().await?.respond(headers));
     }
@@ -137,8 +141,8 @@ macro_rules! list {
                 (status = 200, description = $page,
                     content(($crate::list::page::Page<$Item> = "application/json"), (String = "text/csv")),
                     headers(("etag" = String), ("link" = String, description = "The next page"))),
-                unroof_edge::answer::described::Unchanged, unroof_edge::answer::described::StoreRefusals,
-                $((status = 404, description = $missing, body = unroof_edge::answer::problem::Problem,
+                unroof_edge::Unchanged, unroof_edge::StoreRefusals,
+                $((status = 404, description = $missing, body = unroof_edge::Problem,
                     content_type = "application/problem+json"),)?
             )
         )]
@@ -148,14 +152,14 @@ macro_rules! list {
             crate::service::extract::Query(query): crate::service::extract::Query<$Query>,
             headers: axum::http::HeaderMap,
             uri: axum::http::Uri,
-        ) -> Result<axum::http::Response<axum::body::Body>, unroof_edge::answer::problem::Problem> {
+        ) -> unroof_edge::Reply {
             let list = $crate::list::list!(@shown &query $(, &$List(owner))?);
             $crate::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
         }
     };
     ($($list:tt)+) => {
         $crate::list::list! {
-            @route [("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")]
+            @route [unroof_edge::KnownTag]
             $($list)+
         }
     };

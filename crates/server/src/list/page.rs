@@ -15,13 +15,11 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::list_text::ListText;
-pub(crate) use super::list_text::{FieldNames, ListItem, fields};
+pub(crate) use super::list_text::fields;
 use crate::answers::Answers;
 use crate::query::query;
-pub(crate) use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::limit::workers::Workers;
+pub(crate) use unroof_edge::FilterText;
+use unroof_edge::{CachedBody, Problem, Workers};
 use unroof_store::clock::Clock;
 use unroof_store::{DbTime, NamePrefix, Order, SortKey};
 
@@ -30,26 +28,24 @@ const ROWS: u32 = 100;
 /// Rows above which a page counts as long.
 const LONG_PAGE: u32 = 250;
 
-/// Rows per page.
+/// A number of rows, from 1 to `MOST`; `USUAL` if left out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit(pub(crate) u32);
+pub(crate) struct Limit<const MOST: u32 = MOST_ROWS, const USUAL: u32 = ROWS>(pub(crate) u32);
 
-impl Default for Limit {
+impl<const MOST: u32, const USUAL: u32> Default for Limit<MOST, USUAL> {
     fn default() -> Self {
-        Self(ROWS)
+        Self(USUAL)
     }
 }
 
-impl<'de> Deserialize<'de> for Limit {
+impl<'de, const MOST: u32, const USUAL: u32> Deserialize<'de> for Limit<MOST, USUAL> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let limit = text
-            .parse()
-            .ok()
-            .filter(|limit| (1..=MOST_ROWS).contains(limit));
-        limit.map(Self).ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is not a number from 1 to {MOST_ROWS}"))
-        })
+        let limit = text.parse().ok();
+        let limit = limit.filter(|limit| (1..=MOST).contains(limit));
+        limit
+            .map(Self)
+            .ok_or_else(|| D::Error::custom(format!("`{text}` is not a number from 1 to {MOST}")))
     }
 }
 
@@ -92,10 +88,7 @@ impl Moment {
     /// The time is in the future.
     pub(crate) fn not_after(self, now: Timestamp) -> Result<Timestamp, Problem> {
         if self.0 > now {
-            return Err(Problem::new(
-                UNREADABLE,
-                "invalid query string: `observed_at` is in the future",
-            )
+            return Err(Problem::of_query("`observed_at` is in the future")
             .hint("write the time at which the price was seen; a future price states its `valid_from`"));
         }
         Ok(self.0)
@@ -215,21 +208,16 @@ pub(crate) fn prefix(text: Option<&str>) -> Result<Option<NamePrefix>, Problem> 
 /// The text contains it.
 pub(crate) fn without_nul(text: &str) -> Result<(), Problem> {
     if text.contains('\0') {
-        return Err(Problem::new(
-            UNREADABLE,
-            "invalid query string: a value contains the NUL character",
-        )
-        .hint("GET /search finds names; none contains it"));
+        return Err(Problem::of_query("a value contains the NUL character")
+            .hint("GET /search finds names; none contains it"));
     }
     Ok(())
 }
 
 pub(crate) fn bad_cursor() -> Problem {
-    Problem::new(
-        UNREADABLE,
-        "invalid query string: `cursor` is not from this list",
+    Problem::of_query("`cursor` is not from this list").hint(
+        "send `next_cursor` of the previous page unchanged, or leave it out for the first page",
     )
-    .hint("send `next_cursor` of the previous page unchanged, or leave it out for the first page")
 }
 
 const SEAL_BYTES: usize = 6;
@@ -277,6 +265,7 @@ pub(crate) struct PagePart<'a> {
 pub(crate) struct PageRequest<'a> {
     answers: &'a Answers,
     list: Cow<'static, str>,
+    columns: fn() -> Vec<String>,
     part: PagePart<'a>,
     uri: &'a Uri,
     headers: &'a HeaderMap,
@@ -288,6 +277,7 @@ impl<'a> PageRequest<'a> {
     pub(crate) fn new(
         answers: &'a Answers,
         list: impl Into<Cow<'static, str>>,
+        columns: fn() -> Vec<String>,
         part: PagePart<'a>,
         uri: &'a Uri,
         headers: &'a HeaderMap,
@@ -295,6 +285,7 @@ impl<'a> PageRequest<'a> {
         Self {
             answers,
             list: list.into(),
+            columns,
             part,
             uri,
             headers,
@@ -311,28 +302,9 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The page of rows after a key.
-    pub(crate) async fn write<Row, Item, Key, Fault, Rows>(
-        &self,
-        after: Option<Key>,
-        key: impl Fn(&Row) -> Key,
-        rows: impl Fn(Option<Key>, u32) -> Rows,
-    ) -> Result<CachedBody, Problem>
-    where
-        Row: Send + 'static,
-        Item: ListItem + From<Row>,
-        Key: Serialize + Clone,
-        Rows: Future<Output = Result<Vec<Row>, Fault>>,
-        Problem: From<Fault>,
-    {
-        let items = |rows: Vec<Row>| Ok(rows.into_iter().map(Item::from).collect());
-        let end = |last: Option<&Key>, has_more| Ok(self.with_cursor(last, has_more));
-        self.write_rows(after, key, rows, items, end).await
-    }
-
     /// The rows after a key, and what `end` says after the last of them. Each piece is serialised, on a worker thread where it is
     /// long, before the next one is read.
-    pub(crate) async fn write_rows<Row, Item, Key, Fault, Rows>(
+    pub(crate) async fn write<Row, Item, Key, Fault, Rows>(
         &self,
         mut after: Option<Key>,
         key: impl Fn(&Row) -> Key,
@@ -342,13 +314,13 @@ impl<'a> PageRequest<'a> {
     ) -> Result<CachedBody, Problem>
     where
         Row: Send + 'static,
-        Item: ListItem,
+        Item: Serialize,
         Key: Clone,
         Rows: Future<Output = Result<Vec<Row>, Fault>>,
         Problem: From<Fault>,
     {
         let _place = self.answers.turn_of(self.workers()).await?;
-        let mut text = ListText::begin::<Item>(self.answers, self.headers, self.part.fields)?;
+        let mut text = ListText::begin(self.answers, self.headers, self.columns, self.part.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.part.limit.0 + 1;
         loop {

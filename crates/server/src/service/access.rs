@@ -18,11 +18,8 @@ use tokio::time::{Instant, Interval, interval_at};
 use super::middleware::RequestId;
 use crate::App;
 use crate::clients::Clients;
-use unroof_edge::answer::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
 use unroof_edge::limit::client_limit;
-use unroof_edge::limit::client_limit::Account;
-use unroof_edge::listen::hosts::is_from_own_page;
-use unroof_edge::listen::peer::Peer;
+use unroof_edge::{Account, FORBIDDEN, Peer, Problem, UNAUTHORIZED, is_from_own_page};
 use unroof_store::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// The name of the cookie of a signed-in browser.

@@ -11,8 +11,7 @@ use tokio::sync::oneshot;
 
 use super::access::identify;
 use crate::app::App;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::{Limits, Problem};
 
 /// Finds the caller of a request and has it answered. Cancels requests that exceed the timeout; reading the body has its own
 /// timeout.

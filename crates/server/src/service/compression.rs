@@ -8,9 +8,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 
 use crate::answers::Answers;
-use unroof_edge::answer::coding::{Coding, SizeOfBody};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::budget::Counted;
+use unroof_edge::{Coding, Counted, Problem, SizeOfBody, media_type};
 
 /// Bodies below this size, in bytes, are sent as they are: they fit into one packet.
 const SMALLEST: u64 = 1400;
@@ -19,11 +17,8 @@ const LONG: u64 = 1024 * 1024;
 
 /// Whether bodies of this media type become smaller.
 fn is_text(response: &Response<Body>) -> bool {
-    let media_type = response.headers().get(header::CONTENT_TYPE);
-    let media_type = media_type.and_then(|value| value.to_str().ok());
-    media_type.is_some_and(|media_type| {
-        let essence = media_type.split(';').next().unwrap_or_default().trim();
-        let (kind, form) = essence.split_once('/').unwrap_or_default();
+    media_type(response.headers()).is_some_and(|media_type| {
+        let (kind, form) = media_type.split_once('/').unwrap_or_default();
         kind == "text" || ["json", "xml"].iter().any(|text| form.ends_with(text))
     })
 }

@@ -15,11 +15,10 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::compute::Views;
-use unroof_base::input::cursor::nearest_names;
-use unroof_edge::answer::problem::{
-    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
+use unroof_edge::{
+    NOT_FOUND, Problem, TIMEOUT, TOO_LARGE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE, media_type,
+    stated_length,
 };
-use unroof_edge::answer::stated_length;
 
 /// The query string. Unknown names and invalid values are rejected.
 #[derive(Debug)]
@@ -37,26 +36,20 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
                 let reason = text
                     .strip_prefix("Failed to deserialize query string: ")
                     .unwrap_or(&text);
-                Problem::new(UNREADABLE, format!("invalid query string: {reason}"))
-                    .hint(meant(reason))
+                refused_query(reason)
             })
     }
 }
 
-/// The parameter that an unknown one means.
-fn meant(reason: &str) -> String {
-    const LISTED: &str = "the parameters of every path are listed at /docs";
-    let Some((_, unknown)) = reason.split_once("unknown field `") else {
-        return LISTED.to_owned();
-    };
+/// The refusal of a query string, with the parameter that an unknown one means.
+pub(crate) fn refused_query(reason: &str) -> Problem {
+    let (_, unknown) = reason.split_once("unknown field `").unwrap_or_default();
     // The reason names the unknown parameter, then those that are known, each between backticks.
     let mut names = unknown.split('`').step_by(2);
     let unknown = names.next().unwrap_or_default();
     let known: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    match nearest_names(unknown, &known).as_slice() {
-        [] => LISTED.to_owned(),
-        [nearest, ..] => format!("did you mean `{nearest}`? {LISTED}"),
-    }
+    let listed = "the parameters of every path are listed at /docs";
+    Problem::of_query(reason).hint_of(unknown, &known, listed)
 }
 
 /// Path parameters. An invalid id is answered with 404.
@@ -224,14 +217,8 @@ impl MostBytes {
 /// Checks that a body is a form as browsers send it.
 fn check_form_type(headers: &HeaderMap) -> Result<(), Problem> {
     const FORM: &str = "application/x-www-form-urlencoded";
-    let stated = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let essence = stated
-        .and_then(|stated| stated.split(';').next())
-        .unwrap_or_default();
-    if essence.trim().eq_ignore_ascii_case(FORM) && !headers.contains_key(header::CONTENT_ENCODING)
-    {
+    let is_form = media_type(headers).is_some_and(|stated| stated.eq_ignore_ascii_case(FORM));
+    if is_form && !headers.contains_key(header::CONTENT_ENCODING) {
         return Ok(());
     }
     Err(

@@ -1,28 +1,17 @@
 //! Answers of the API within this process, for the command line.
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::http::{HeaderMap, Request, StatusCode};
+use axum::http::{Request, Response};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use crate::{App, router};
 
-/// An answer of a route.
-#[derive(Debug)]
-pub struct LocalAnswer {
-    /// Status of the answer.
-    pub status: StatusCode,
-    /// Headers of the answer.
-    pub headers: HeaderMap,
-    /// Body of the answer, as it would be sent.
-    pub body: Bytes,
-}
-
 /// Answers a `GET` of a path with its query, by the handler that answers it over HTTP.
 ///
 /// # Errors
 /// The path is none, or the answer broke off.
-pub async fn ask(app: App, path: &str) -> anyhow::Result<LocalAnswer> {
+pub async fn ask(app: App, path: &str) -> anyhow::Result<Response<Bytes>> {
     let request = Request::get(path).body(Body::empty())?;
     let service = TowerToHyperService::new(router(app));
     let response = match service.call(request).await {
@@ -31,9 +20,5 @@ pub async fn ask(app: App, path: &str) -> anyhow::Result<LocalAnswer> {
     };
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await?;
-    Ok(LocalAnswer {
-        status: parts.status,
-        headers: parts.headers,
-        body,
-    })
+    Ok(Response::from_parts(parts, body))
 }

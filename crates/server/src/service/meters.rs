@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
 use jiff::Timestamp;
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 
-use super::metrics::register;
+use super::metrics::{Labels, register};
 use unroof_jobs::{Jobs, Refresh};
 use unroof_store::import::CatalogFormat;
 use unroof_store::{CatalogImports, DbTime, StoreError, WebhookCounts};
@@ -30,22 +29,6 @@ struct Stored {
     /// End of the last successful import by source.
     sources: BTreeMap<String, DbTime>,
     webhooks: WebhookCounts,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CatalogLabels {
-    catalog: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RefreshLabels {
-    catalog: &'static str,
-    source: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabels {
-    outcome: &'static str,
 }
 
 impl Meters {
@@ -86,13 +69,11 @@ impl Stored {
     }
 
     fn register_imports(&self, registry: &mut Registry) {
-        let succeeded = Family::<CatalogLabels, FloatGauge>::default();
-        let entries = Family::<CatalogLabels, Gauge>::default();
-        let refused = Family::<CatalogLabels, Gauge>::default();
+        let succeeded = Family::<Labels<1>, FloatGauge>::default();
+        let entries = Family::<Labels<1>, Gauge>::default();
+        let refused = Family::<Labels<1>, Gauge>::default();
         for row in &self.catalogs {
-            let labels = CatalogLabels {
-                catalog: row.catalog.clone(),
-            };
+            let labels = [("catalog", row.catalog.clone().into())];
             let gauge = succeeded.get_or_create(&labels);
             gauge.set(seconds(row.succeeded_at));
             for (family, count) in [(&entries, row.entries), (&refused, row.refused)] {
@@ -109,15 +90,15 @@ impl Stored {
     }
 
     fn register_refreshes(&self, jobs: &Jobs, registry: &mut Registry) {
-        let succeeded = Family::<RefreshLabels, FloatGauge>::default();
-        let intervals = Family::<RefreshLabels, FloatGauge>::default();
+        let succeeded = Family::<Labels<2>, FloatGauge>::default();
+        let intervals = Family::<Labels<2>, FloatGauge>::default();
         for refresh in jobs.refreshes() {
             let source = refresh.source();
             let last = self.sources.get(&source).copied();
-            let labels = RefreshLabels {
-                catalog: refresh.catalog(),
-                source,
-            };
+            let labels = [
+                ("catalog", refresh.catalog().into()),
+                ("source", source.into()),
+            ];
             let gauge = succeeded.get_or_create(&labels);
             gauge.set(last.map_or(0.0, seconds));
             let gauge = intervals.get_or_create(&labels);
@@ -141,9 +122,9 @@ impl Stored {
 }
 
 fn register_attempts(jobs: &Jobs, registry: &mut Registry) {
-    let attempts = Family::<OutcomeLabels, Counter>::default();
+    let attempts = Family::<Labels<1>, Counter>::default();
     for (outcome, count) in jobs.attempts.by_outcome() {
-        let labels = OutcomeLabels { outcome };
+        let labels = [("outcome", outcome.into())];
         attempts.get_or_create(&labels).inc_by(count);
     }
     register! { registry,

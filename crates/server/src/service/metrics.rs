@@ -1,10 +1,10 @@
 //! Counters of served requests, for Prometheus.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{Method, StatusCode};
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -24,22 +24,13 @@ pub(crate) use register;
 #[derive(Debug)]
 pub(crate) struct Metrics {
     pub(crate) refused_connections: Counter,
-    requests: Family<RequestLabels, Counter>,
-    durations: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    requests: Family<Labels<3>, Counter>,
+    durations: Family<Labels<1>, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabels {
-    method: &'static str,
-    route: String,
-    status: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RouteLabels {
-    route: String,
-}
+/// The labels of a series: names and values.
+pub(crate) type Labels<const COUNT: usize> = [(&'static str, Cow<'static, str>); COUNT];
 
 /// Bucket bounds of the duration histogram, in seconds: from a cached response to the response timeout.
 const DURATIONS: [f64; 13] = [
@@ -99,18 +90,13 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let route = std::mem::take(&mut self.route);
-        let requests = RequestLabels {
-            method: self.method,
-            route: route.clone(),
-            status: self.status,
-        };
+        let route = ("route", std::mem::take(&mut self.route).into());
+        let (method, status) = (self.method.into(), self.status.into());
+        let request = [("method", method), route.clone(), ("status", status)];
         self.metrics.in_flight.dec();
-        self.metrics.requests.get_or_create(&requests).inc();
-        self.metrics
-            .durations
-            .get_or_create(&RouteLabels { route })
-            .observe(self.started.elapsed().as_secs_f64());
+        self.metrics.requests.get_or_create(&request).inc();
+        let durations = self.metrics.durations.get_or_create(&[route]);
+        durations.observe(self.started.elapsed().as_secs_f64());
     }
 }
 

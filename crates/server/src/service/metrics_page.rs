@@ -17,8 +17,7 @@ use prometheus_client::registry::Registry;
 use super::metrics::register;
 use super::middleware;
 use crate::app::{App, Parts};
-use unroof_edge::answer::response_cache::prefers;
-use unroof_edge::listen::hosts::require_known_host;
+use unroof_edge::{prefers, require_known_host};
 
 /// State of the metrics listener.
 pub fn metrics_router(app: App) -> Router {

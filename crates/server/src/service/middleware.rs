@@ -14,13 +14,10 @@ use super::metrics::{Counted, method_name};
 use crate::answers::Answers;
 use crate::app::App;
 use crate::pages::{HTML, as_page};
-use unroof_edge::answer::coding::Coding;
-use unroof_edge::answer::problem::{
-    INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PROBLEM_JSON, Problem, UNREADABLE,
+use unroof_edge::{
+    Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, UNREADABLE,
+    check_host, linger,
 };
-use unroof_edge::limit::refusals::PAUSE;
-use unroof_edge::listen::hosts::check_host;
-use unroof_edge::listen::lingering::linger;
 use unroof_telemetry::RequestTrace;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -208,11 +205,10 @@ pub(crate) fn no_place() -> Response {
 /// No route has this path.
 pub(crate) async fn no_route(request: Request) -> Problem {
     let path: String = request.uri().path().chars().take(200).collect();
-    let hint = match crate::nearest_route(&path) {
-        Some(nearest) => format!("did you mean `{nearest}`? all paths are listed at /docs"),
-        None => "all paths are listed at /docs".to_owned(),
-    };
-    Problem::new(NOT_FOUND, format!("there is no route `{path}`")).hint(hint)
+    let known = crate::routes_like(&path);
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let problem = Problem::new(NOT_FOUND, format!("there is no route `{path}`"));
+    problem.hint_of(&path, &known, "all paths are listed at /docs")
 }
 
 /// The path exists, and takes other methods.

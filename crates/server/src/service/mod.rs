@@ -20,8 +20,7 @@ use uuid::Uuid;
 
 use crate::service::meters::Meters;
 use crate::service::metrics::Metrics;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::refusals::Refusals;
+use unroof_edge::{Limits, Refusals};
 use unroof_telemetry::Telemetry;
 
 /// State of the layers and handlers that observe the process.

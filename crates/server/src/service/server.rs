@@ -19,13 +19,10 @@ use super::metrics_page::metrics_service;
 use super::middleware;
 use crate::compute::Views;
 use crate::{App, service};
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::per_address::PerAddress;
 use unroof_edge::limit::places;
-use unroof_edge::limit::places::TooMany;
-use unroof_edge::limit::refusals::Refusals;
-use unroof_edge::listen::listener::{Server, Stream, try_answer};
-use unroof_edge::listen::peer::{FromPeer, Peer};
+use unroof_edge::{
+    FromPeer, Limits, Peer, PerAddress, Refusals, Server, Stream, TooMany, try_answer,
+};
 use unroof_infer::estimate::Format;
 use unroof_jobs::Refresh;
 use unroof_store::ObservedBy;
@@ -159,22 +156,23 @@ struct Connections {
 
 impl Connections {
     async fn of_api(app: App) -> Self {
+        let access = Arc::clone(&app.clients.access);
+        let metrics = &app.service.metrics;
         Self {
-            limits: Arc::clone(&app.limits),
             places: Arc::clone(&app.service.connections),
-            per_address: PerAddress::new(
-                app.limits.connections_per_address,
-                Arc::clone(&app.clients.access),
-            ),
-            refused: app.service.metrics.refused_connections.clone(),
+            per_address: PerAddress::new(app.limits.connections_per_address, access),
+            refused: metrics.refused_connections.clone(),
             refusals: Arc::clone(&app.service.refusals),
-            graceful: GracefulShutdown::new(),
-            refusal: refusal().await,
-            router: service(app),
+            ..Self::new(&app, service(app.clone())).await
         }
     }
 
     async fn of_metrics(app: App) -> Self {
+        Self::new(&app, metrics_service(app.clone())).await
+    }
+
+    /// As few connections as a scrape needs, counted by themselves.
+    async fn new(app: &App, router: Router) -> Self {
         Self {
             limits: Arc::clone(&app.limits),
             places: Arc::new(Semaphore::new(METRICS_CONNECTIONS)),
@@ -183,7 +181,7 @@ impl Connections {
             refusals: Arc::new(Refusals::counting("busy: refusing scrapes")),
             graceful: GracefulShutdown::new(),
             refusal: refusal().await,
-            router: metrics_service(app),
+            router,
         }
     }
 

@@ -1,54 +1,69 @@
 //! Lists of estimates, and single ones.
 
+use serde::Serialize;
 use sqlx::FromRow;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::connect::query::Query;
 use crate::connect::value::Value;
 use crate::list::query::{AsOf, Order, Place, Selection, SortKey};
+use crate::list::row_values;
 use crate::record::checksum::{Document, StoredDocument};
 use crate::record::recording::EstimateOf;
 use crate::{DbTime, Store, StoreError, Times};
 use unroof_price_sheet::sheet::PriceSheet;
 
-/// An estimate as a row of a list.
-#[derive(Debug, Clone, FromRow)]
+/// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
+/// per scalar reading (standard tier, first threshold, shortest time to live).
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
+#[schema(as = EstimateItem)]
 pub struct EstimateRow {
     /// Id of the estimate.
     pub id: Uuid,
     /// Sequence number in the order of storing.
+    #[serde(skip)]
     pub sequence: i64,
-    /// Version of the engine.
-    pub engine_version: String,
     /// Provider that bills for the offer.
     pub provider: String,
     /// Model name as the provider spells it.
     pub model: String,
-    /// Canonical name, `author/model`; null where it is not known.
+    /// Canonical name, `author/model`.
     pub canonical_model: Option<String>,
     /// Region in which the model is served.
     pub region: String,
-    /// Currency, an ISO 4217 code.
+    /// Currency as an ISO 4217 code.
     pub currency: String,
-    /// Start of the sheet's validity.
+    /// Inclusive start of the sheet's validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_from: Option<DbTime>,
-    /// End of the sheet's validity.
+    /// Exclusive end of the sheet's validity.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_to: Option<DbTime>,
-    /// Announced time from which the offer is no longer sold.
+    /// Announced time from which the offer is no longer sold; null where none is announced.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub retires_at: Option<DbTime>,
     /// Time at which the estimate was stored.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
     /// Whether it is the estimate of an observed price; false for a question.
     pub observed: bool,
-    /// The estimated sheet, if the listed sheet is a duplicate of it.
+    /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
     pub duplicate_of: Option<Uuid>,
-    /// Whether it is the estimate of one sheet.
-    pub is_of_sheet: bool,
-    /// Readings with a value.
+    /// `sheet`: from one sheet alone. `model`: from all sheets of the model, which `/models` lists. `pool`: from the sheets of
+    /// one request.
+    #[sqlx(rename = "source", try_from = "String")]
+    #[schema(inline)]
+    pub of: EstimateOf,
+    /// Version of the estimation engine.
+    pub engine_version: String,
+    /// Number of readings with a value.
     pub readings_defined: i64,
-    /// Number of conflicts between readings.
+    /// Number of pairs of readings that contradict each other.
     pub conflicts: i64,
-    /// JSON: a nullable number per scalar reading.
+    /// Four values per quantity and one number per scalar reading.
+    #[serde(flatten, serialize_with = "row_values::all")]
+    #[schema(ignore)]
     pub row_values: String,
 }
 
@@ -71,7 +86,8 @@ const WAS_IN_FORCE: &str = "
 
 const ESTIMATES: &str = "
     SELECT estimates.id, listing.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = listing.sheet_id) AS retires_at, observed_at, observed, duplicate_of, listing.sheet_id IS NOT NULL AS is_of_sheet, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = listing.sheet_id) AS retires_at, observed_at, observed, duplicate_of,
+           CASE WHEN listing.sheet_id IS NOT NULL THEN 'sheet' WHEN provider = 'model' THEN 'model' ELSE 'pool' END AS source, readings_defined, conflicts, row_values
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ";
 const SEQUENCE: &str = "listing.sequence";
@@ -83,7 +99,8 @@ const IS_IN_FORCE: &str = "
 // several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
 const LATEST: &str = "
     SELECT estimates.id, latest.sequence, engine_version, provider, model, canonical_model, region, currency, valid_from,
-           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = latest.sheet_id) AS retires_at, observed_at, observed, duplicate_of, latest.sheet_id IS NOT NULL AS is_of_sheet, readings_defined, conflicts, row_values
+           valid_to, (SELECT retires_at FROM price_sheets WHERE price_sheets.id = latest.sheet_id) AS retires_at, observed_at, observed, duplicate_of,
+           CASE WHEN latest.sheet_id IS NOT NULL THEN 'sheet' WHEN provider = 'model' THEN 'model' ELSE 'pool' END AS source, readings_defined, conflicts, row_values
     FROM (SELECT * FROM (
           SELECT provider, model, region, listing.sequence, estimate_id, canonical_model, currency, valid_from, valid_to,
                  listing.observed_at, observed, duplicate_of, listing.sheet_id
@@ -190,12 +207,6 @@ impl LatestKey {
 }
 
 impl EstimateRow {
-    /// Kind of its source.
-    #[must_use]
-    pub fn of(&self) -> EstimateOf {
-        EstimateOf::listed(self.is_of_sheet, &self.provider)
-    }
-
     /// Place of the row in a list.
     #[must_use]
     pub fn place(&self, order: Order) -> Place {

@@ -12,5 +12,6 @@ pub(crate) mod meters;
 pub(crate) mod models;
 pub(crate) mod price_sheets;
 pub(crate) mod query;
+pub(crate) mod row_values;
 pub(crate) mod search;
 pub(crate) mod series;

@@ -11,6 +11,7 @@ use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::connect::version::take_numbers;
 use crate::list::query::{AsOf, NamePrefix};
+use crate::list::row_values;
 use crate::record::checksum::StoredDocument;
 use crate::record::names::ChangeKind;
 use crate::record::recording::MODEL;
@@ -116,26 +117,30 @@ pub struct NewModelEstimate {
     pub news: Option<String>,
 }
 
-/// An estimate of a model as a row of a list.
-#[derive(Debug, Clone, FromRow)]
+/// The estimate of a model as a flat row: median, 90 % interval and whether it is identified per quantity.
+#[derive(Debug, Clone, FromRow, Serialize, ToSchema)]
+#[schema(as = ModelItem)]
 pub struct ModelRow {
-    /// Id of the estimate.
-    pub id: Uuid,
     /// Canonical name, `author/model`.
     pub canonical_model: String,
-    /// Author of the model.
+    /// The author of the model.
     pub author: String,
-    /// Version of the engine.
-    pub engine_version: String,
-    /// The calibration behind it.
-    pub calibration_id: String,
-    /// Sheets of the model.
+    /// Id of the estimate.
+    pub id: Uuid,
+    /// Sheets of the model: all hosts and all periods.
     pub sheets: i64,
     /// Separate pricing decisions among them.
     pub decisions: i64,
     /// Time at which the newest of its sheets was first seen.
+    #[schema(value_type = String, format = DateTime)]
     pub observed_at: DbTime,
-    /// JSON: a nullable number per column of a list.
+    /// Version of the estimation engine.
+    pub engine_version: String,
+    /// The calibration behind the estimate.
+    pub calibration_id: String,
+    /// Four values per quantity.
+    #[serde(flatten, serialize_with = "row_values::quantities")]
+    #[schema(ignore)]
     pub row_values: String,
 }
 
@@ -289,6 +294,11 @@ impl Store {
         after: Option<&str>,
         limit: u32,
     ) -> Result<Vec<ModelRow>, StoreError> {
+        let mut names = selection.author.iter().chain(&selection.canonical_model);
+        // No stored text has NUL, and PostgreSQL refuses it.
+        if names.any(|name| name.contains('\0')) {
+            return Ok(Vec::new());
+        }
         let list = Query::new(MODELS)
             .value(after.unwrap_or_default())
             .any_of("author", &selection.author)

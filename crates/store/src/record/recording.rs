@@ -157,17 +157,6 @@ super::names::stored_names! {
     }
 }
 
-impl EstimateOf {
-    /// Kind of the source of a listed estimate.
-    pub(crate) fn listed(is_of_sheet: bool, provider: &str) -> Self {
-        match provider {
-            _ if is_of_sheet => Self::Sheet,
-            MODEL => Self::Model,
-            _ => Self::Pool,
-        }
-    }
-}
-
 /// The names under which an estimate is listed.
 pub(crate) struct Place<'a> {
     pub(crate) provider: &'a str,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use maud::{Markup, html};
 
 use super::models::{ModelPath, no_model};
@@ -13,10 +12,9 @@ use crate::answers::Answers;
 use crate::query::query;
 use crate::service::extract::{Path, Query};
 use unroof_base::units::compact;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{
+    CachedBody, FilterText, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged,
+};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
 
@@ -50,11 +48,7 @@ query! {
     get,
     path = "/models/{author}/{model}/badge.svg",
     tag = "estimates",
-    params(
-        ModelPath,
-        BadgeQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, BadgeQuery, KnownTag),
     responses(
         (status = 200, description = "The picture", body = String, content_type = "image/svg+xml", headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,
@@ -65,7 +59,7 @@ pub(crate) async fn show_badge(
     Path(path): Path<ModelPath>,
     Query(query): Query<BadgeQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let quantity = match &query.quantity {
         Some(FilterText(name)) => require_quantity(name)?,
         None => JointQuantity::ActiveParameters,
@@ -100,11 +94,7 @@ pub(crate) async fn read_badge(
     name: &str,
     quantity: JointQuantity,
 ) -> Result<Badge, Problem> {
-    let row = if name.contains('\0') {
-        None
-    } else {
-        answers.store.model(name, None).await?
-    };
+    let row = answers.store.model(name, None).await?;
     let row = row.ok_or_else(|| no_model(name, None))?;
     Ok(Badge {
         model: row.canonical_model,

@@ -3,107 +3,25 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize, Serializer};
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use crate::list::list_text::stored_in_order;
-use crate::list::page::{AsOfQuery, Direction, ListItem, Moment, fields};
+use crate::list::page::{AsOfQuery, Direction, Moment, fields};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
-use unroof_store::{
-    AsOf, DbTime, EstimateOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store,
-};
+use unroof_store::{AsOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
 
-/// An estimate as a flat row: median, 90 % interval and whether it is identified per quantity, and one nullable number
-/// per scalar reading (standard tier, first threshold, shortest time to live).
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EstimateItem {
-    /// Id of the estimate.
-    id: Uuid,
-    /// Provider that bills for the offer.
-    provider: String,
-    /// Model name as the provider spells it.
-    model: String,
-    /// Canonical name, `author/model`.
-    canonical_model: Option<String>,
-    /// Region in which the model is served.
-    region: String,
-    /// Currency as an ISO 4217 code.
-    currency: String,
-    /// Inclusive start of the sheet's validity.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    valid_from: Option<DbTime>,
-    /// Exclusive end of the sheet's validity.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    valid_to: Option<DbTime>,
-    /// Announced time from which the offer is no longer sold; null where none is announced.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    retires_at: Option<DbTime>,
-    /// Time at which the estimate was stored.
-    #[schema(value_type = String, format = DateTime)]
-    observed_at: DbTime,
-    /// Whether it is the estimate of an observed price; false for a question.
-    observed: bool,
-    /// Id of the estimated sheet, if the listed sheet is a duplicate of it.
-    duplicate_of: Option<Uuid>,
-    /// `sheet`: from one sheet alone. `model`: from all sheets of the model, which `/models` lists. `pool`: from the sheets of
-    /// one request.
-    #[schema(inline)]
-    of: EstimateOf,
-    /// Version of the estimation engine.
-    engine_version: String,
-    /// Number of readings with a value.
-    readings_defined: i64,
-    /// Number of pairs of readings that contradict each other.
-    conflicts: i64,
-    /// Four values per quantity and one number per scalar reading.
-    #[serde(flatten, serialize_with = "in_order")]
-    #[schema(ignore)]
-    row_values: String,
-}
-
-fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    stored_in_order(row_values, row_columns(), serializer)
-}
-
-impl ListItem for EstimateItem {
-    fn columns() -> Vec<String> {
-        let values = row_columns().map(str::to_owned);
-        fields::<Self>().into_iter().chain(values).collect()
-    }
-}
-
-impl From<EstimateRow> for EstimateItem {
-    fn from(row: EstimateRow) -> Self {
-        Self {
-            of: row.of(),
-            id: row.id,
-            provider: row.provider,
-            model: row.model,
-            canonical_model: row.canonical_model,
-            region: row.region,
-            currency: row.currency,
-            valid_from: row.valid_from,
-            valid_to: row.valid_to,
-            retires_at: row.retires_at,
-            observed_at: row.observed_at,
-            observed: row.observed,
-            duplicate_of: row.duplicate_of,
-            engine_version: row.engine_version,
-            readings_defined: row.readings_defined,
-            conflicts: row.conflicts,
-            row_values: row.row_values,
-        }
-    }
+/// The columns of estimates: fields, then quantities and readings.
+fn columns() -> Vec<String> {
+    let values = row_columns().map(str::to_owned);
+    fields::<EstimateRow>().into_iter().chain(values).collect()
 }
 
 /// Sort key of estimates.
@@ -135,7 +53,7 @@ list! {
     /// undefined. `Accept: text/csv` gives CSV. The ETag changes only with the body; polling costs no query while nothing is
     /// stored.
     list_estimates: "/estimates" in "estimates",
-    "A page of estimates" of EstimateItem,
+    "A page of estimates" of EstimateRow,
     /// Filter and page of the estimates.
     EstimatesQuery {
         offers,
@@ -157,8 +75,11 @@ impl EstimatesQuery {
 impl List for EstimatesQuery {
     const NAME: &'static str = "estimates";
     type Row = EstimateRow;
-    type Item = EstimateItem;
     type Key = Place;
+
+    fn columns() -> Vec<String> {
+        columns()
+    }
 
     fn name(&self) -> Cow<'static, str> {
         name_in_order(Self::NAME, &self.sorted(), &Order::NEWEST)
@@ -196,7 +117,7 @@ list! {
     /// One row per (provider, model, region) with a price in force: its newest estimate without stated assumptions; and one row
     /// per canonical model, of the provider `model`: the estimate from all its sheets. `of` says which of the two a row is.
     list_latest_estimates: "/estimates/latest" in "estimates",
-    "A page of estimates" of EstimateItem,
+    "A page of estimates" of EstimateRow,
     /// Filter of the latest estimates.
     LatestQuery {
         offers,
@@ -223,9 +144,12 @@ impl LatestQuery {
 impl List for LatestQuery {
     const NAME: &'static str = "estimates/latest";
     type Row = EstimateRow;
-    type Item = EstimateItem;
     /// Provider, model and region.
     type Key = (String, String, String);
+
+    fn columns() -> Vec<String> {
+        columns()
+    }
 
     fn name(&self) -> Cow<'static, str> {
         let by_provider = Direction::of(None, SortKey::Provider);
@@ -286,7 +210,7 @@ pub(crate) async fn show_estimate(
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let as_of = query.as_of();
     let document = || answers.store.estimate_document(id, as_of);
     answers

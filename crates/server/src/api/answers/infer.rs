@@ -2,59 +2,55 @@
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::known_answers::question;
 use super::model_link::ModelLink;
 use super::observation::Observation;
-use super::some_of_answer::{InferReply, MemberNames, members, only};
+use super::some_of_answer::{InferReply, members, only};
 use crate::compute::Views;
 use crate::list::page::Moment;
+use crate::query::query;
 use crate::service::access::{Sender, missing_scope};
 use crate::service::extract::{Query, Question};
 use unroof_base::input::schema::{Name, one_of_texts};
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::{INVALID, Problem, UNREADABLE};
-use unroof_edge::limit::budget::Counted;
+use unroof_edge::{BodyRefusals, Counted, INVALID, Problem};
 use unroof_infer::estimate::{Format, InferBody};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_store::ObservedBy;
 use unroof_store::access::Scope;
 
-/// Format of the body, and whether the answer is stored.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct InferQuery {
-    /// Format of the sheet in the body; the canonical form if left out.
-    #[param(nullable = false, inline)]
-    format: Option<CatalogName>,
-    /// The entry's key in its catalog; needed with `format`.
-    #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
-    model: Option<String>,
-    /// `false` only computes.
-    #[param(nullable = false, default = true)]
-    store: Option<bool>,
-    /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
-    /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
-    #[param(nullable = false)]
-    observe: Option<bool>,
-    /// Time of observation of the price; now if left out.
-    /// RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    observed_at: Option<Moment>,
-    /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
-    /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
-    /// The whole answer is stored.
-    #[param(nullable = false, inline, value_type = Option<MemberNames>)]
-    fields: Option<String>,
+query! {
+    /// Format of the body, and whether the answer is stored.
+    InferQuery {
+        /// Format of the sheet in the body; the canonical form if left out.
+        format: CatalogName,
+        /// The entry's key in its catalog; needed with `format`.
+        #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
+        model: Option<String>,
+        /// `false` only computes.
+        #[param(nullable = false, default = true)]
+        store: Option<bool>,
+        /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
+        /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
+        #[param(nullable = false)]
+        observe: Option<bool>,
+        /// Time of observation of the price; now if left out.
+        /// RFC 3339, milliseconds since 1970, or `now`.
+        observed_at: Moment,
+        /// Members of the answer to return, separated by commas; all if left out. `quantities` has the figures of each, without
+        /// prior, moves, equation and track record; a quantity that is named, such as `quantities.active_parameters`, is whole.
+        /// The whole answer is stored.
+        #[param(nullable = false, pattern = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?(,[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?)*$")]
+        fields: Option<String>,
+    }
 }
 
 /// A catalog, by its name.
@@ -78,9 +74,7 @@ impl ToSchema for CatalogName {}
 
 impl InferQuery {
     fn format(&self, at: impl FnOnce() -> Timestamp) -> Result<Format, Problem> {
-        let wrong = |detail: &str, hint: &str| {
-            Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(hint))
-        };
+        let wrong = |detail: &str, hint: &str| Err(Problem::of_query(detail).hint(hint));
         let is_name = |model: &&String| !model.trim().is_empty() && !model.contains('\0');
         match (self.format, self.model.as_ref().filter(is_name)) {
             (None, _) if self.model.is_none() => Ok(Format::Canonical),
@@ -186,18 +180,13 @@ pub(crate) async fn infer_price_sheet(
         .hint("leave out `assumptions`, or `observe=true`"));
     }
     if !is_stored && query.observe == Some(true) {
-        return Err(Problem::new(
-            UNREADABLE,
-            "invalid query string: `observe=true` goes with storing",
-        )
-        .hint("leave out `store=false`, or `observe=true`"));
+        let problem = Problem::of_query("`observe=true` goes with storing");
+        return Err(problem.hint("leave out `store=false`, or `observe=true`"));
     }
     let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
     let mut headers = HeaderMap::new();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
+    let json = HeaderValue::from_static("application/json");
+    headers.insert(header::CONTENT_TYPE, json);
     let mut status = StatusCode::OK;
     let mut observation = None;
     let mut model = None;
@@ -215,12 +204,12 @@ pub(crate) async fn infer_price_sheet(
         } else {
             Observation::of_question(is_stated, may_observe)
         });
-        let location = header::HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
+        let location = HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
         let quantities = &answered.answer.joint.quantities;
         model = ModelLink::of(&views.answers.store, answered.sheets(), quantities, seen_at).await;
         let link = model.as_ref().map(ModelLink::header);
-        let link = link.and_then(|link| header::HeaderValue::from_str(&link).ok());
+        let link = link.and_then(|link| HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));
     }
     let id = answered.answer.id;

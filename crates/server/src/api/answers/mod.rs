@@ -5,7 +5,6 @@ pub(crate) mod compare;
 pub(crate) mod density;
 pub(crate) mod estimates;
 pub(crate) mod infer;
-pub(crate) mod known_answer;
 pub(crate) mod known_answers;
 pub(crate) mod model_link;
 pub(crate) mod models;

@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
-use serde::{Deserialize, Serialize, Serializer};
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::compute::Views;
-use crate::list::list_text::stored_in_order;
-use crate::list::page::{AsOfQuery, ListItem, Moment, fields, prefix};
+use crate::list::page::{AsOfQuery, Moment, fields, prefix};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
 use unroof_base::input::json;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::Names;
-use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{
+    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, StoreRefusals, Text, Unchanged,
+};
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -28,46 +23,9 @@ use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, e
 use unroof_infer::estimate::{Column, StoredRow, columns};
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 use unroof_price_sheet::vendors::vendor;
-use unroof_store::{AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError};
-
-/// The estimate of a model as a flat row: median, 90 % interval and whether it is identified per quantity.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ModelItem {
-    /// Canonical name, `author/model`.
-    canonical_model: String,
-    /// The author of the model.
-    author: String,
-    /// Id of the estimate.
-    id: Uuid,
-    /// Sheets of the model: all hosts and all periods.
-    sheets: i64,
-    /// Separate pricing decisions among them.
-    decisions: i64,
-    /// Time at which the newest of its sheets was first seen.
-    #[schema(value_type = String, format = DateTime)]
-    observed_at: DbTime,
-    /// Version of the estimation engine.
-    engine_version: String,
-    /// The calibration behind the estimate.
-    calibration_id: String,
-    /// Four values per quantity.
-    #[serde(flatten, serialize_with = "in_order")]
-    #[schema(ignore)]
-    row_values: String,
-}
-
-fn in_order<S: Serializer>(row_values: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    stored_in_order(row_values, quantity_columns(), serializer)
-}
-
-/// The columns of quantities.
-fn quantity_columns() -> impl Iterator<Item = &'static str> {
-    let names = |quantity: JointQuantity| {
-        let of = &quantity.definition().columns;
-        [of.median, of.low_90, of.high_90, of.identified]
-    };
-    JointQuantity::ALL.into_iter().flat_map(names)
-}
+use unroof_store::{
+    AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError, quantity_columns,
+};
 
 /// The columns of quantities, described.
 pub(crate) fn described_columns() -> impl Iterator<Item = &'static Column> {
@@ -77,35 +35,12 @@ pub(crate) fn described_columns() -> impl Iterator<Item = &'static Column> {
         .filter(move |column| names.contains(&column.name))
 }
 
-impl ListItem for ModelItem {
-    fn columns() -> Vec<String> {
-        let values = quantity_columns().map(str::to_owned);
-        fields::<Self>().into_iter().chain(values).collect()
-    }
-}
-
-impl From<ModelRow> for ModelItem {
-    fn from(row: ModelRow) -> Self {
-        Self {
-            canonical_model: row.canonical_model,
-            author: row.author,
-            id: row.id,
-            sheets: row.sheets,
-            decisions: row.decisions,
-            observed_at: row.observed_at,
-            engine_version: row.engine_version,
-            calibration_id: row.calibration_id,
-            row_values: row.row_values,
-        }
-    }
-}
-
 list! {
     /// List the estimate of every model
     ///
     /// One row per canonical model, by name: the joint estimate from the sheets of all its hosts and all periods together.
     list_models: "/models" in "estimates",
-    "A page of models" of ModelItem,
+    "A page of models" of ModelRow,
     /// Filter of the estimates of models.
     ModelsQuery {
         /// Author of the model; several separated by commas.
@@ -121,8 +56,12 @@ list! {
 impl List for ModelsQuery {
     const NAME: &'static str = "models";
     type Row = ModelRow;
-    type Item = ModelItem;
     type Key = String;
+
+    fn columns() -> Vec<String> {
+        let values = quantity_columns().map(str::to_owned);
+        fields::<ModelRow>().into_iter().chain(values).collect()
+    }
 
     fn key(&self, row: &ModelRow) -> String {
         row.canonical_model.clone()
@@ -188,11 +127,7 @@ impl ModelOffer {
     get,
     path = "/models/{author}/{model}",
     tag = "estimates",
-    params(
-        ModelPath,
-        AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, AsOfQuery, KnownTag),
     responses(
         (status = 200, description = "The estimate with the offers in force", body = ModelDocument, headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,
@@ -203,7 +138,7 @@ pub(crate) async fn show_model(
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let name = path.name();
     let as_of = query.as_of();
     let body = || write_model(&answers, &name, as_of);
@@ -268,9 +203,6 @@ impl ModelShown {
         as_of: Option<DbTime>,
         now: DbTime,
     ) -> Result<Option<Self>, StoreError> {
-        if name.contains('\0') {
-            return Ok(None);
-        }
         let Some(row) = store.model(name, as_of).await? else {
             return Ok(None);
         };
@@ -333,7 +265,7 @@ pub(crate) struct VendorDocument {
     params(
         ("name" = String, Path, description = "Author of the models, as in canonical names", example = "google"),
         AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+        KnownTag,
     ),
     responses(
         (status = 200, description = "The vendor's models together", body = VendorDocument, headers(("etag" = String))),
@@ -346,7 +278,7 @@ pub(crate) async fn show_vendor(
     Path(name): Path<String>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let as_of = query.as_of();
     let body = || write_vendor(&views, &name, as_of);
     views
@@ -363,20 +295,13 @@ async fn write_vendor(
     name: &str,
     as_of: Option<DbTime>,
 ) -> Result<CachedBody, Problem> {
-    let models = if name.contains('\0') {
-        Vec::new()
-    } else {
-        let selection = ModelSelection {
-            author: vec![name.to_owned()],
-            as_of,
-            ..ModelSelection::default()
-        };
-        views
-            .answers
-            .store
-            .models(&selection, None, MOST_LISTED)
-            .await?
+    let selection = ModelSelection {
+        author: vec![name.to_owned()],
+        as_of,
+        ..ModelSelection::default()
     };
+    let models = views.answers.store.models(&selection, None, MOST_LISTED);
+    let models = models.await?;
     if models.is_empty() {
         let problem = Problem::new(
             NOT_FOUND,
@@ -399,7 +324,10 @@ async fn write_vendor(
             sold.push((model, sheets));
         }
     }
-    let estimator = views.compute.estimator.clone();
+    let (estimator, budget) = (
+        views.compute.estimator.clone(),
+        views.answers.budget.clone(),
+    );
     let seller = name.to_owned();
     let document = views.compute.run(move |wanted| {
         let models = sold
@@ -409,23 +337,16 @@ async fn write_vendor(
                 canonical_model,
             });
         let models: Vec<VendorModel> = models.collect();
-        let together = estimate(&seller, &models, estimator.calibration(), wanted)
-            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        let together = estimate(&seller, &models, estimator.calibration(), wanted)?;
         let document = VendorDocument {
             vendor: seller,
             calibration_id: estimator.calibration_id().to_owned(),
             left_out,
             together,
         };
-        serde_json::to_vec(&document).map_err(Problem::not_serialised)
+        CachedBody::json(&budget, &document)
     });
-    let document = document.await?;
-    let held = views.answers.budget.take(document.len())?;
-    Ok(CachedBody::new(
-        held.keep(document),
-        "application/json",
-        None,
-    ))
+    document.await
 }
 
 /// The sheets in force by which a vendor sells a model itself.

@@ -9,14 +9,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::list::list_text::{FieldName, chosen, no_field};
+use crate::list::list_text::{chosen, no_field};
 use crate::list::page::{Direction, FilterText};
 use crate::query::query;
 use crate::service::extract::{NoQuery, Query};
 use unroof_base::units::{Bytes, BytesPerToken};
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, Problem, QueryRefusals, Reply, Unchanged};
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::evidence::reading::Specification;
@@ -52,7 +50,7 @@ query! {
         q: FilterText,
         /// Field with one text or number by which the rows are sorted; the order of the table if left out. Rows without a value
         /// come last.
-        #[param(nullable = false, inline, value_type = Option<FieldName>)]
+        #[param(nullable = false, pattern = "^[a-z][a-z0-9_]*$")]
         sort: Option<String>,
         /// Direction of the sort; `asc` if left out.
         order: Direction,
@@ -224,7 +222,7 @@ impl From<&'static OpenModel> for OpenModelItem {
 pub(crate) async fn list_accelerators(
     Query(query): Query<TableQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     static ROWS: LazyLock<Vec<Map<String, Value>>> =
         LazyLock::new(|| Table::rows(reference::accelerators().iter().map(AcceleratorItem::from)));
     Ok(query.body(&ROWS)?.respond(&headers))
@@ -240,7 +238,7 @@ pub(crate) async fn list_accelerators(
 pub(crate) async fn list_storage_tiers(
     Query(query): Query<TableQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     static ROWS: LazyLock<Vec<Map<String, Value>>> =
         LazyLock::new(|| Table::rows(reference::storage_tiers().iter()));
     Ok(query.body(&ROWS)?.respond(&headers))
@@ -253,10 +251,7 @@ pub(crate) async fn list_storage_tiers(
     (status = 200, description = "All open-weight models", body = Table<OpenModelItem>, headers(("etag" = String))),
     Unchanged, QueryRefusals,
 ))]
-pub(crate) async fn list_open_models(
-    Query(query): Query<TableQuery>,
-    headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+pub(crate) async fn list_open_models(Query(query): Query<TableQuery>, headers: HeaderMap) -> Reply {
     static ROWS: LazyLock<Vec<Map<String, Value>>> =
         LazyLock::new(|| Table::rows(reference::open_models().iter().map(OpenModelItem::from)));
     Ok(query.body(&ROWS)?.respond(&headers))

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,17 +11,13 @@ use uuid::Uuid;
 
 use super::models::{ModelPath, no_model};
 use crate::answers::Answers;
-use crate::api::prices::history::{PriceEnd, PriceStart};
 use crate::list::page::AsOfQuery;
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
-use unroof_price_sheet::history::UNKNOWN_START;
-use unroof_store::{DbTime, ModelRow, PriceStepRow};
+use unroof_store::{DbTime, ModelRow, PriceStep};
 
 /// The prices and the estimate of a model over time
 #[derive(Debug, Serialize, ToSchema)]
@@ -35,43 +30,6 @@ pub(crate) struct Series {
     pub(crate) prices: Vec<PriceStep>,
     /// Estimates by time; a step differs from the one before it in a median or an interval.
     pub(crate) estimates: Vec<EstimateStep>,
-}
-
-/// A price of one host, and the time for which it holds
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub(crate) struct PriceStep {
-    /// Provider that bills for the offer.
-    pub(crate) provider: String,
-    /// Model name as the provider spells it.
-    pub(crate) model: String,
-    /// Region in which the model is served.
-    pub(crate) region: String,
-    /// Currency as an ISO 4217 code.
-    pub(crate) currency: String,
-    /// The first sheet with these prices.
-    pub(crate) price_sheet_id: Uuid,
-    /// Fresh prompt tokens, in `currency` per million.
-    pub(crate) input_per_mtok: Option<f64>,
-    /// Price of generated tokens, in `currency` per million.
-    pub(crate) output_per_mtok: Option<f64>,
-    /// Prompt tokens found in the cache.
-    pub(crate) cache_read_per_mtok: Option<f64>,
-    /// Inclusive start; null where it is not known.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) from: Option<DbTime>,
-    /// Exclusive end; null until further notice.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) to: Option<DbTime>,
-    /// Source of the start: of `source_added`, the price is not known to have changed.
-    #[schema(value_type = Option<PriceStart>)]
-    pub(crate) start_basis: Option<String>,
-    /// Time at which the price before was last seen: the price changed between then and `from`. Null where none was, or
-    /// where it is not known.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub(crate) not_before: Option<DbTime>,
-    /// Reason for the end; null while it is in force.
-    #[schema(value_type = Option<PriceEnd>)]
-    pub(crate) ending: Option<String>,
 }
 
 /// The estimate of a model, and the time for which it is the newest
@@ -118,11 +76,7 @@ pub(crate) struct QuantityStep {
     get,
     path = "/models/{author}/{model}/series",
     tag = "estimates",
-    params(
-        ModelPath,
-        AsOfQuery,
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(ModelPath, AsOfQuery, KnownTag),
     responses(
         (status = 200, description = "The steps", body = Series, headers(("etag" = String))),
         Unchanged, StoreRefusals, NoModel,
@@ -133,7 +87,7 @@ pub(crate) async fn show_series(
     Path(path): Path<ModelPath>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let (name, as_of) = (path.name(), query.as_of());
     let body = async || {
         let series = read_series(&answers, &name, as_of).await?;
@@ -170,61 +124,39 @@ pub(crate) async fn read_series(
     })
 }
 
-impl PriceStep {
-    fn new(row: PriceStepRow) -> Self {
-        let is_known = |time: &DbTime| Timestamp::from(*time) != UNKNOWN_START;
-        Self {
-            provider: row.provider,
-            model: row.model,
-            region: row.region,
-            currency: row.currency,
-            price_sheet_id: row.sheet_id,
-            input_per_mtok: row.input_price,
-            output_per_mtok: row.output_price,
-            cache_read_per_mtok: row.cache_read_price,
-            from: Some(row.starts_at).filter(is_known),
-            to: row.ends_at,
-            start_basis: Some(row.start_basis).filter(|_| is_known(&row.starts_at)),
-            not_before: row.not_before.filter(is_known),
-            ending: row.ending,
-        }
-    }
-
-    /// Whether another price continues this one: of the same offer, with the same figures, from its end on.
-    fn is_continued_by(&self, next: &Self) -> bool {
-        let figures = |step: &Self| {
-            [
-                step.input_per_mtok,
-                step.output_per_mtok,
-                step.cache_read_per_mtok,
-            ]
-        };
-        let offer = |step: &Self| {
-            [
-                step.provider.clone(),
-                step.model.clone(),
-                step.region.clone(),
-                step.currency.clone(),
-            ]
-        };
-        self.to.is_some()
-            && self.to == next.from
-            && figures(self) == figures(next)
-            && offer(self) == offer(next)
-    }
+/// Whether a price continues the one before it: of the same offer, with the same figures, from its end on.
+fn continues(next: &PriceStep, last: &PriceStep) -> bool {
+    let figures = |step: &PriceStep| {
+        [
+            step.input_per_mtok,
+            step.output_per_mtok,
+            step.cache_read_per_mtok,
+        ]
+    };
+    let offer = |step: &PriceStep| {
+        [
+            step.provider.clone(),
+            step.model.clone(),
+            step.region.clone(),
+            step.currency.clone(),
+        ]
+    };
+    last.to.is_some()
+        && last.to == next.from
+        && figures(last) == figures(next)
+        && offer(last) == offer(next)
 }
 
 /// Prices without those that repeat the one before.
-fn price_steps(rows: Vec<PriceStepRow>) -> Vec<PriceStep> {
+fn price_steps(all: Vec<PriceStep>) -> Vec<PriceStep> {
     let mut steps: Vec<PriceStep> = Vec::new();
-    for row in rows {
-        let step = PriceStep::new(row);
+    for step in all {
         // A price that was replaced the moment it began was never paid.
         if step.from.is_some() && step.from == step.to {
             continue;
         }
         match steps.last_mut() {
-            Some(last) if last.is_continued_by(&step) => {
+            Some(last) if continues(&step, last) => {
                 last.to = step.to;
                 last.ending = step.ending;
             }
@@ -288,19 +220,19 @@ mod tests {
         time.into()
     }
 
-    fn price(input: f64, from: u32, to: Option<u32>) -> PriceStepRow {
-        PriceStepRow {
+    fn price(input: f64, from: u32, to: Option<u32>) -> PriceStep {
+        PriceStep {
             provider: "acme".to_owned(),
             model: "m-1".to_owned(),
             region: "global".to_owned(),
             currency: "USD".to_owned(),
-            sheet_id: Uuid::nil(),
-            input_price: Some(input),
-            output_price: None,
-            cache_read_price: None,
-            starts_at: at(from),
-            ends_at: to.map(at),
-            start_basis: "observed".to_owned(),
+            price_sheet_id: Uuid::nil(),
+            input_per_mtok: Some(input),
+            output_per_mtok: None,
+            cache_read_per_mtok: None,
+            from: Some(at(from)),
+            to: to.map(at),
+            start_basis: Some("observed".to_owned()),
             not_before: None,
             ending: to.map(|_| "replaced".to_owned()),
         }

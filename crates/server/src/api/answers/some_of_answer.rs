@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::observation::InferAnswer;
 use crate::list::list_text::{chosen, fields};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 
 /// Members of an answer, in its order.
@@ -49,21 +49,6 @@ const FIGURES: [&str; 8] = [
     "regime",
     "regime_probability",
 ];
-
-/// Describes the members of an answer that a request names.
-pub(crate) struct MemberNames;
-
-impl PartialSchema for MemberNames {
-    fn schema() -> RefOr<Schema> {
-        const MEMBER: &str = r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?";
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some(format!("^{MEMBER}(,{MEMBER})*$")))
-            .into()
-    }
-}
-
-impl ToSchema for MemberNames {}
 
 /// Some members of an answer: with `fields`, those that are named. `quantities` has of each quantity the median, the
 /// intervals, the information, whether it is identified, the unit and the regime; a quantity that is named itself is whole

@@ -2,19 +2,14 @@
 
 use std::sync::LazyLock;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_base::input::cursor::nearest_names;
 use unroof_base::units::significant;
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use unroof_edge::answer::names::FilterText;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, FilterText, Problem, QueryRefusals, Reply, Unchanged};
 use unroof_infer::clue;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::evidence::reading::Specification;
@@ -141,7 +136,7 @@ query! {
 pub(crate) async fn show_track_record(
     Query(query): Query<TrackRecordQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     static WHOLE: LazyLock<CachedBody> = LazyLock::new(|| body(track_record()));
     if let (None, None) = (&query.quantity, query.setting) {
         return Ok(WHOLE.respond(&headers));
@@ -177,15 +172,9 @@ pub(crate) fn require_quantity(name: &str) -> Result<JointQuantity, Problem> {
     }
     let names = JointQuantity::ALL.map(JointQuantity::name);
     let shown: String = name.chars().take(100).collect();
-    let detail = format!("invalid query string: `{shown}` is not a quantity");
-    let hint = match nearest_names(name, &names).first() {
-        Some(nearest) => format!(
-            "did you mean `{nearest}`? the quantities are {}",
-            names.join(", ")
-        ),
-        None => format!("the quantities are {}", names.join(", ")),
-    };
-    Err(Problem::new(UNREADABLE, detail).hint(hint))
+    let all = format!("the quantities are {}", names.join(", "));
+    let problem = Problem::of_query(&format!("`{shown}` is not a quantity"));
+    Err(problem.hint_of(name, &names, &all))
 }
 
 /// The record of every quantity and reading.

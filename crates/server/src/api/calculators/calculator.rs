@@ -1,4 +1,4 @@
-//! `POST /simulate`, `/layout` and `/training`: the calculators, each with its answer as JSON or its series as CSV.
+//! `POST /simulate`, `/layout`, `/training` and `/plan`: the calculators, each with its answer as JSON or its series as CSV.
 
 use std::sync::Arc;
 
@@ -11,17 +11,15 @@ use serde::Serialize;
 
 use crate::compute::{Compute, Views};
 use crate::service::extract::{NoQuery, Question};
-use unroof_edge::answer::csv::write_csv_of_rows;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::prefers_csv;
-use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::{BodyRefusals, Counted, Problem, Text, prefers_csv, write_csv_of_rows};
 use unroof_roofline::calculator::layout::request::LayoutRequest;
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::request::SimulateRequest;
 use unroof_roofline::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_roofline::calculator::training::request::TrainingRequest;
 use unroof_roofline::calculator::training::{TrainingAnswer, training};
+use unroof_roofline::plan::question::request::PlanRequest;
+use unroof_roofline::plan::{PlanAnswer, plan};
 
 /// A question to a calculator.
 pub(crate) struct Asked {
@@ -169,5 +167,35 @@ pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
 )]
 pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
     let answer = |body: &[u8], _: &mut Text| Ok(training(body)?);
+    asked.answered(answer, |answer| &answer.series).await
+}
+
+/// Plan the serving of a model
+///
+/// Layouts (tensor, expert, data and pipeline parallelism; prompts and answers on the same chips or on chips of their
+/// own) that keep the limits on the time to the first token and per generated token, ranked by cost, with chips,
+/// throughput, latency by part, memory, USD per request, million tokens and day, power, and what binds. `front` has the
+/// cheapest plan over speed, `sensitivity` the change of cost with each input, `offload` caches kept outside the
+/// accelerators. With `grid`, `series` has passes from decoding to prefill, cache hit rates and numbers of chips;
+/// `Accept: text/csv` gives the series alone. Nothing is stored.
+#[utoipa::path(
+    post,
+    path = "/plan",
+    tag = "forward",
+    request_body(content = PlanRequest, content_type = "application/json", example = json!({
+        "model": "Llama-3.1-70B",
+        "machine": {"accelerator": "h100-sxm"},
+        "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1},
+        "load": {"input_tokens": 4096, "output_tokens": 1024, "requests_per_second": 20},
+        "limits": {"time_to_first_token_seconds": 1, "time_per_output_token_seconds": 0.025},
+        "grid": {"cache_hit_rate": [0, 0.5, 0.9]}
+    })),
+    responses(
+        (status = 200, description = "Answered", content((PlanAnswer = "application/json"), (String = "text/csv"))),
+        BodyRefusals,
+    )
+)]
+pub(crate) async fn plan_serving(asked: Asked) -> Result<Response, Problem> {
+    let answer = |body: &[u8], _: &mut Text| Ok(plan(body)?);
     asked.answered(answer, |answer| &answer.series).await
 }

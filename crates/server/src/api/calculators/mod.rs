@@ -3,4 +3,3 @@
 pub(crate) mod calculated;
 pub(crate) mod calculator;
 pub(crate) mod cost;
-pub(crate) mod plan;

@@ -1,10 +1,7 @@
 //! `/audit`: who changed what.
 
-use crate::list::page::ListItem;
 use crate::list::{List, Piece, Rows, list};
 use unroof_store::{AuditRow, Store};
-
-impl ListItem for AuditRow {}
 
 list! {
     /// List the audit log, newest first
@@ -22,7 +19,6 @@ impl List for AuditQuery {
     const NAME: &'static str = "audit";
     const IS_KEPT: bool = false;
     type Row = AuditRow;
-    type Item = AuditRow;
     type Key = i64;
 
     fn key(&self, row: &AuditRow) -> i64 {

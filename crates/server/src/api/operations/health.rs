@@ -11,8 +11,7 @@ use utoipa::ToSchema;
 use crate::answers::Answers;
 use crate::service::Service;
 use crate::service::extract::NoQuery;
-use unroof_edge::answer::described::QueryRefusals;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{Problem, QueryRefusals};
 use unroof_store::INSTANCE_HEADER;
 
 /// State of a service that works.

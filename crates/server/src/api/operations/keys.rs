@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -13,13 +12,12 @@ use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::clients::Clients;
-use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::list::page::{FieldsQuery, Page, PageRequest, fields};
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::read;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_edge::{BodyRefusals, CONFLICT, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_store::access::{NewKey, Scope};
 use unroof_store::{DbTime, KeyRow, NewKeyRow};
 
@@ -102,8 +100,6 @@ pub(crate) fn random_key() -> Result<NewKey, Problem> {
     })
 }
 
-impl ListItem for KeyRow {}
-
 /// Create a key
 ///
 /// Its text is in this answer and nowhere else: the service keeps a hash.
@@ -173,7 +169,7 @@ pub(crate) async fn create_key(
     get,
     path = "/keys",
     tag = "access",
-    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, KnownTag),
     responses(
         (status = 200, description = "All keys", content((Page<KeyRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -185,10 +181,12 @@ pub(crate) async fn list_keys(
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    let page = PageRequest::new(&answers, "keys", query.all(MOST_KEYS), &uri, &headers);
+) -> Reply {
+    let part = query.all(MOST_KEYS);
+    let page = PageRequest::new(&answers, "keys", fields::<KeyRow>, part, &uri, &headers);
     let rows = |_: Option<()>, _| answers.store.keys();
-    let body = page.write::<_, KeyRow, _, _, _>(None, |_| (), rows);
+    let end = |last: Option<&()>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = page.write(None, |_| (), rows, Ok, end);
     Ok(body.await?.respond(&headers))
 }
 

@@ -1,8 +1,7 @@
 //! `GET /problems/{slug}`: the meaning of each kind of problem.
 
 use crate::service::extract::{NoQuery, Path};
-use unroof_edge::answer::described::QueryRefusals;
-use unroof_edge::answer::problem::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind};
+use unroof_edge::{NOT_FOUND, PROBLEM_KINDS, Problem, ProblemKind, QueryRefusals};
 
 /// Describe a class of problems
 ///

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,16 +17,15 @@ use crate::answers::Answers;
 use crate::api::prices::change_query::LARGEST_FACTOR;
 use crate::app::Work;
 use crate::compute::Views;
-use crate::list::page::{FieldsQuery, ListItem, Page, PageRequest};
+use crate::list::page::{FieldsQuery, Page, PageRequest, fields};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path, Query};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind};
 use unroof_base::input::{RequestError, read};
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals, Unchanged};
-use unroof_edge::answer::names::MOST_NAMES;
-use unroof_edge::answer::problem::{FULL, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{
+    BodyRefusals, CachedBody, FULL, KnownTag, MOST_NAMES, Problem, Reply, StoreRefusals, Unchanged,
+};
 use unroof_jobs::SECRET_PREFIX;
 use unroof_jobs::egress::{NOT_PUBLIC, NameFault, is_public, read_url};
 use unroof_store::{ChangeFilter, ChangeKind, DbTime, DeliveryRow, NewWebhook, Store, WebhookRow};
@@ -143,8 +141,6 @@ fn values<T>(list: &Cursor<'_>, read: impl Fn(&Cursor<'_>) -> Option<T>) -> Opti
     list.list_of(read)
 }
 
-impl ListItem for WebhookRow {}
-
 /// A webhook that was added.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NewWebhookItem {
@@ -164,8 +160,6 @@ pub(crate) struct NewWebhookItem {
     #[schema(nullable = false, example = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")]
     secret: Option<String>,
 }
-
-impl ListItem for DeliveryRow {}
 
 /// Add a webhook
 ///
@@ -299,7 +293,7 @@ async fn webhook(store: &Store, id: Uuid) -> Result<WebhookRow, Problem> {
     get,
     path = "/webhooks",
     tag = "changes",
-    params(FieldsQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(FieldsQuery, KnownTag),
     responses(
         (status = 200, description = "All webhooks", content((Page<WebhookRow> = "application/json"), (String = "text/csv")),
             headers(("etag" = String))),
@@ -311,11 +305,19 @@ pub(crate) async fn list_webhooks(
     Query(query): Query<FieldsQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let part = query.all(MOST_WEBHOOKS);
-    let page = PageRequest::new(&answers, "webhooks", part, &uri, &headers);
+    let page = PageRequest::new(
+        &answers,
+        "webhooks",
+        fields::<WebhookRow>,
+        part,
+        &uri,
+        &headers,
+    );
     let rows = |_: Option<()>, _| answers.store.webhooks(None);
-    let body = page.write::<_, WebhookRow, _, _, _>(None, |_| (), rows);
+    let end = |last: Option<&()>, has_more| Ok(page.with_cursor(last, has_more));
+    let body = page.write(None, |_| (), rows, Ok, end);
     Ok(body.await?.respond(&headers))
 }
 
@@ -338,10 +340,9 @@ pub(crate) async fn show_webhook(
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let webhook = webhook(&answers.store, id).await?;
-    let text = serde_json::to_string(&webhook).map_err(Problem::not_serialised)?;
-    Ok(CachedBody::new(text, "application/json", None).respond(&headers))
+    Ok(CachedBody::json(&answers.budget, &webhook)?.respond(&headers))
 }
 
 /// Delete a webhook
@@ -395,7 +396,6 @@ impl List for Deliveries {
     const NAME: &'static str = "deliveries";
     const IS_KEPT: bool = false;
     type Row = DeliveryRow;
-    type Item = DeliveryRow;
     type Key = i64;
 
     fn key(&self, row: &DeliveryRow) -> i64 {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use atom_syndication::{Category, Content, Entry, Feed, FixedDateTime, Generator, Link, Person};
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use unroof_price_sheet::sheet::SheetId;
 
@@ -14,11 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::{Limit, link_with};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::answer::since::Since;
-use unroof_edge::limit::budget::Text;
+use unroof_edge::{CachedBody, KnownTag, Reply, Since, StoreRefusals, Text, Unchanged};
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
 query! {
@@ -42,7 +37,7 @@ query! {
     get,
     path = "/changes.atom",
     tag = "changes",
-    params(AtomQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(AtomQuery, KnownTag),
     responses(
         (status = 200, description = "A page of the feed", body = String, content_type = "application/atom+xml",
             headers(("etag" = String), ("link" = String, description = "The next page"))),
@@ -54,7 +49,7 @@ pub(crate) async fn show_atom_feed(
     Query(mut query): Query<AtomQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let filter = query.filter();
     let before = query.before.map_or(i64::MAX, |Since(before)| before);
     let Limit(limit) = query.limit;
@@ -119,21 +114,13 @@ const ATOM: &str = "application/atom+xml";
 
 fn entry(row: &ChangeRow) -> Entry {
     let seen_at = time(row.observed_at.into());
-    let mut links = Vec::new();
-    if let Some(sheet) = row.sheet_id {
-        links.push(link(
-            "alternate",
-            format!("/price-sheets/{sheet}"),
-            "application/json",
-        ));
-    }
-    if let Some(estimate) = row.estimate_id {
-        links.push(link(
-            "related",
-            format!("/estimates/{estimate}"),
-            "application/json",
-        ));
-    }
+    let json = |rel, address| link(rel, address, "application/json");
+    let sheet = row
+        .sheet_id
+        .map(|id| json("alternate", format!("/price-sheets/{id}")));
+    let estimate = row
+        .estimate_id
+        .map(|id| json("related", format!("/estimates/{id}")));
     // The number is one of this database; the rest differs in another one.
     let key = format!(
         "change {} {} {} {} {} {} {:?} {:?}",
@@ -156,7 +143,7 @@ fn entry(row: &ChangeRow) -> Entry {
             term: row.kind.name().to_owned(),
             ..Category::default()
         }],
-        links,
+        links: sheet.into_iter().chain(estimate).collect(),
         content: Some(Content {
             value: Some(plain(&row.summary)),
             content_type: Some("text".to_owned()),

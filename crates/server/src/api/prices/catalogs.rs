@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Response, header};
+use axum::http::header;
+use axum::response::IntoResponse;
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -15,17 +16,16 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::api::calculators::cost::NDJSON;
 use crate::app::Work;
 use crate::compute::Views;
-use crate::list::page::{Direction, FilterText, ListItem, Moment};
+use crate::list::page::{Direction, FilterText, Moment};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
 use crate::service::access::Sender;
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::names::{Names, some_of};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::import::lines;
 use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
@@ -96,10 +96,7 @@ impl CatalogQuery {
         let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
-            provider: self
-                .provider
-                .as_ref()
-                .map(|FilterText(provider)| provider.clone()),
+            provider: self.provider.clone().map(|FilterText(name)| name),
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
@@ -155,7 +152,7 @@ pub(crate) async fn import_catalog(
     Query(query): Query<CatalogQuery>,
     Sender { actor, .. }: Sender,
     request: Request,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let options = query.options(&views)?;
     let most = MostBytes {
         bytes: views.limits.catalog_bytes,
@@ -179,17 +176,11 @@ pub(crate) async fn import_catalog(
     let begun = importer.begin("request", import, &actor).await?;
     let (sender, receiver) = lines(views.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
-    let mut response = Response::new(body_of(receiver, reader));
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/x-ndjson"),
-    );
-    headers.insert(
-        header::CACHE_CONTROL,
-        header::HeaderValue::from_static("no-store"),
-    );
-    Ok(response)
+    let headers = [
+        (header::CONTENT_TYPE, NDJSON),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    Ok((headers, body_of(receiver, reader)).into_response())
 }
 
 /// Sort key of imports.
@@ -239,8 +230,6 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
     Body::from_stream(lines)
 }
 
-impl ListItem for ImportRow {}
-
 list! {
     without_if_none_match
     /// List imports, newest first
@@ -279,7 +268,6 @@ impl List for ImportsQuery {
     const NAME: &'static str = "imports";
     const IS_KEPT: bool = false;
     type Row = ImportRow;
-    type Item = ImportRow;
     type Key = ImportPlace;
 
     fn name(&self) -> Cow<'static, str> {

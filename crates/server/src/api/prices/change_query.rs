@@ -6,7 +6,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
-use unroof_edge::answer::names::some_of;
+use unroof_edge::some_of;
 use unroof_store::ChangeKind;
 
 /// Largest factor between two prices that a filter may state.

@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::answers::Answers;
+use crate::list::page::Limit;
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::names::Names;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Names, Reply, StoreRefusals, Unchanged};
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 
 /// A length of time: up to 999 hours, or up to 366 days.
@@ -66,29 +63,6 @@ impl<'de> Deserialize<'de> for Window {
     }
 }
 
-/// Rises and falls listed.
-#[derive(Debug, Clone, Copy)]
-struct Movers(u32);
-
-impl Default for Movers {
-    fn default() -> Self {
-        Self(10)
-    }
-}
-
-impl<'de> Deserialize<'de> for Movers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let movers = text
-            .parse()
-            .ok()
-            .filter(|movers| (1..=100).contains(movers));
-        movers
-            .map(Self)
-            .ok_or_else(|| D::Error::custom(format!("`{text}` is not a number from 1 to 100")))
-    }
-}
-
 query! {
     /// Window and filter of a summary.
     SummaryQuery {
@@ -98,7 +72,7 @@ query! {
         window: Window,
         /// Prices listed in each direction.
         #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
-        limit: Movers,
+        limit: Limit<100, 10>,
         provider,
         model,
         canonical_model,
@@ -150,7 +124,7 @@ impl ChangeSummary {
     get,
     path = "/changes/summary",
     tag = "changes",
-    params(SummaryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(SummaryQuery, KnownTag),
     responses(
         (status = 200, description = "The summary", body = ChangeSummary, headers(("etag" = String))),
         Unchanged, StoreRefusals,
@@ -160,14 +134,14 @@ pub(crate) async fn summarise_changes(
     State(answers): State<Arc<Answers>>,
     Query(query): Query<SummaryQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let filter = ChangeFilter {
         provider: Names::list(query.provider),
         model: Names::list(query.model),
         canonical_model: Names::list(query.canonical_model),
         ..ChangeFilter::default()
     };
-    let (window, Movers(limit)) = (query.window, query.limit);
+    let (window, Limit(limit)) = (query.window, query.limit);
     let from = DbTime::from(window.begin(answers.now()));
     let question = format!(
         "changes/summary {} {from:?} {limit} {filter:?}",
@@ -177,10 +151,9 @@ pub(crate) async fn summarise_changes(
         let _place = answers.turn_of(&answers.long_pages).await?;
         let summarised = answers.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
-        let text = serde_json::to_string(&summary).map_err(Problem::not_serialised)?;
-        let held = answers.budget.take(text.len())?;
-        let body = || CachedBody::new(held.keep(text), "application/json", None);
-        answers.long_pages.run(body).await
+        let budget = answers.budget.clone();
+        let body = move || CachedBody::json(&budget, &summary);
+        answers.long_pages.run(body).await?
     };
     answers.polled(question, &headers, body).await
 }

@@ -5,9 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName, Response, Uri};
+use axum::http::{HeaderMap, HeaderName, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response as AnyResponse};
 use futures_util::stream;
@@ -18,16 +17,14 @@ use utoipa::ToSchema;
 
 use crate::answers::Answers;
 use crate::clients::Clients;
-use crate::list::page::{Limit, ListItem, PageEnd, PagePart, PageRequest, next_link};
+use crate::list::page::{Limit, PageEnd, PagePart, PageRequest, fields, next_link};
 use crate::query::query;
 use crate::service::access::refusal_of;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{LIMITED, Problem, UNREADABLE};
-use unroof_edge::answer::since::Since;
-use unroof_edge::limit::limits::Limits;
-use unroof_edge::limit::places::{Place, TooMany};
-use unroof_edge::limit::queue::CLIENT;
+use unroof_edge::{
+    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Reply, Since, StoreRefusals, TooMany,
+    UNREADABLE, Unchanged,
+};
 use unroof_jobs::{News, PAGE, PAUSE};
 use unroof_store::access::Client;
 use unroof_store::{ChangeFilter, ChangeRow};
@@ -36,8 +33,6 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 
 /// Delay before a client reconnects a lost stream.
 const RETRY: Duration = Duration::from_secs(5);
-
-impl ListItem for ChangeRow {}
 
 /// Changes after a position.
 #[derive(Serialize, ToSchema)]
@@ -74,7 +69,7 @@ query! {
     get,
     path = "/changes",
     tag = "changes",
-    params(ChangesQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(ChangesQuery, KnownTag),
     responses(
         (status = 200, description = "A page of changes", content((ChangePage = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
@@ -86,7 +81,7 @@ pub(crate) async fn list_changes(
     Query(mut query): Query<ChangesQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let (Since(since), limit) = (query.since, query.limit);
     let filter = query.filter();
     let part = PagePart {
@@ -94,13 +89,19 @@ pub(crate) async fn list_changes(
         limit,
         cursor: None,
     };
-    let page = PageRequest::new(&answers, "changes", part, &uri, &headers);
+    let page = PageRequest::new(
+        &answers,
+        "changes",
+        fields::<ChangeRow>,
+        part,
+        &uri,
+        &headers,
+    );
     let rows = |after: Option<i64>, limit| {
         answers
             .store
             .changes(&filter, after.unwrap_or(since), limit)
     };
-    let items = |rows: Vec<ChangeRow>| Ok(rows);
     let end = |last: Option<&i64>, has_more: bool| {
         let next_since = last.copied().unwrap_or(since);
         Ok(PageEnd {
@@ -108,7 +109,7 @@ pub(crate) async fn list_changes(
             link: has_more.then(|| next_link(&uri, "since", &next_since.to_string())),
         })
     };
-    let body = || page.write_rows(Some(since), |row| row.sequence, rows, items, end);
+    let body = || page.write(Some(since), |row| row.sequence, rows, Ok, end);
     answers
         .polled(
             format!("changes {since} {limit:?} {filter:?} {:?}", query.fields),

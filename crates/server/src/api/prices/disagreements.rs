@@ -2,12 +2,10 @@
 
 use uuid::Uuid;
 
-use crate::list::page::{ListItem, Moment, prefix};
+use crate::list::page::{Moment, prefix};
 use crate::list::{List, Piece, Rows, list};
-use unroof_edge::answer::names::Names;
+use unroof_edge::Names;
 use unroof_store::{DisagreementRow, Selection, Store};
-
-impl ListItem for DisagreementRow {}
 
 list! {
     /// Disagreements between catalogs about a price
@@ -31,7 +29,6 @@ list! {
 impl List for DisagreementsQuery {
     const NAME: &'static str = "disagreements";
     type Row = DisagreementRow;
-    type Item = DisagreementRow;
     type Key = Uuid;
 
     fn key(&self, row: &DisagreementRow) -> Uuid {

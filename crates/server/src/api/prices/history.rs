@@ -2,33 +2,30 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::list::page::{
-    FieldNames, FilterText, Limit, ListItem, Moment, Page, PageRequest, read_cursor, without_nul,
+    FilterText, Moment, Page, PagePart, PageRequest, fields, read_cursor, without_nul,
 };
 use crate::query::query;
-use crate::service::extract::{Path, Query};
-use unroof_base::input::schema::one_of_texts;
+use crate::service::extract::{Path, Query, refused_query};
 use unroof_base::units::Decimal;
-use unroof_edge::answer::described::{NoModel, StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
+use unroof_edge::{KnownTag, NOT_FOUND, NoModel, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;
 use unroof_price_sheet::sheet::compare::difference::{first_words, in_words};
 use unroof_price_sheet::sheet::compare::new_source::new_source_in_words;
 use unroof_price_sheet::sheet::{OfferStatus, PriceSheet, RateCell};
-use unroof_store::{DbTime, HistoryKey, HistoryRow, PricesOf, Store, StoreError};
+use unroof_store::{
+    DbTime, HistoryKey, HistoryRow, PriceEnd, PriceStart, PricesOf, Store, StoreError,
+};
 
 query! {
     /// The part of a history to return.
@@ -41,33 +38,21 @@ query! {
     }
 }
 
-/// Names of an offer, and the part of its history to return.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct NamedHistoryQuery {
-    /// Provider, as it bills.
-    #[param(inline, value_type = FilterText, example = "google")]
-    provider: String,
-    /// The model as the provider spells it.
-    #[param(inline, value_type = FilterText, example = "gemini-2.5-pro")]
-    model: String,
-    /// Region that serves the model.
-    #[param(nullable = false, inline, value_type = Option<FilterText>)]
-    region: Option<String>,
-    /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
-    #[param(nullable = false, inline, value_type = Option<Moment>)]
-    as_of: Option<Moment>,
-    /// Fields of a row, separated by commas; all if left out.
-    #[param(nullable = false, inline, value_type = Option<FieldNames>)]
-    fields: Option<String>,
-    /// Rows per page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 2000, default = 100)]
-    limit: Limit,
-    /// `next_cursor` of the previous page.
-    #[param(nullable = false, min_length = 10, pattern = "^[A-Za-z0-9_-]+$")]
-    cursor: Option<String>,
+query! {
+    /// Names of an offer, and the part of its history to return.
+    NamedHistoryQuery {
+        /// Provider, as it bills.
+        #[param(required, inline, value_type = FilterText, example = "google")]
+        provider: Option<String>,
+        /// The model as the provider spells it.
+        #[param(required, inline, value_type = FilterText, example = "gemini-2.5-pro")]
+        model: Option<String>,
+        /// Region that serves the model.
+        text region,
+        /// Up to the price in force at this time: RFC 3339, milliseconds since 1970, or `now`.
+        as_of: Moment,
+        page,
+    }
 }
 
 /// A price of an offer with its period, and the changes since the previous price in its region.
@@ -132,37 +117,6 @@ pub(crate) struct HistoryItem {
     )]
     difference: String,
 }
-
-impl ListItem for HistoryItem {}
-
-/// The schema of the basis of a start.
-pub(crate) struct PriceStart;
-
-impl PartialSchema for PriceStart {
-    fn schema() -> RefOr<Schema> {
-        one_of_texts(["stated", "observed", "source_added"])
-            .description(Some(
-                "Whether a source states the start, the price was first seen then, or another source stated the offer for the \
-                 first time then: a price that is not known to have changed.",
-            ))
-            .into()
-    }
-}
-
-impl ToSchema for PriceStart {}
-
-/// The schema of the reason for an end.
-pub(crate) struct PriceEnd;
-
-impl PartialSchema for PriceEnd {
-    fn schema() -> RefOr<Schema> {
-        one_of_texts(["replaced", "expired", "delisted", "withdrawn"])
-            .description(Some("Reason for the end of a price."))
-            .into()
-    }
-}
-
-impl ToSchema for PriceEnd {}
 
 /// A row with its sheet read.
 struct Entry {
@@ -276,8 +230,9 @@ pub(crate) async fn show_history(
     Query(query): Query<HistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    respond(&answers, (provider, model), query, &headers, &uri).await
+) -> Reply {
+    let names = [Some(provider), Some(model), query.region.clone()];
+    respond(&answers, names, query.as_of, query.part(), (&headers, &uri)).await
 }
 
 /// Price history of an offer, by parameters
@@ -287,7 +242,7 @@ pub(crate) async fn show_history(
     get,
     path = "/history",
     tag = "price sheets",
-    params(NamedHistoryQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(NamedHistoryQuery, KnownTag),
     responses(
         (status = 200, description = "A page of prices", content((Page<HistoryItem> = "application/json"), (String = "text/csv")),
             headers(("etag" = String), ("link" = String, description = "The next page"))),
@@ -299,41 +254,34 @@ pub(crate) async fn find_history(
     Query(query): Query<NamedHistoryQuery>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
-    let part = HistoryQuery {
-        region: query.region,
-        as_of: query.as_of,
-        fields: query.fields,
-        limit: query.limit,
-        cursor: query.cursor,
-    };
-    respond(
-        &answers,
-        (query.provider, query.model),
-        part,
-        &headers,
-        &uri,
-    )
-    .await
+) -> Reply {
+    let offer = [("provider", &query.provider), ("model", &query.model)];
+    if let Some((name, _)) = offer.iter().find(|(_, stated)| stated.is_none()) {
+        return Err(refused_query(&format!("missing field `{name}`")));
+    }
+    let names = [
+        query.provider.clone(),
+        query.model.clone(),
+        query.region.clone(),
+    ];
+    respond(&answers, names, query.as_of, query.part(), (&headers, &uri)).await
 }
 
 async fn respond(
     answers: &Answers,
-    (provider, model): (String, String),
-    mut query: HistoryQuery,
-    headers: &HeaderMap,
-    uri: &Uri,
-) -> Result<Response<Body>, Problem> {
+    asked: [Option<String>; 3],
+    as_of: Option<Moment>,
+    part: PagePart<'_>,
+    (headers, uri): (&HeaderMap, &Uri),
+) -> Reply {
     const LIST: &str = "history";
-    let asked = [Some(provider), Some(model), query.region.take()];
     asked
         .iter()
         .flatten()
         .try_for_each(|name| without_nul(name))?;
     let [provider, model, region] = &asked;
-    let part = query.part();
     let after = read_cursor::<PriceKey>(LIST, part.cursor)?;
-    let mut page = PageRequest::new(answers, LIST, part, uri, headers);
+    let mut page = PageRequest::new(answers, LIST, fields::<HistoryItem>, part, uri, headers);
     page.piece = SHEETS_AT_A_TIME;
     let prices = Prices {
         store: &answers.store,
@@ -341,7 +289,7 @@ async fn respond(
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
             region: region.as_deref(),
-            as_of: Moment::time(query.as_of),
+            as_of: Moment::time(as_of),
         },
     };
     let body = async || {
@@ -361,11 +309,11 @@ async fn respond(
             None => Err(no_price()),
         };
         let after = after.clone();
-        page.write_rows(after, key, rows, items, end).await
+        page.write(after, key, rows, items, end).await
     };
     // The link to the next page has the path that was asked for.
     let path = uri.path();
-    let question = format!("{LIST} {path} {asked:?} {:?} {part:?}", query.as_of);
+    let question = format!("{LIST} {path} {asked:?} {as_of:?} {part:?}");
     answers.polled(question, headers, body).await
 }
 

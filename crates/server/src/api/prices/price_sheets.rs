@@ -3,23 +3,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
+use axum::http::HeaderMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::answers::Answers;
-use crate::list::page::{AsOfQuery, Direction, ListItem};
+use crate::list::page::{AsOfQuery, Direction};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::extract::{Path, Query};
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::{Problem, Reply, StoreRefusals, Unchanged};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{Order, Place, PriceSheetRow, SortKey, Store};
-
-impl ListItem for PriceSheetRow {}
 
 /// Sort key of price sheets. Sorted by a price, the list has only sheets with this price in their base cell.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -76,7 +72,6 @@ impl SheetsQuery {
 impl List for SheetsQuery {
     const NAME: &'static str = "price-sheets";
     type Row = PriceSheetRow;
-    type Item = PriceSheetRow;
     type Key = Place;
 
     fn name(&self) -> Cow<'static, str> {
@@ -118,7 +113,7 @@ pub(crate) async fn show_price_sheet(
     Path(id): Path<Uuid>,
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let as_of = query.as_of();
     let document = || answers.store.price_sheet_document(id, as_of);
     answers

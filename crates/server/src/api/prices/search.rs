@@ -2,46 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::answers::Answers;
-use crate::list::page::{FilterText, prefix};
+use crate::list::page::{FilterText, Limit, prefix};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Reply, StoreRefusals, Unchanged};
 use unroof_store::{NameKind, NamePrefix, NameRow};
-
-const MOST_NAMES: u32 = 100;
-
-/// Names of each kind.
-#[derive(Debug, Clone, Copy)]
-struct NameLimit(u32);
-
-impl Default for NameLimit {
-    fn default() -> Self {
-        Self(10)
-    }
-}
-
-impl<'de> Deserialize<'de> for NameLimit {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let limit = text
-            .parse()
-            .ok()
-            .filter(|limit| (1..=MOST_NAMES).contains(limit));
-        limit.map(Self).ok_or_else(|| {
-            D::Error::custom(format!("`{text}` is not a number from 1 to {MOST_NAMES}"))
-        })
-    }
-}
 
 /// A kind of names.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -65,7 +36,7 @@ query! {
         kind: SearchedKind,
     /// Names of each kind.
     #[param(value_type = u32, minimum = 1, maximum = 100, default = 10)]
-    limit: NameLimit,
+    limit: Limit<100, 10>,
     }
 }
 
@@ -95,7 +66,7 @@ pub(crate) struct SearchAnswer {
     get,
     path = "/search",
     tag = "price sheets",
-    params(SearchQuery, ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has")),
+    params(SearchQuery, KnownTag),
     responses(
         (status = 200, description = "The names", body = SearchAnswer, headers(("etag" = String))),
         Unchanged, StoreRefusals,
@@ -105,8 +76,8 @@ pub(crate) async fn search_names(
     State(answers): State<Arc<Answers>>,
     Query(query): Query<SearchQuery>,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
-    let NameLimit(limit) = query.limit;
+) -> Reply {
+    let Limit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {
         let _place = answers.turn_to_write().await?;
@@ -114,9 +85,7 @@ pub(crate) async fn search_names(
             .store
             .search_names(query.kinds(), &prefix, limit)
             .await?;
-        let text =
-            serde_json::to_string(&SearchAnswer { data }).map_err(Problem::not_serialised)?;
-        Ok(CachedBody::new(text, "application/json", None))
+        CachedBody::json(&answers.budget, &SearchAnswer { data })
     };
     // A letter in another case is the same question.
     let question = format!("search {:?} {prefix:?} {limit}", query.kinds());

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{Response, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,8 +13,7 @@ use crate::answers::Answers;
 use crate::service::access::Sender;
 use crate::service::extract::{JsonBody, NoQuery, Path};
 use unroof_base::input;
-use unroof_edge::answer::described::{BodyRefusals, StoreRefusals};
-use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_edge::{BodyRefusals, CONFLICT, Problem, Reply, StoreRefusals};
 use unroof_store::{Acted, DbTime};
 
 /// Reason for the withdrawal of a price.
@@ -78,7 +76,7 @@ pub(crate) async fn withdraw_price_sheet(
     _: NoQuery,
     sender: Sender,
     JsonBody(body): JsonBody,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let request = WithdrawRequest::read(&body)?;
     let now = answers.store.not_ahead(answers.now());
     let because = Some(request.reason);

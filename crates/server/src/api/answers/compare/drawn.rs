@@ -3,7 +3,7 @@
 use crate::api::answers::density::{documents, not_repeatable};
 use crate::api::answers::models::{no_model, own_sheets};
 use crate::compute::Views;
-use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::Problem;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::samples::Samples;
 use unroof_infer::estimate::{CancelToken, Estimator, Question};
@@ -66,9 +66,7 @@ impl Drawn {
         let sheets = documents(stored.sheets)?;
         let question = Question::of_stored(&stored.document, &sheets, estimator)
             .map_err(|reason| not_repeatable(&stored.document, &reason))?;
-        let samples = question
-            .samples(estimator, wanted)
-            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        let samples = question.samples(estimator, wanted)?;
         Ok(Self {
             row: stored.row,
             offers: stored.offers,

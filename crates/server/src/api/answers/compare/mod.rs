@@ -4,9 +4,8 @@ mod drawn;
 mod pairs;
 pub(crate) mod terms;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Uri};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -16,9 +15,7 @@ use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
 use terms::Terms;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::model::author_of;
@@ -97,7 +94,7 @@ pub(crate) struct ComparedValue {
     params(
         ("model" = String, Query, description = "2 to 6 canonical names, `author/model`, separated by commas; the parameter may also be repeated",
             example = "google/gemini-2.5-pro,google/gemini-2.5-flash"),
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
+        KnownTag,
     ),
     responses(
         (status = 200, description = "The comparison", body = Comparison, headers(("etag" = String))),
@@ -111,7 +108,7 @@ pub(crate) async fn compare_models(
     State(views): State<Views>,
     headers: HeaderMap,
     uri: Uri,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let names = names(uri.query().unwrap_or_default())?;
     let body = async || {
         let comparison = read_comparison(&views, &names).await?;
@@ -126,7 +123,7 @@ pub(crate) async fn compare_models(
 /// The names in a query string.
 pub(crate) fn names(query: &str) -> Result<Vec<String>, Problem> {
     let refuse = |detail: String| {
-        Err(Problem::new(UNREADABLE, format!("invalid query string: {detail}")).hint(
+        Err(Problem::of_query(&detail).hint(
             "write 2 to 6 different canonical names: `/compare?model=author/name,author/name`; GET /models lists them",
         ))
     };

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::drawn::Drawn;
 use unroof_base::units::significant;
-use unroof_edge::answer::problem::{INTERNAL, Problem};
+use unroof_edge::Problem;
 use unroof_infer::estimate::model::ModelPool;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::samples::Sorted;
@@ -104,8 +104,7 @@ fn common_ratios(
     let mut ratios = Vec::new();
     for (author, models) in by_author {
         if models.len() > 1 {
-            let together = estimate(author, &models, estimator.calibration(), wanted)
-                .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+            let together = estimate(author, &models, estimator.calibration(), wanted)?;
             ratios.extend(together.into_iter().flat_map(|together| together.ratios));
         }
     }

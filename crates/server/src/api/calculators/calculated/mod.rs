@@ -12,7 +12,7 @@ use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::Problem;
 use unroof_price_sheet::cost::{Cost, cost, read_cost};
 use unroof_roofline::calculator::inputs::{InputOrigin, InputUsed, InputValue};
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
@@ -75,7 +75,7 @@ pub(crate) fn calculator(question: &Question) -> Result<Calculator, Problem> {
         .find(|calculator| calculator.name() == name);
     found.ok_or_else(|| {
         let names = Calculator::ALL.map(|calculator| format!("view={}", calculator.name()));
-        Problem::new(UNREADABLE, "invalid query string: there is no such view")
+        Problem::of_query("there is no such view")
             .hint(format!("write one of {}", names.join(", ")))
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http_body_util::BodyExt;
@@ -12,8 +12,7 @@ use jiff::Timestamp;
 use super::NDJSON;
 use crate::compute::Views;
 use unroof_base::input::RequestError;
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::limit::budget::Held;
+use unroof_edge::{Held, Problem};
 use unroof_price_sheet::cost::{
     CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
 };
@@ -45,11 +44,11 @@ pub(super) fn answer_lines(views: Views, body: Body) -> Response {
         let piece = list.next_piece().await?;
         Some((Ok::<_, std::io::Error>(piece), list))
     });
-    let mut response = Response::new(Body::from_stream(pieces));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(NDJSON));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    let headers = [
+        (header::CONTENT_TYPE, NDJSON),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    (headers, Body::from_stream(pieces)).into_response()
 }
 
 /// A list that is being read.

@@ -14,14 +14,12 @@ use self::lines::answer_lines;
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Question};
 use unroof_base::input::RequestError;
-use unroof_edge::answer::described::BodyRefusals;
-use unroof_edge::answer::problem::{NOT_FOUND, Problem};
-use unroof_edge::limit::budget::{Counted, Text};
+use unroof_edge::{BodyRefusals, Counted, NOT_FOUND, Problem, Text, media_type};
 use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
 use unroof_store::PriceInForce;
 
 /// Media type of a list: a JSON object per line.
-const NDJSON: &str = "application/x-ndjson";
+pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// Compute the exact cost of a usage
 ///
@@ -125,10 +123,6 @@ pub(crate) async fn priced_by(
 
 /// Whether the body is a list of usages.
 fn is_list(headers: &HeaderMap) -> bool {
-    let stated = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let essence = stated.and_then(|stated| stated.split(';').next());
     let is_plain = !headers.contains_key(header::CONTENT_ENCODING);
-    is_plain && essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(NDJSON))
+    is_plain && media_type(headers).is_some_and(|stated| stated.eq_ignore_ascii_case(NDJSON))
 }

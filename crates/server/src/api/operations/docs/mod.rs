@@ -1,22 +1,19 @@
 //! The page `/docs`: Swagger UI, which shows the API document. The page's own files are under `docs/`.
 
-use std::io::{self, Read};
 use std::sync::LazyLock;
 
+use super::openapi::decompressed;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use flate2::read::GzDecoder;
-
-use unroof_edge::answer::problem::{INTERNAL, Problem};
 
 /// A file of the page.
 struct Asset {
     name: &'static str,
     media_type: &'static str,
-    content: LazyLock<io::Result<Bytes>>,
+    content: LazyLock<Bytes>,
 }
 
 /// A file of Swagger UI, compressed by `build.rs` and decompressed on first use.
@@ -26,11 +23,12 @@ macro_rules! swagger_ui {
             name: $name,
             media_type: $media_type,
             content: LazyLock::new(|| {
-                decompress(include_bytes!(concat!(
+                decompressed(include_bytes!(concat!(
                     env!("OUT_DIR"),
                     "/swagger-ui/",
                     $name
                 )))
+                .into()
             }),
         }
     };
@@ -42,7 +40,7 @@ macro_rules! own {
         Asset {
             name: $name,
             media_type: $media_type,
-            content: LazyLock::new(|| Ok(Bytes::from_static(include_bytes!($name)))),
+            content: LazyLock::new(|| Bytes::from_static(include_bytes!($name))),
         }
     };
 }
@@ -70,16 +68,6 @@ fn serve(path: &str) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    match &*asset.content {
-        Ok(content) => {
-            ([(header::CONTENT_TYPE, asset.media_type)], content.clone()).into_response()
-        }
-        Err(error) => Problem::new(INTERNAL, error.to_string()).into_response(),
-    }
-}
-
-fn decompress(compressed: &[u8]) -> io::Result<Bytes> {
-    let mut content = Vec::new();
-    GzDecoder::new(compressed).read_to_end(&mut content)?;
-    Ok(content.into())
+    let headers = [(header::CONTENT_TYPE, asset.media_type)];
+    (headers, asset.content.clone()).into_response()
 }

@@ -4,36 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use crate::api::calculators::cost::NDJSON;
+
 /// Prefix of references to schemas.
 pub(super) const SCHEMAS: &str = "#/components/schemas/";
-/// Media type of lines, each of them JSON.
-const NDJSON: &str = "application/x-ndjson";
-/// Descriptions of headers and parameters that are the same everywhere, for those that handlers name without one.
-const SAME_EVERYWHERE: [(&str, &str); 10] = [
-    (
-        "etag",
-        "Version of the body; with it in `If-None-Match`, the answer is 304 while the body is the same.",
-    ),
-    ("link", "The next page, if there is one."),
-    ("provider", "Billing provider."),
-    ("model", "Model name as the provider spells it."),
-    ("canonical_model", "Canonical name, `author/model`."),
-    ("region", "Region in which the model is served."),
-    ("currency", "Currency as an ISO 4217 code."),
-    (
-        "as_of",
-        "Time at which it is in force: RFC 3339, milliseconds since 1970, or `now`.",
-    ),
-    ("limit", "Rows per page."),
-    ("cursor", "`next_cursor` of the previous page."),
-];
+/// Description of every header with the version of a body.
+const ETAG: &str = "Version of the body; with it in `If-None-Match`, the answer is 304 while the body is the same.";
 
 /// Puts the whole document right.
 pub(super) fn finish(document: &mut Value) {
     join_descriptions(document);
     name_variants(document);
     for operation in operations(document) {
-        describe_the_usual(operation);
+        describe_etags(operation);
         prefill_only_required_parameters(operation);
         describe_lines(operation);
         if let Some(body) = operation.get_mut("requestBody") {
@@ -55,16 +38,25 @@ pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = &mut Valu
 
 /// Puts the description of a property next to the schema it is about. utoipa adds it to an inline schema as an object of
 /// its own, which no text or number is, and to a nullable one inside `oneOf`.
-fn join_descriptions(value: &mut Value) {
+fn join_descriptions(document: &mut Value) {
+    each_object(document, &mut |entries| {
+        join_inline(entries);
+        let properties = entries.get_mut("properties").and_then(Value::as_object_mut);
+        for property in properties.into_iter().flat_map(Map::values_mut) {
+            lift_description(property);
+        }
+    });
+}
+
+/// Calls a function with each object in a value, those inside of another before it.
+fn each_object(value: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(join_descriptions),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_object(item, change)),
         Value::Object(entries) => {
-            entries.values_mut().for_each(join_descriptions);
-            join_inline(entries);
-            let properties = entries.get_mut("properties").and_then(Value::as_object_mut);
-            for property in properties.into_iter().flat_map(Map::values_mut) {
-                lift_description(property);
-            }
+            entries
+                .values_mut()
+                .for_each(|entry| each_object(entry, change));
+            change(entries);
         }
         _ => {}
     }
@@ -168,29 +160,14 @@ fn in_pascal_case(name: &str) -> String {
     words.map(capital).collect()
 }
 
-fn describe_the_usual(operation: &mut Value) {
-    let parameters = operation
-        .get_mut("parameters")
-        .and_then(Value::as_array_mut);
-    for parameter in parameters.into_iter().flatten() {
-        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
-        describe_if_usual(&name, parameter);
-    }
+fn describe_etags(operation: &mut Value) {
     let responses = operation
         .get_mut("responses")
         .and_then(Value::as_object_mut);
     for response in responses.into_iter().flat_map(Map::values_mut) {
-        let headers = response.get_mut("headers").and_then(Value::as_object_mut);
-        for (name, header) in headers.into_iter().flatten() {
-            describe_if_usual(name, header);
+        if let Some(etag) = response.pointer_mut("/headers/etag") {
+            etag["description"] = json!(ETAG);
         }
-    }
-}
-
-fn describe_if_usual(name: &str, described: &mut Value) {
-    let usual = SAME_EVERYWHERE.iter().find(|(usual, _)| *usual == name);
-    if let (Some((_, text)), None) = (usual, described.get("description")) {
-        described["description"] = json!(text);
     }
 }
 
@@ -234,9 +211,7 @@ fn describe_lines(operation: &mut Value) {
             continue;
         };
         let line = content["schema"].take();
-        let name = line["$ref"]
-            .as_str()
-            .and_then(|target| target.rsplit('/').next());
+        let name = name_of(&line["$ref"]);
         content["schema"] = json!({
             "type": "string",
             "format": "binary",
@@ -293,7 +268,7 @@ fn separate_requests(document: &mut Value) {
             continue;
         };
         let mut schema = schema.clone();
-        each_property(&mut schema, &mut |_, property| {
+        each_property(&mut schema, &mut |property| {
             let default = property.as_object_mut().and_then(|it| it.remove("default"));
             if let Some(default) = default {
                 add_text(property, &format!("Default: {}.", in_code(&default)));
@@ -305,7 +280,7 @@ fn separate_requests(document: &mut Value) {
     }
     for name in &answered {
         if let Some(schema) = schemas.get_mut(name) {
-            each_property(schema, &mut |_, property| {
+            each_property(schema, &mut |property| {
                 let default = property.as_object_mut().and_then(|it| it.remove("default"));
                 // What is empty by default may be left out of an answer too.
                 default.is_some_and(|default| !default.is_null() && default != json!([]))
@@ -321,20 +296,17 @@ fn separate_requests(document: &mut Value) {
 fn reachable(document: &Value, part: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
-    for section in ["paths", "webhooks"] {
-        // What is sent to a webhook is written like an answer.
-        let is_sent = section == "webhooks" && part == "responses";
-        let items = document[section]
-            .as_object()
-            .into_iter()
-            .flat_map(Map::values);
-        for operation in items.filter_map(Value::as_object).flat_map(Map::values) {
-            if section == "paths" {
-                references(&operation[part], &mut open);
-            } else if is_sent {
-                references(operation, &mut open);
-            }
-        }
+    let operations = |section: &str| {
+        let items = document[section].as_object().into_iter();
+        let items = items.flat_map(Map::values).filter_map(Value::as_object);
+        items.flat_map(Map::values)
+    };
+    for operation in operations("paths") {
+        references(&operation[part], &mut open);
+    }
+    // What is sent to a webhook is written like an answer.
+    if part == "responses" {
+        operations("webhooks").for_each(|operation| references(operation, &mut open));
     }
     while let Some(name) = open.pop() {
         if found.insert(name.clone()) {
@@ -369,7 +341,7 @@ fn differing(schemas: &Map<String, Value>) -> BTreeSet<String> {
     let mut differing = BTreeSet::new();
     for (name, schema) in schemas {
         let mut has_default = false;
-        each_property(&mut schema.clone(), &mut |_, property| {
+        each_property(&mut schema.clone(), &mut |property| {
             has_default |= property.get("default").is_some();
             false
         });
@@ -392,32 +364,21 @@ fn differing(schemas: &Map<String, Value>) -> BTreeSet<String> {
 }
 
 /// Calls a function with each property of a schema; where it is true, the property becomes required.
-fn each_property(schema: &mut Value, change: &mut impl FnMut(&str, &mut Value) -> bool) {
-    match schema {
-        Value::Array(items) => {
-            for item in items {
-                each_property(item, change);
+fn each_property(schema: &mut Value, change: &mut impl FnMut(&mut Value) -> bool) {
+    each_object(schema, &mut |entries| {
+        let mut required = Vec::new();
+        let properties = entries.get_mut("properties").and_then(Value::as_object_mut);
+        for (name, property) in properties.into_iter().flatten() {
+            if change(property) {
+                required.push(json!(name));
             }
         }
-        Value::Object(entries) => {
-            let mut required = Vec::new();
-            let properties = entries.get_mut("properties").and_then(Value::as_object_mut);
-            for (name, property) in properties.into_iter().flatten() {
-                if change(name, property) {
-                    required.push(json!(name));
-                }
-            }
-            if !required.is_empty() {
-                let list = entries.entry("required").or_insert_with(|| json!([]));
-                let list = list.as_array_mut().map(|list| list.extend(required));
-                debug_assert!(list.is_some(), "`required` is a list");
-            }
-            for entry in entries.values_mut() {
-                each_property(entry, change);
-            }
+        if !required.is_empty() {
+            let list = entries.entry("required").or_insert_with(|| json!([]));
+            let list = list.as_array_mut().map(|list| list.extend(required));
+            debug_assert!(list.is_some(), "`required` is a list");
         }
-        _ => {}
-    }
+    });
 }
 
 fn rename_requests(document: &mut Value, renamed: &BTreeMap<String, String>) {
@@ -431,16 +392,11 @@ fn rename_requests(document: &mut Value, renamed: &BTreeMap<String, String>) {
 }
 
 fn rename(value: &mut Value, renamed: &BTreeMap<String, String>) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, renamed)),
-        Value::Object(entries) => {
-            for entry in entries.values_mut() {
-                match name_of(entry).and_then(|name| renamed.get(name)) {
-                    Some(name) => *entry = json!(format!("{SCHEMAS}{name}")),
-                    None => rename(entry, renamed),
-                }
+    each_object(value, &mut |entries| {
+        for entry in entries.values_mut() {
+            if let Some(name) = name_of(entry).and_then(|name| renamed.get(name)) {
+                *entry = json!(format!("{SCHEMAS}{name}"));
             }
         }
-        _ => {}
-    }
+    });
 }

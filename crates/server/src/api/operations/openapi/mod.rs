@@ -18,22 +18,24 @@ use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
 use crate::api::answers::models;
 use crate::service::extract::NoQuery;
-use unroof_edge::answer::described::{QueryRefusals, Unchanged};
-use unroof_edge::answer::problem::Problem;
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, Problem, QueryRefusals, Unchanged};
 use unroof_infer::estimate::{Column, columns};
 
 /// The document as JSON, generated from the handlers by `just bless` and compressed by `build.rs`.
 #[must_use]
 pub fn document() -> &'static str {
-    static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
-        let mut text = String::new();
-        GzDecoder::new(&include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json"))[..])
-            .read_to_string(&mut text)
-            .expect("the build compresses the document");
-        text
-    });
+    static DOCUMENT: LazyLock<String> =
+        LazyLock::new(|| decompressed(include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json"))));
     &DOCUMENT
+}
+
+/// A text that `build.rs` has compressed.
+pub(crate) fn decompressed(compressed: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(compressed)
+        .read_to_string(&mut text)
+        .expect("the build compresses a text");
+    text
 }
 
 /// Title, licence, servers and tags of the document.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::declared_routes;
+use crate::{declared_routes, method_name};
 use unroof_store::access::Scope;
 
 /// Name of the scheme.
@@ -19,20 +19,13 @@ pub(super) fn describe(document: &mut Value) {
     }});
     for (path, methods, needed) in declared_routes() {
         for method in methods {
-            let method = method_name(&method);
-            if let Some(operation) = document["paths"][path.as_str()][method].as_object_mut() {
+            let method = method_name(&method).to_lowercase();
+            if let Some(operation) =
+                document["paths"][path.as_str()][method.as_str()].as_object_mut()
+            {
                 describe_operation(operation, needed);
             }
         }
-    }
-}
-
-fn method_name(method: &utoipa::openapi::HttpMethod) -> &'static str {
-    use utoipa::openapi::HttpMethod;
-    match method {
-        HttpMethod::Post => "post",
-        HttpMethod::Delete => "delete",
-        _ => "get",
     }
 }
 

@@ -1,25 +1,38 @@
 //! `/estimates/{id}/density`: prior and posterior of a stored estimate, drawn again.
 
-pub(crate) mod document;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Response};
-use serde::Deserialize;
+use axum::http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Path};
-pub(crate) use document::EstimateDensity;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{CONFLICT, INTERNAL, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
+use unroof_infer::estimate::serving::Serving;
 use unroof_infer::estimate::{NotRepeatable, Question};
 use unroof_store::{ModelSheetRow, StoreError};
+
+/// Prior and posterior of a stored estimate.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EstimateDensity {
+    /// Id of the estimate.
+    pub(crate) id: Uuid,
+    /// The calibration behind it.
+    pub(crate) calibration_id: String,
+    /// Version of the estimation engine.
+    pub(crate) engine_version: String,
+    /// Densities and joint draws.
+    #[serde(flatten)]
+    pub(crate) densities: Densities,
+    /// Serving of the drawn models, for charts.
+    #[serde(skip)]
+    pub(crate) serving: Serving,
+}
 
 /// Show the prior and posterior of an estimate
 ///
@@ -31,10 +44,7 @@ use unroof_store::{ModelSheetRow, StoreError};
     get,
     path = "/estimates/{id}/density",
     tag = "estimates",
-    params(
-        ("id" = Uuid, Path, description = "Id of the estimate"),
-        ("if-none-match" = Option<String>, Header, description = "ETag of the body the client has"),
-    ),
+    params(("id" = Uuid, Path, description = "Id of the estimate"), KnownTag),
     responses(
         (status = 200, description = "Densities and draws", body = EstimateDensity, headers(("etag" = String))),
         Unchanged, StoreRefusals,
@@ -48,7 +58,7 @@ pub(crate) async fn show_density(
     Path(id): Path<Uuid>,
     _: NoQuery,
     headers: HeaderMap,
-) -> Result<Response<Body>, Problem> {
+) -> Reply {
     let body = async || {
         let density = read_density(&views, id).await?;
         CachedBody::json(&views.answers.budget, &*density)
@@ -82,9 +92,7 @@ async fn draw(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> 
         let sheets = documents(sheets)?;
         let question = Question::of_stored(&document, &sheets, &estimator)
             .map_err(|reason| not_repeatable(&document, &reason))?;
-        let (samples, serving) = question
-            .samples_and_serving(&estimator, wanted)
-            .map_err(|unwanted| Problem::new(INTERNAL, unwanted.to_string()))?;
+        let (samples, serving) = question.samples_and_serving(&estimator, wanted)?;
         Ok(EstimateDensity {
             id,
             calibration_id: estimator.calibration_id().to_owned(),
