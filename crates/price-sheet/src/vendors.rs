@@ -39,16 +39,7 @@ zhipuai bigmodel glm thudm z-ai zai zai-org zhipu
 ";
 
 /// Words at the end of a seller's name that name its region or the plan that it sells.
-const REGIONS: [&str; 8] = [
-    "-cn",
-    "-china",
-    "-coding-plan",
-    "-eu",
-    "-global",
-    "-intl",
-    "-us",
-    "-international",
-];
+const REGIONS: &str = "-cn -china -coding-plan -eu -global -intl -us -international";
 
 /// The vendor of that name, as it is called here; a name that is not known stays as it is, in small letters and without
 /// the mark of its region.
@@ -57,7 +48,7 @@ pub fn vendor(name: &str) -> String {
     let lower = name.trim().to_lowercase().replace([' ', '_'], "-");
     let mut plain = lower.as_str();
     while let Some(shorter) = REGIONS
-        .iter()
+        .split(' ')
         .find_map(|region| plain.strip_suffix(region))
         .filter(|shorter| !shorter.is_empty())
     {

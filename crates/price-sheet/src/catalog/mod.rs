@@ -21,6 +21,7 @@ mod llm_prices;
 mod meter;
 mod models_dev;
 mod names;
+mod offer;
 mod openrouter;
 mod output;
 mod portkey;

@@ -71,14 +71,15 @@ const DOTTED_AUTHORS: &str = "\
     ai21 amazon anthropic cohere deepseek google luma meta minimax minimaxai mistral moonshot \
     moonshotai nvidia openai qwen stability twelvelabs writer xai zai";
 
-/// Whether a word before a dot is a region group of Bedrock.
-pub(super) fn is_region_group(word: &str) -> bool {
-    has_word(BEDROCK_REGIONS, word)
-}
-
-/// Whether a word before a dot is an author.
-pub(super) fn is_dotted_author(word: &str) -> bool {
-    has_word(DOTTED_AUTHORS, word)
+/// The name without the region group and the author that Bedrock puts before it, each with a dot.
+pub(super) fn without_prefixes(name: &str) -> &str {
+    [BEDROCK_REGIONS, DOTTED_AUTHORS]
+        .into_iter()
+        .fold(name, |name, prefixes| {
+            let split = name.split_once('.');
+            let split = split.filter(|(first, _)| has_word(prefixes, first));
+            split.map_or(name, |(_, rest)| rest)
+        })
 }
 
 /// Normalised model name, without provider, author, region, date and word separators. Equal keys may still be different
@@ -88,18 +89,11 @@ pub fn model_key(name: &str) -> String {
     let lower = name.to_lowercase();
     // A version as in `@20250929`, or a host as in `@deepinfra/fp8`.
     let lower = without_version(&lower);
-    let mut name = lower
+    let name = lower
         .rsplit('/')
         .find(|part| !part.is_empty())
         .unwrap_or(lower);
-    let prefixes: [fn(&str) -> bool; 2] = [is_region_group, is_dotted_author];
-    for is_meant in prefixes {
-        if let Some((first, rest)) = name.split_once('.')
-            && is_meant(first)
-        {
-            name = rest;
-        }
-    }
+    let name = without_prefixes(name);
     // Bedrock's versions, `:0` and `-v1`.
     let name = name.split(':').next().unwrap_or(name);
     let name = name

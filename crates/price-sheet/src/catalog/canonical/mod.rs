@@ -26,7 +26,7 @@ use self::tables::{
     ALIASES, AUTHORS_AS_WORDS, LLAMA_WORDS, MOVING_NAMES, MOVING_WORDS, NEUTRAL_ORGANISATIONS,
     REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
 };
-use super::names::{has_word, is_dotted_author, is_region_group, without_version};
+use super::names::{has_word, without_prefixes, without_version};
 use super::values::is_name;
 
 /// The canonical name of a seller's model name; none where the author is unknown, or the name is not of fixed weights.
@@ -88,17 +88,9 @@ fn take_apart(name: &str) -> Option<(Option<String>, Vec<String>)> {
     }
     let lower = &without_host(lower);
     let mut segments = lower.rsplit('/').filter(|part| !part.is_empty());
-    let mut last = segments.next()?;
+    let last = segments.next()?;
     let organisation = segments.next().map(str::to_owned);
-    let is_prefix: [fn(&str) -> bool; 2] = [is_region_group, is_dotted_author];
-    for is_meant in is_prefix {
-        if let Some((first, rest)) = last.split_once('.')
-            && is_meant(first)
-        {
-            last = rest;
-        }
-    }
-    let last = without_price_group(last)?;
+    let last = without_price_group(without_prefixes(last))?;
     let words = last
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -255,15 +247,7 @@ fn is_ambiguous(words: &[String]) -> bool {
             .unwrap_or_default();
         count.starts_with(is_digit) && count.ends_with(is_digit)
     };
-    let starts_with = |start: [&str; 3]| {
-        words
-            .iter()
-            .zip(start)
-            .filter(|(word, part)| word == part)
-            .count()
-            == 3
-    };
-    let is_tuned = starts_with(["llama", "3", "3"])
+    let is_tuned = words.iter().take(3).eq(["llama", "3", "3"])
         || words.iter().any(|word| TUNED_ONLY.contains(&word.as_str()));
     let has_base = WITH_BASE.contains(&words[0].as_str()) && words.len() <= 5 && !is_tuned;
     let has_thinking = words[0] == "qwen3"

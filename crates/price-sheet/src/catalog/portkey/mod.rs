@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::offer::{Offer, TierName};
+use self::offer::TierName;
 use self::parts::Parts;
 use self::reading::Reading;
 use super::values::is_name;
@@ -108,7 +108,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         );
     }
     let parts = Parts::find(name, cursor)?;
-    let offer = Offer::new(slug, &parts.model);
+    let offer = offer::offer(slug, &parts.model);
     if ![&offer.provider, &offer.model]
         .into_iter()
         .all(|name| is_name(name))
