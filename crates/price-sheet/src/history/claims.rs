@@ -184,13 +184,7 @@ pub(super) fn claims<'a>(
     }
     let mut claims = Vec::with_capacity(observations.len());
     for mut own in by_source.into_values() {
-        own.sort_by_key(|observation| {
-            (
-                observation.first_at,
-                observation.last_at,
-                observation.sheet_id,
-            )
-        });
+        own.sort_by_key(|one| (one.first_at, one.last_at, one.sheet_id));
         let absences = absences(&own);
         let first_at = own[0].first_at;
         for (index, observation) in own.iter().enumerate() {

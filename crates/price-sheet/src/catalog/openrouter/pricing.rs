@@ -130,8 +130,16 @@ impl Pricing {
             None => Vec::new(),
         };
         for (name, meter, unit, factor) in OTHERS {
-            if let Some(other) = fields.remove(name) {
-                reader.meter(&mut meters, (meter, unit, factor), (name, &other))?;
+            let Some(other) = fields.remove(name) else {
+                continue;
+            };
+            // A price of 0 means no charge of this kind.
+            let path = format!("{PATH}/{name}");
+            let price = reader.entry.decimal(&path, &other, factor)?;
+            if price.is_zero() {
+                reader.entry.keep(&path, other.json);
+            } else {
+                meters.push(other_meter(meter, unit, price));
             }
         }
         let writes_cost_input = reader.writes_cost_input;
@@ -258,23 +266,6 @@ impl<'a> Reader<'_, 'a> {
             }
         }
         Some(overrides)
-    }
-
-    /// Reads a price; a price of 0 means no charge of this kind and is kept under `unmapped`.
-    fn meter(
-        &mut self,
-        meters: &mut Vec<OtherMeter>,
-        (meter, unit, factor): (&str, &str, u32),
-        (name, field): (&str, &Cursor<'a>),
-    ) -> Option<()> {
-        let path = format!("{PATH}/{name}");
-        let price = self.entry.decimal(&path, field, factor)?;
-        if price.is_zero() {
-            self.entry.keep(&path, field.json);
-            return Some(());
-        }
-        meters.push(other_meter(meter, unit, price));
-        Some(())
     }
 }
 

@@ -12,7 +12,7 @@ use unroof_base::units::Decimal;
 /// Factor from hundredths per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 10_000;
 /// Factor from hundredths per call to prices per thousand calls, chosen to be a whole number.
-const CALLS_PER_PRICE: u32 = 10;
+pub(super) const CALLS_PER_PRICE: u32 = 10;
 
 /// Meters by field name; of two names for one price, the first counts.
 const METERS: [(&str, Meter); 9] = [
@@ -125,18 +125,8 @@ impl<'a> Prices<'a> {
         Some(())
     }
 
-    /// Adds a price per request.
-    pub(super) fn add_request_fee(
-        &mut self,
-        entry: &mut Entry<'a>,
-        path: &str,
-        fee: &Cursor<'a>,
-    ) -> Option<()> {
-        self.add_meter(entry, ("requests", "per_1000", CALLS_PER_PRICE), path, fee)
-    }
-
     /// Adds the price of another item; a price of 0 is a missing value and kept under `unmapped`.
-    fn add_meter(
+    pub(super) fn add_meter(
         &mut self,
         entry: &mut Entry<'a>,
         (meter, unit, factor): (&'static str, &str, u32),

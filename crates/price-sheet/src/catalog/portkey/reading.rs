@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::offer::tier_threshold;
 use super::parts::{Part, Parts};
-use super::prices::Prices;
+use super::prices::{CALLS_PER_PRICE, Prices};
 use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
 use crate::catalog::names::IN_REGION;
@@ -351,9 +351,10 @@ fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) 
     for (name, field) in costs.present()? {
         let path = format!("{path}/{name}");
         if name == "request" {
+            let meter = ("requests", "per_1000", CALLS_PER_PRICE);
             region
                 .prices
-                .add_request_fee(&mut region.entry, &path, &field)?;
+                .add_meter(&mut region.entry, meter, &path, &field)?;
         } else {
             region.entry.keep(&path, field.json);
         }

@@ -1,7 +1,7 @@
 //! Pricing decisions: recognises sheets of a model that are duplicates or resellers' markups.
 //!
 //! ```
-//! use unroof_price_sheet::sheet::compare::decision::{Likeness, likeness};
+//! use unroof_price_sheet::sheet::compare::decision::{Likeness, Prices};
 //! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 //!
 //! let sheet = |seller: &str, input: &str, output: &str| {
@@ -9,9 +9,10 @@
 //!     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
 //!     PriceSheet::new(seller, "m-1", vec![cell])
 //! };
-//! let author = sheet("acme", "3.00", "15.00");
-//! assert_eq!(likeness(&author, &sheet("host", "3.00", "15.00")), Some(Likeness::OneDecision));
-//! assert_eq!(likeness(&author, &sheet("reseller", "4.50", "22.50")), Some(Likeness::OneRatio));
+//! let author = Prices::of(&sheet("acme", "3.00", "15.00"));
+//! let likeness = |other: &PriceSheet| author.likeness(&Prices::of(other));
+//! assert_eq!(likeness(&sheet("host", "3.00", "15.00")), Some(Likeness::OneDecision));
+//! assert_eq!(likeness(&sheet("reseller", "4.50", "22.50")), Some(Likeness::OneRatio));
 //! ```
 
 mod index;
@@ -87,12 +88,6 @@ pub fn decisions(
         .into_iter()
         .map(|group| group.into_iter().map(decision).collect())
         .collect()
-}
-
-/// Similarity of the prices of two sheets of a model; None for separate decisions.
-#[must_use]
-pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
-    Prices::of(left).likeness(&Prices::of(right))
 }
 
 /// The prices of a sheet, prepared for comparison.
