@@ -242,7 +242,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Keys(arguments) => crate::record::keys::run(&arguments, verbosity),
         Command::Backup(arguments) => crate::record::backup::run(&arguments, verbosity),
         Command::Check(arguments) => crate::record::check::run(&arguments, verbosity),
-        Command::Migrate(arguments) => crate::record::migrate::run(arguments, verbosity),
+        Command::Migrate(arguments) => crate::record::migrate::run(&arguments, verbosity),
         Command::Healthcheck(arguments) => crate::service::healthcheck::run(&arguments),
         Command::Openapi => print(unroof_server::document()),
         Command::Schema => print_json(&unroof_price_sheet::sheet::json_schema()),

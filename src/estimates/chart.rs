@@ -111,39 +111,40 @@ fn cell(place: f64, cells: usize) -> usize {
     (place * (cells.saturating_sub(1)) as f64).round().max(0.0) as usize
 }
 
-impl Chart {
-    /// The chart with the points that can be drawn; none without two of them.
-    pub(crate) fn drawable(mut self) -> Option<Self> {
-        for line in &mut self.lines {
+/// A chart with the axes that hold its points.
+struct Drawing {
+    chart: Chart,
+    across: Axis,
+    up: Axis,
+}
+
+impl Drawing {
+    /// The points of a chart that can be drawn; none without two of them.
+    fn of(mut chart: Chart) -> Option<Self> {
+        for line in &mut chart.lines {
             line.points.retain(|(x, y)| x.is_finite() && y.is_finite());
         }
-        self.lines.retain(|line| !line.points.is_empty());
-        self.lines.truncate(MARKS.len());
-        let points = self
-            .lines
-            .iter()
-            .map(|line| line.points.len())
-            .sum::<usize>();
-        (points >= 2).then_some(self)
-    }
-
-    fn axes(&self) -> Option<(Axis, Axis)> {
+        chart.lines.retain(|line| !line.points.is_empty());
+        chart.lines.truncate(MARKS.len());
         let points = || {
-            self.lines
+            chart
+                .lines
                 .iter()
                 .flat_map(|line| line.points.iter().copied())
         };
-        Some((
-            Axis::of(points().map(|(x, _)| x))?,
-            Axis::of(points().map(|(_, y)| y))?,
-        ))
+        if points().count() < 2 {
+            return None;
+        }
+        Some(Self {
+            across: Axis::of(points().map(|(x, _)| x))?,
+            up: Axis::of(points().map(|(_, y)| y))?,
+            chart,
+        })
     }
 
     /// Draws the curves with characters, as wide as the terminal.
-    pub(crate) fn draw(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Some((across, up)) = self.axes() else {
-            return Ok(());
-        };
+    fn draw(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { chart, across, up } = self;
         let labels: Vec<String> = (0..HEIGHT)
             .map(|line| match line {
                 0 => tick(up.high),
@@ -152,27 +153,19 @@ impl Chart {
                 _ => String::new(),
             })
             .collect();
-        let margin = labels
-            .iter()
-            .map(|label| display_width(label))
-            .max()
-            .unwrap_or(0);
-        let width = terminal::width()
-            .min(100)
-            .saturating_sub(margin + 4)
-            .max(20);
+        let margin = labels.iter().map(|label| display_width(label)).max();
+        let margin = margin.unwrap_or(0);
+        let width = terminal::width().min(100).saturating_sub(margin + 4);
+        let width = width.max(20);
         let mut drawing = vec![vec![' '; width]; HEIGHT];
-        for (line, mark) in self.lines.iter().zip(MARKS) {
+        for (line, mark) in chart.lines.iter().zip(MARKS) {
             for (x, y) in &line.points {
                 let column = cell(across.place(*x), width);
                 drawing[HEIGHT - 1 - cell(up.place(*y), HEIGHT)][column] = mark;
             }
         }
-        writeln!(
-            out,
-            "{}",
-            label(&format!("{}: {} over {}", self.title, self.y, self.x))
-        )?;
+        let title = format!("{}: {} over {}", chart.title, chart.y, chart.x);
+        writeln!(out, "{}", label(&title))?;
         for (text, line) in labels.iter().zip(&drawing) {
             let drawn: String = line.iter().collect();
             let gap = " ".repeat(margin - display_width(text));
@@ -185,21 +178,15 @@ impl Chart {
             .saturating_sub(display_width(&left) + display_width(&middle) + display_width(&right));
         let (before, after) = (" ".repeat(room / 2), " ".repeat(room - room / 2));
         writeln!(out, " {blank}  {left}{before}{middle}{after}{right}")?;
-        if self.lines.len() > 1 {
-            for (line, mark) in self.lines.iter().zip(MARKS) {
+        if chart.lines.len() > 1 {
+            for (line, mark) in chart.lines.iter().zip(MARKS) {
                 writeln!(out, " {blank}  {mark} {}", line.name)?;
             }
         }
         writeln!(out)
     }
 
-    /// Writes the curves as an SVG picture.
-    pub(crate) fn save(&self, path: &Path) -> Result<(), Failure> {
-        std::fs::write(path, self.svg())
-            .with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(())
-    }
-
+    /// The curves as an SVG picture.
     fn svg(&self) -> String {
         let (width, height) = PICTURE;
         let mut svg = format!(
@@ -213,9 +200,7 @@ impl Chart {
     }
 
     fn axes_svg(&self, svg: &mut String) {
-        let Some((across, up)) = self.axes() else {
-            return;
-        };
+        let Self { chart, across, up } = self;
         let (width, height) = PICTURE;
         let (right, bottom) = (width - RIGHT, height - BOTTOM);
         for step in 0..=4_u8 {
@@ -240,22 +225,20 @@ impl Chart {
             "<text x=\"{middle:.1}\" y=\"24\" text-anchor=\"middle\" font-size=\"15\">{}</text>\n\
              <text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n\
              <text x=\"16\" y=\"{:.1}\" text-anchor=\"middle\" transform=\"rotate(-90 16 {:.1})\">{}</text>",
-            escaped(&self.title),
+            escaped(&chart.title),
             height - 10.0,
-            escaped(self.x),
+            escaped(chart.x),
             f64::midpoint(TOP, bottom),
             f64::midpoint(TOP, bottom),
-            escaped(self.y),
+            escaped(chart.y),
         );
     }
 
     fn lines_svg(&self, svg: &mut String) {
-        let Some((across, up)) = self.axes() else {
-            return;
-        };
+        let Self { chart, across, up } = self;
         let (right, bottom) = (PICTURE.0 - RIGHT, PICTURE.1 - BOTTOM);
         let mut legend = TOP + 10.0;
-        for (line, color) in self.lines.iter().zip(COLORS) {
+        for (line, color) in chart.lines.iter().zip(COLORS) {
             let placed: Vec<String> = line
                 .points
                 .iter()
@@ -277,7 +260,7 @@ impl Chart {
                     );
                 }
             }
-            if self.lines.len() > 1 {
+            if chart.lines.len() > 1 {
                 let _ = writeln!(
                     svg,
                     "<text x=\"{:.1}\" y=\"{legend:.1}\" fill=\"{color}\">{}</text>",
@@ -302,18 +285,19 @@ pub(crate) fn show(
     save: Option<&Path>,
     is_drawn: bool,
 ) -> Result<(), Failure> {
-    let chart = chart.and_then(Chart::drawable);
-    match (&chart, save) {
+    let drawing = chart.and_then(Drawing::of);
+    match (&drawing, save) {
         (None, Some(_)) => {
             return Err(Failure::Usage(anyhow::anyhow!(
                 "--save: the answer has no curve; state a grid"
             )));
         }
-        (Some(chart), Some(path)) => chart.save(path)?,
+        (Some(drawing), Some(path)) => std::fs::write(path, drawing.svg())
+            .with_context(|| format!("{} cannot be written", path.display()))?,
         _ => {}
     }
-    if let Some(chart) = chart.filter(|_| is_drawn) {
-        chart.draw(&mut terminal::stdout())?;
+    if let Some(drawing) = drawing.filter(|_| is_drawn) {
+        drawing.draw(&mut terminal::stdout())?;
     }
     Ok(())
 }
@@ -337,7 +321,7 @@ mod tests {
     #[test]
     fn a_power_law_is_a_diagonal_between_the_ends_of_the_axes() {
         let mut out = Vec::new();
-        chart().draw(&mut out).unwrap();
+        Drawing::of(chart()).unwrap().draw(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with(" 100 │•"), "{text}");
@@ -347,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_well_formed_and_names_its_axes() {
-        let svg = chart().svg();
+        let svg = Drawing::of(chart()).unwrap().svg();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         assert!(svg.contains("a &lt; b") && svg.contains("batch") && svg.contains("USD/Mtok"));
         assert_eq!(svg.matches("<circle").count(), 3);
@@ -357,6 +341,6 @@ mod tests {
     fn a_single_point_is_no_curve() {
         let mut single = chart();
         single.lines[0].points.truncate(1);
-        assert!(single.drawable().is_none());
+        assert!(Drawing::of(single).is_none());
     }
 }

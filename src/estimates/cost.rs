@@ -10,15 +10,16 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::infer::catalog_by_name;
-use super::report::{paragraph, table, write_table};
+use super::infer::{catalog_by_name, format_of};
+use super::report::{joined, paragraph, table, write_table};
 use crate::calculators::calculator::{RequestFlags, print};
+use crate::record::migrate;
 use crate::shell::input::read_input;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_base::input::text::printable;
 use unroof_base::input::{RequestError, json};
-use unroof_infer::estimate::{Format, read_file};
+use unroof_infer::estimate::read_file;
 use unroof_price_sheet::catalog::Catalog;
 use unroof_price_sheet::cost::{
     Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost, usage_id,
@@ -153,15 +154,8 @@ fn read_sheet(
     let mut request = json!({});
     arguments.stated.apply(&mut request)?;
     let at = request["at"].as_str().and_then(|at| at.parse().ok());
-    let format = match (arguments.format, &arguments.entry) {
-        (Some(catalog), Some(entry)) => Format::Entry {
-            catalog,
-            model: entry.clone(),
-            at: at.unwrap_or(now),
-        },
-        // Each of the two requires the other.
-        _ => Format::Canonical,
-    };
+    let entry = arguments.format.zip(arguments.entry.as_deref());
+    let format = format_of(entry, at.unwrap_or(now));
     let read = read_file(&read_input(file)?, &format, None)?;
     let mut sheets = read.requests.into_iter().flat_map(|request| request.sheets);
     let (Some(sheet), None) = (sheets.next(), sheets.next()) else {
@@ -189,11 +183,9 @@ impl Pricer<'_> {
             (Some(sheet), _, _) => sheet,
             (None, Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
             (None, None, Some(offer)) => {
-                if self.store.is_none() {
-                    self.store = Some(open_store(&self.arguments.database).await?);
-                }
-                let Some((store, _)) = &self.store else {
-                    return Err(Failure::Other(anyhow!("the database is closed")));
+                let (store, _) = match &mut self.store {
+                    Some(store) => store,
+                    none => none.insert(open_store(&self.arguments.database).await?),
                 };
                 let found = self.kept.price_in_force(store, offer, at).await;
                 match found.context("cannot read the price of the offer")? {
@@ -238,10 +230,7 @@ async fn open_store(database: &DatabaseArguments) -> Result<(Store, Option<Servi
     let lock = ServingLock::take(&url);
     let lock = lock
         .with_context(|| format!("cannot open {url}; ask the running service's /cost instead"))?;
-    let store = Store::open(&url, StoreLimits::without_timeouts()).await;
-    let store = store.with_context(|| format!("cannot open the database {url}"))?;
-    let migrated = store.migrate().await;
-    migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    let store = migrate::open_store(&url, StoreLimits::without_timeouts()).await?;
     Ok((store, lock))
 }
 
@@ -275,37 +264,31 @@ fn write_cost(mut out: &mut dyn Write, cost: &Cost) -> io::Result<()> {
             cost.priced, cost.currency
         ),
     };
-    paragraph(&mut out, &total, 0)?;
-    for line in &cost.lines {
-        if let (Some(reason), Some(hint)) = (&line.reason, &line.hint) {
-            let text = format!("{}: {reason}; {hint}", line.meter.name());
-            paragraph(&mut out, &printable(&text), 0)?;
-        }
-    }
-    for source in &cost.sources {
+    let lines = cost.lines.iter().filter_map(|line| {
+        let (reason, hint) = line.reason.as_ref().zip(line.hint.as_ref())?;
+        Some(format!("{}: {reason}; {hint}", line.meter.name()))
+    });
+    let sources = cost.sources.iter().map(|source| {
         let words = match &source.total {
             None => "no total".to_owned(),
             Some(total) if source.agrees => format!("{total} {}, agrees", source.currency),
             Some(total) => format!("{total} {}, differs", source.currency),
         };
-        let text = format!("source {}: {words}", source.source);
-        paragraph(&mut out, &printable(&text), 0)?;
-    }
+        format!("source {}: {words}", source.source)
+    });
     let left_out = [
         ("modifiers not applied", &cost.modifiers_left_out),
         ("meters not in the total", &cost.other_meters_left_out),
     ];
-    for (what, names) in left_out.into_iter().filter(|(_, names)| !names.is_empty()) {
-        paragraph(
-            &mut out,
-            &printable(&format!("{what}: {}", names.join(", "))),
-            0,
-        )?;
-    }
-    for note in &cost.notes {
-        paragraph(&mut out, &printable(note), 0)?;
-    }
-    Ok(())
+    let left_out = left_out.into_iter().filter(|(_, names)| !names.is_empty());
+    let left_out = left_out.map(|(what, names)| format!("{what}: {}", names.join(", ")));
+    let texts = [total]
+        .into_iter()
+        .chain(lines)
+        .chain(sources)
+        .chain(left_out);
+    let mut texts = texts.chain(cost.notes.iter().cloned());
+    texts.try_for_each(|text| paragraph(&mut out, &printable(&text), 0))
 }
 
 fn row(line: &CostLine) -> Vec<String> {
@@ -315,17 +298,15 @@ fn row(line: &CostLine) -> Vec<String> {
     let priced_as = line
         .priced_as
         .map_or_else(String::new, |meter| format!(", as {}", meter.name()));
-    let factors: Vec<String> = line
-        .factors
-        .iter()
-        .map(|factor| format!("{} × {}", printable(&factor.name), factor.multiplier))
-        .collect();
+    let factors = line.factors.iter();
+    let factors =
+        factors.map(|factor| format!("{} × {}", printable(&factor.name), factor.multiplier));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     vec![
         format!("{}{seconds}{priced_as}", line.meter.name()),
         line.tokens.to_string(),
         or_dash(line.price.as_ref().map(ToString::to_string)),
-        factors.join(", "),
+        joined(factors, ", "),
         or_dash(line.amount.as_ref().map(ToString::to_string)),
     ]
 }

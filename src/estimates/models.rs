@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 
 use super::report::{interval, paragraph, write_rows};
-use crate::record::source::{Document, Source, SourceArguments};
+use crate::record::source::{Document, Page, Source, SourceArguments, stated};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
 use unroof_base::units::compact;
@@ -77,33 +76,18 @@ impl Sort {
 
 pub(crate) fn run(arguments: &ModelsArguments, verbosity: Verbosity) -> Result<(), Failure> {
     let source = arguments.source.open(verbosity)?;
-    let text = match arguments.sort.field() {
+    let document = match arguments.sort.field() {
         None => first_page(arguments, &source)?,
         Some(field) => sorted(arguments, &source, field)?,
     };
-    if arguments.json {
-        return crate::print_line(&text.text);
-    }
-    Ok(write_models(
-        &mut terminal::stdout(),
-        arguments,
-        &text.read()?,
-    )?)
-}
-
-/// A page of models.
-#[derive(Deserialize)]
-struct Page {
-    data: Vec<Value>,
-    next_cursor: Option<String>,
+    document.print(arguments.json, |out, page| {
+        write_models(out, arguments, page)
+    })
 }
 
 fn filters(arguments: &ModelsArguments) -> Vec<(&str, &str)> {
-    let filters = [("q", &arguments.query), ("author", &arguments.author)];
-    let stated = filters
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    stated.collect()
+    let (query, author) = (arguments.query.as_deref(), arguments.author.as_deref());
+    stated([("q", query), ("author", author)])
 }
 
 fn first_page(arguments: &ModelsArguments, source: &Source) -> Result<Document, Failure> {
@@ -116,19 +100,14 @@ fn first_page(arguments: &ModelsArguments, source: &Source) -> Result<Document, 
 /// The first rows of all by a number, the largest first, as a page.
 fn sorted(arguments: &ModelsArguments, source: &Source, field: &str) -> Result<Document, Failure> {
     let mut rows: Vec<Value> = Vec::new();
-    let mut cursor: Option<String> = None;
-    loop {
+    let mut cursor = Some(String::new());
+    while let Some(position) = cursor {
         let mut query = filters(arguments);
         query.push(("limit", PAGE));
-        if let Some(cursor) = &cursor {
-            query.push(("cursor", cursor));
-        }
-        let page: Page = source.get(&["models"], &query)?.read()?;
+        query.extend((!position.is_empty()).then_some(("cursor", position.as_str())));
+        let page: Page<Value> = source.get(&["models"], &query)?.read()?;
         rows.extend(page.data);
         cursor = page.next_cursor;
-        if cursor.is_none() {
-            break;
-        }
     }
     let number = |row: &Value| row[field].as_f64().unwrap_or(f64::NEG_INFINITY);
     rows.sort_by(|left, right| number(right).total_cmp(&number(left)));
@@ -139,7 +118,11 @@ fn sorted(arguments: &ModelsArguments, source: &Source, field: &str) -> Result<D
     })
 }
 
-fn write_models(out: &mut impl Write, arguments: &ModelsArguments, page: &Page) -> io::Result<()> {
+fn write_models(
+    out: &mut impl Write,
+    arguments: &ModelsArguments,
+    page: &Page<Value>,
+) -> io::Result<()> {
     if page.data.is_empty() {
         return paragraph(
             out,

@@ -8,7 +8,7 @@ use unroof_base::input::cursor::nearest_names;
 use uuid::Uuid;
 
 use crate::record::names;
-use crate::record::source::{Source, SourceArguments};
+use crate::record::source::{Page, Source, SourceArguments};
 use crate::shell::input::read_input;
 pub(crate) use crate::{Failure, Verbosity};
 use unroof_server::examples::EXAMPLE_SHEETS;
@@ -65,15 +65,15 @@ fn is_name(text: &str) -> bool {
 
 /// The failure for a name that cannot be looked up among stored sheets.
 fn not_looked_up(name: &str, looked: anyhow::Error, failure: Failure) -> Failure {
-    let names: Vec<String> = EXAMPLE_SHEETS
+    let examples: Vec<String> = EXAMPLE_SHEETS
         .iter()
         .map(|(file, _)| file.trim_end_matches(".json").replacen('_', "/", 1))
         .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let near = nearest_names(name, &names);
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let examples: Vec<&str> = examples.iter().map(String::as_str).collect();
+    let near = nearest_names(name, &examples);
     if !near.is_empty() {
-        return Failure::Usage(looked).with_hint(format!("did you mean {}?", near.join(" or ")));
+        let near = names::quoted(near, " or ");
+        return Failure::Usage(looked).with_hint(format!("did you mean {near}?"));
     }
     match failure {
         Failure::Hinted(failure, hint) => not_looked_up(name, looked, *failure).with_hint(hint),
@@ -91,12 +91,6 @@ pub(crate) fn example(name: &str) -> Option<&'static str> {
         stem.is_some_and(|stem| stem == wanted)
     });
     found.map(|(_, text)| *text)
-}
-
-/// A page of sheets.
-#[derive(Deserialize)]
-struct Page {
-    data: Vec<Row>,
 }
 
 /// A sheet in force.
@@ -157,7 +151,7 @@ fn unknown(source: &Source, name: &str) -> Result<Failure, Failure> {
 /// The sheets in force that a filter selects.
 fn in_force(source: &Source, filter: &[(&str, &str)]) -> Result<Vec<Row>, Failure> {
     let query = [filter, &[("as_of", "now"), ("limit", "200")]].concat();
-    let page: Page = source.get(&["price-sheets"], &query)?.read()?;
+    let page: Page<Row> = source.get(&["price-sheets"], &query)?.read()?;
     Ok(page.data)
 }
 

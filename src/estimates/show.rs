@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::report::{paragraph, percent, percentages, write_rows, write_stored};
 use crate::record::names;
-use crate::record::source::{Document, Source, SourceArguments};
+use crate::record::source::{Document, Page, Source, SourceArguments};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
 
@@ -56,32 +56,17 @@ pub(crate) fn run(arguments: &ShowArguments, verbosity: Verbosity) -> Result<(),
     let Some(document) = find(&source, &wanted)? else {
         return Err(names::unknown(&source, wanted.name)?);
     };
-    if arguments.json {
-        return crate::print_line(&document.text);
-    }
-    let shown: Shown = document.read()?;
-    Ok(write_shown(&mut terminal::stdout(), &shown)?)
+    document.print(arguments.json, write_shown)
 }
 
-/// A name, and what is looked up by it.
+/// A name, and what is looked up by it: a model, else an offer.
+#[derive(Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,
     /// Whether models are left out.
     pub(crate) is_offer: bool,
     pub(crate) region: Option<&'a str>,
     pub(crate) as_of: Option<Timestamp>,
-}
-
-impl<'a> Wanted<'a> {
-    /// A model of this name, else an offer.
-    pub(crate) fn named(name: &'a str) -> Self {
-        Self {
-            name,
-            is_offer: false,
-            region: None,
-            as_of: None,
-        }
-    }
 }
 
 /// The document of the estimate that a name means; none where there is none.
@@ -105,32 +90,20 @@ pub(crate) fn find(source: &Source, wanted: &Wanted) -> Result<Option<Document>,
     let mut query = vec![("provider", first.as_str()), ("model", rest.as_str())];
     query.extend(wanted.region.map(|region| ("region", region)));
     query.extend(as_of);
-    let rows: Rows = source.get(&["estimates", "latest"], &query)?.read()?;
-    match rows.preferred() {
+    let rows: Page<Row> = source.get(&["estimates", "latest"], &query)?.read()?;
+    // An offer that is not bound to a region is preferred.
+    let global = rows.data.iter().find(|row| row.region == "global");
+    match global.or(rows.data.first()) {
         Some(row) => source.find(&["estimates", &row.id], &[]),
         None => Ok(None),
     }
 }
 
-/// Rows of a list of estimates.
-#[derive(Deserialize)]
-struct Rows {
-    data: Vec<Row>,
-}
-
-/// A row of them.
+/// A row of a list of estimates.
 #[derive(Deserialize)]
 struct Row {
     id: String,
     region: String,
-}
-
-impl Rows {
-    /// The row of the offer that is not bound to a region, else the first.
-    fn preferred(&self) -> Option<&Row> {
-        let global = self.data.iter().find(|row| row.region == "global");
-        global.or(self.data.first())
-    }
 }
 
 /// An estimate with the offers of its model.
@@ -187,19 +160,14 @@ fn write_shown(out: &mut impl Write, shown: &Shown) -> io::Result<()> {
 }
 
 fn row(offer: &Offer) -> Vec<String> {
-    let place = match offer.region.as_str() {
-        "global" => String::new(),
-        region => format!(" {region}"),
-    };
     let currency = match offer.currency.as_str() {
         "USD" => String::new(),
         currency => format!(" {currency}"),
     };
     let price =
         |price: Option<f64>| price.map_or("–".to_owned(), |price| format!("{price}{currency}"));
-    let name = format!("{}/{}{place}", offer.provider, offer.model);
     vec![
-        terminal::quoted(&name),
+        names::offer_name(&offer.provider, &offer.model, &offer.region),
         price(offer.input_per_mtok),
         margin(offer.input_margin.as_ref()),
         price(offer.output_per_mtok),

@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use unroof_base::units::readable;
 
-use super::source::{Document, Source, SourceArguments};
-use crate::estimates::report::{paragraph, write_rows};
+use super::names::offer_name;
+use super::source::{Document, Source, SourceArguments, stated};
+use crate::estimates::report::{day, joined, paragraph, write_rows};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity, label};
 
@@ -70,29 +71,17 @@ fn read_since(text: &str) -> Result<Since, String> {
 pub(crate) fn run(arguments: &ChangesArguments, verbosity: Verbosity) -> Result<(), Failure> {
     let source = arguments.source.open(verbosity)?;
     if let Some(Since::Window(window)) = &arguments.since {
-        let document = summary(&source, arguments, window)?;
-        if arguments.json {
-            return crate::print_line(&document.text);
-        }
-        return Ok(write_summary(&mut terminal::stdout(), &document.read()?)?);
+        return summary(&source, arguments, window)?.print(arguments.json, write_summary);
     }
-    let document = list(&source, arguments)?;
-    if arguments.json {
-        return crate::print_line(&document.text);
-    }
-    Ok(write_list(&mut terminal::stdout(), &document.read()?)?)
+    list(&source, arguments)?.print(arguments.json, write_list)
 }
 
 fn filters(arguments: &ChangesArguments) -> Vec<(&str, &str)> {
-    let filters = [
-        ("kind", &arguments.kind),
-        ("provider", &arguments.provider),
-        ("canonical_model", &arguments.model),
-    ];
-    let stated = filters
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.as_deref()?)));
-    stated.collect()
+    stated([
+        ("kind", arguments.kind.as_deref()),
+        ("provider", arguments.provider.as_deref()),
+        ("canonical_model", arguments.model.as_deref()),
+    ])
 }
 
 fn summary(
@@ -169,15 +158,10 @@ fn write_list(out: &mut impl Write, page: &Page) -> io::Result<()> {
         return paragraph(out, "Nothing changed.", 0);
     }
     let row = |change: &Change| {
-        let region = match change.region.as_str() {
-            "global" | "" => String::new(),
-            region => format!(" {region}"),
-        };
-        let name = format!("{}/{}{region}", change.provider, change.model);
         vec![
-            change.observed_at.strftime("%Y-%m-%d").to_string(),
+            day(change.observed_at),
             change.kind.clone(),
-            terminal::quoted(&name),
+            offer_name(&change.provider, &change.model, &change.region),
             terminal::quoted(&change.summary),
         ]
     };
@@ -227,24 +211,13 @@ struct Move {
 }
 
 fn write_summary(out: &mut impl Write, summary: &Summary) -> io::Result<()> {
-    let counts = summary.kinds.iter().map(count_in_words);
-    let counts: Vec<String> = counts.collect();
+    let counts = joined(summary.kinds.iter().map(count_in_words), ", ");
     if counts.is_empty() {
-        return paragraph(
-            out,
-            &format!("Nothing changed within {}.", summary.window),
-            0,
-        );
+        let nothing = format!("Nothing changed within {}.", summary.window);
+        return paragraph(out, &nothing, 0);
     }
-    let counts = counts.join(", ");
-    paragraph(
-        out,
-        &format!(
-            "{}: {counts}.",
-            label(&format!("Within {}", summary.window))
-        ),
-        0,
-    )?;
+    let within = label(&format!("Within {}", summary.window));
+    paragraph(out, &format!("{within}: {counts}."), 0)?;
     writeln!(out)?;
     for (title, moves) in [("rises", &summary.rises), ("falls", &summary.falls)] {
         if !moves.is_empty() {

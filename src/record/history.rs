@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::names;
-use super::source::{Document, Source, SourceArguments};
-use crate::estimates::report::{paragraph, write_rows};
+use super::source::{Document, Page, Source, SourceArguments};
+use crate::estimates::report::{day, paragraph, write_rows};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
 
@@ -50,10 +50,7 @@ pub(crate) fn run(arguments: &HistoryArguments, verbosity: Verbosity) -> Result<
         Some(document) => document,
         None => of_only_offer(&source, arguments, &provider, &model)?,
     };
-    if arguments.json {
-        return crate::print_line(&document.text);
-    }
-    Ok(write_history(&mut terminal::stdout(), &document.read()?)?)
+    document.print(arguments.json, write_history)
 }
 
 fn history(
@@ -106,23 +103,16 @@ fn of_only_offer(
     {
         return Ok(document);
     }
-    let offers: Vec<String> = offers
-        .iter()
-        .map(|(provider, model)| format!("`{provider}/{model}`"))
-        .collect();
     let error = anyhow!("`{name}` is the name of a model, not of an offer");
-    let hint = match offers.as_slice() {
-        [] => "none of its offers is in force; `unroof show` has its estimate".to_owned(),
-        offers => format!("name one of its offers: {}", offers.join(", ")),
+    let hint = if offers.is_empty() {
+        "none of its offers is in force; `unroof show` has its estimate".to_owned()
+    } else {
+        let offers = offers
+            .iter()
+            .map(|(provider, model)| format!("{provider}/{model}"));
+        format!("name one of its offers: {}", names::quoted(offers, ", "))
     };
     Err(Failure::Other(error).with_hint(hint))
-}
-
-/// A page of prices.
-#[derive(Deserialize)]
-struct Page {
-    data: Vec<Price>,
-    next_cursor: Option<String>,
 }
 
 /// A price with its period.
@@ -140,7 +130,7 @@ struct Price {
     difference: String,
 }
 
-fn write_history(out: &mut impl Write, page: &Page) -> io::Result<()> {
+fn write_history(out: &mut impl Write, page: &Page<Price>) -> io::Result<()> {
     let header = ["from", "until", "input", "output", "cached", "what changed"];
     for of_region in page
         .data
@@ -165,8 +155,8 @@ fn row(price: &Price) -> Vec<String> {
     let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| number.to_string());
     let until = match (price.valid_to, price.ending.as_deref()) {
         (None, _) => "in force".to_owned(),
-        (Some(end), None | Some("replaced")) => date(end),
-        (Some(end), Some(why)) => format!("{} {why}", date(end)),
+        (Some(end), None | Some("replaced")) => day(end),
+        (Some(end), Some(why)) => format!("{} {why}", day(end)),
     };
     let doubt = if price.flagged {
         " (probably a mistake)"
@@ -174,16 +164,11 @@ fn row(price: &Price) -> Vec<String> {
         ""
     };
     vec![
-        price.valid_from.map_or("unknown".to_owned(), date),
+        price.valid_from.map_or("unknown".to_owned(), day),
         until,
         number(price.input_per_mtok),
         number(price.output_per_mtok),
         number(price.cache_read_per_mtok),
         terminal::quoted(&format!("{}{doubt}", price.difference)),
     ]
-}
-
-/// The day of a time, in UTC.
-fn date(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d").to_string()
 }

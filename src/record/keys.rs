@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
-use crate::estimates::report::write_rows;
+use super::migrate::open_store;
+use crate::estimates::report::{day, write_rows};
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_base::input::cursor::{Cursor, Faults};
@@ -61,12 +62,10 @@ enum Action {
 
 fn lifetime(text: &str) -> Result<SignedDuration, String> {
     // A day has 24 hours here.
-    let span: jiff::Span = text
-        .parse()
-        .map_err(|_| "write a time such as 12h or 30d".to_owned())?;
-    let time = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours());
-    time.ok()
-        .filter(SignedDuration::is_positive)
+    let days = jiff::SpanRelativeTo::days_are_24_hours();
+    let span: Option<jiff::Span> = text.parse().ok();
+    let time = span.and_then(|span| span.to_duration(days).ok());
+    time.filter(SignedDuration::is_positive)
         .ok_or_else(|| "write a time such as 12h or 30d".to_owned())
 }
 
@@ -94,10 +93,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
 }
 
 async fn carry_out(action: &Action, url: &DatabaseUrl) -> Result<(), Failure> {
-    let opened = Store::open(url, StoreLimits::without_timeouts()).await;
-    let store = opened.with_context(|| format!("cannot open the database {url}"))?;
-    let migrated = store.migrate().await;
-    migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    let store = open_store(url, StoreLimits::without_timeouts()).await?;
     let now = Clock::system().now();
     let outcome = match action {
         Action::Create {
@@ -180,10 +176,6 @@ fn state(key: &KeyRow, now: Timestamp) -> String {
         (None, Some(end)) => format!("until {}", day(end)),
         (None, None) => "in use".to_owned(),
     }
-}
-
-fn day(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d").to_string()
 }
 
 async fn revoke(store: &Store, key: &str, now: Timestamp) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
-use unroof_store::{Store, StoreLimits};
+use unroof_store::{DatabaseUrl, Store, StoreLimits};
 
 /// Arguments of `unroof migrate`.
 #[derive(Debug, Args)]
@@ -19,22 +19,24 @@ pub(crate) struct MigrateArguments {
     database: DatabaseArguments,
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a command takes its arguments"
-)]
-pub(crate) fn run(arguments: MigrateArguments, verbosity: Verbosity) -> Result<(), Failure> {
+/// Opens a database whose tables are brought up to date.
+///
+/// # Errors
+/// It cannot be opened or migrated.
+pub(crate) async fn open_store(url: &DatabaseUrl, limits: StoreLimits) -> anyhow::Result<Store> {
+    let opened = Store::open(url, limits).await;
+    let store = opened.with_context(|| format!("cannot open the database {url}"))?;
+    let migrated = store.migrate().await;
+    migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    Ok(store)
+}
+
+pub(crate) fn run(arguments: &MigrateArguments, verbosity: Verbosity) -> Result<(), Failure> {
     arguments.database.start_logging(verbosity.of_reader())?;
     let url = arguments.database.database_url()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     runtime.block_on(async {
-        let store = Store::open(&url, StoreLimits::default())
-            .await
-            .with_context(|| format!("cannot open the database {url}"))?;
-        store
-            .migrate()
-            .await
-            .with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+        let store = open_store(&url, StoreLimits::default()).await?;
         if let Some(role) = &arguments.reporting_role {
             store.grant_reporting(role).await.with_context(|| {
                 format!("cannot grant `{role}` read access to the views of {url}")

@@ -1,27 +1,33 @@
 //! Names of models and offers on the command line, and what is near to one that is not there.
 
+use std::fmt::Display;
+
 use anyhow::anyhow;
 use serde::Deserialize;
 
-use super::source::Source;
+use super::source::{Page, Source};
 use crate::Failure;
+use crate::estimates::report::joined;
+use crate::shell::terminal;
 
 /// Names that a hint lists.
 const MOST_NEAR: usize = 5;
 /// Fewest letters by which a name is searched.
 const LEAST_LETTERS: usize = 2;
 
-/// The answer of `/search`.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Found {
-    pub(crate) data: Vec<FoundName>,
-}
-
 /// A name that was found.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FoundName {
     pub(crate) kind: String,
     pub(crate) name: String,
+}
+
+/// An offer for a person, with its region if it is bound to one.
+pub(crate) fn offer_name(provider: &str, model: &str, region: &str) -> String {
+    terminal::quoted(&match region {
+        "global" | "" => format!("{provider}/{model}"),
+        region => format!("{provider}/{model} {region}"),
+    })
 }
 
 /// The author and the model of a canonical name, or the provider and the model of an offer. A name without them is that of
@@ -40,15 +46,16 @@ pub(crate) fn parts(source: &Source, name: &str) -> Result<Option<(String, Strin
         [] => Ok(None),
         [one] => Ok(Some(split(one))),
         several => {
-            let shown = several
-                .iter()
-                .take(MOST_NEAR)
-                .map(|name| format!("`{name}`"));
-            let shown: Vec<String> = shown.collect();
+            let shown = quoted(several.iter().take(MOST_NEAR), " or ");
             let error = anyhow!("`{name}` is the name of several models");
-            Err(Failure::Usage(error).with_hint(format!("write {}", shown.join(" or "))))
+            Err(Failure::Usage(error).with_hint(format!("write {shown}")))
         }
     }
+}
+
+/// Names between backticks, with a separator.
+pub(crate) fn quoted(names: impl IntoIterator<Item: Display>, separator: &str) -> String {
+    joined(names.into_iter().map(|name| format!("`{name}`")), separator)
 }
 
 fn split(name: &str) -> (String, String) {
@@ -75,8 +82,7 @@ pub(crate) fn hint(source: &Source, name: &str) -> Result<String, Failure> {
         let hint = "`unroof search TEXT` finds names by their beginning, and `unroof models` lists the models";
         return Ok(hint.to_owned());
     }
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    let near = near.join(", ");
+    let near = quoted(near, ", ");
     Ok(format!(
         "did you mean {near}? `unroof search TEXT` finds more"
     ))
@@ -101,6 +107,6 @@ fn near(source: &Source, name: &str) -> Result<Vec<String>, Failure> {
 fn search(source: &Source, text: &str, kind: &str, limit: usize) -> Result<Vec<String>, Failure> {
     let limit = limit.to_string();
     let query = [("q", text), ("kind", kind), ("limit", limit.as_str())];
-    let found: Found = source.get(&["search"], &query)?.read()?;
+    let found: Page<FoundName> = source.get(&["search"], &query)?.read()?;
     Ok(found.data.into_iter().map(|found| found.name).collect())
 }

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use clap::Args;
 
-use super::names::{Found, FoundName};
-use super::source::SourceArguments;
+use super::names::FoundName;
+use super::source::{Page, SourceArguments};
 use crate::estimates::report::write_rows;
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
@@ -35,15 +35,9 @@ pub(crate) fn run(arguments: &SearchArguments, verbosity: Verbosity) -> Result<(
     let limit = arguments.limit.to_string();
     let query = [("q", arguments.text.as_str()), ("limit", limit.as_str())];
     let document = source.get(&["search"], &query)?;
-    if arguments.json {
-        return crate::print_line(&document.text);
-    }
-    let found: Found = document.read()?;
-    Ok(write_names(
-        &mut terminal::stdout(),
-        &arguments.text,
-        &found.data,
-    )?)
+    document.print(arguments.json, |out, found: &Page<FoundName>| {
+        write_names(out, &arguments.text, &found.data)
+    })
 }
 
 fn write_names(out: &mut impl Write, text: &str, names: &[FoundName]) -> io::Result<()> {

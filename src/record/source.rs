@@ -1,15 +1,19 @@
 //! The source of stored answers: the database of this machine, or a running service. Both answer by the same routes.
 
+use std::io;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::Runtime;
+use ureq::http::HeaderMap;
 use url::Url;
 
-use crate::service::running::{ServiceUrl, USER_AGENT, problem_of, route};
+use crate::service::running::{ServiceUrl, client, problem_of, route};
+use crate::shell::terminal::{self, Output};
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_edge::Limits;
 use unroof_server::{App, ask};
@@ -96,6 +100,38 @@ impl Document {
         let read = serde_json::from_str(&self.text);
         Ok(read.context("the answer is not one that this version reads")?)
     }
+
+    /// Prints the document as it is, or as it is written for a person.
+    ///
+    /// # Errors
+    /// It is of another version of the service, or the output fails.
+    pub(crate) fn print<T: DeserializeOwned>(
+        &self,
+        is_json: bool,
+        write: impl FnOnce(&mut Output, &T) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        if is_json {
+            return crate::print_line(&self.text);
+        }
+        Ok(write(&mut terminal::stdout(), &self.read()?)?)
+    }
+}
+
+/// A page of a list.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Page<Row> {
+    pub(crate) data: Vec<Row>,
+    /// Position of the next page; none of the last one.
+    pub(crate) next_cursor: Option<String>,
+}
+
+/// The parameters of a query that have a value.
+pub(crate) fn stated<'a, const COUNT: usize>(
+    parameters: [(&'a str, Option<&'a str>); COUNT],
+) -> Vec<(&'a str, &'a str)> {
+    let stated = parameters.into_iter();
+    let stated = stated.filter_map(|(name, value)| Some((name, value?)));
+    stated.collect()
 }
 
 impl Source {
@@ -161,11 +197,8 @@ impl Local {
         let answer = self.runtime.block_on(ask(self.app.clone(), &asked))?;
         let (head, body) = answer.into_parts();
         let text = String::from_utf8(body.into()).context("the answer is not UTF-8")?;
-        let link = head.headers.get("link");
-        let document = Document {
-            link: link.and_then(|link| Some(link.to_str().ok()?.to_owned())),
-            text,
-        };
+        let link = link_of(&head.headers);
+        let document = Document { text, link };
         match head.status.as_u16() {
             200 => Ok(Some(document)),
             404 => Ok(None),
@@ -179,27 +212,17 @@ impl Local {
 
 impl Remote {
     fn at(address: &str) -> Result<Self, Failure> {
-        let client = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(USER_AGENT)
-            .timeout_recv_response(Some(LONGEST_WAIT));
         Ok(Self {
             service: ServiceUrl::read(address)?,
-            client: client.build().new_agent(),
+            client: client(ureq::Agent::config_builder(), LONGEST_WAIT),
         })
     }
 
     fn find(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Option<Document>, Failure> {
-        let ServiceUrl { url, authorization } = &self.service;
         let name = self.service.name();
-        let mut request = self
-            .client
-            .get(address(url, path, query).as_str())
-            .header("accept", "application/json, application/problem+json");
-        if let Some(authorization) = authorization {
-            request = request.header("authorization", authorization);
-        }
+        let url = address(&self.service.url, path, query);
+        let request = self.service.authorized(self.client.get(url.as_str()));
+        let request = request.header("accept", "application/json, application/problem+json");
         let answer = request.call().map_err(|error| {
             let error = anyhow!(client_error(&error)).context(format!("{name} does not answer"));
             Failure::Other(error).with_hint(
@@ -207,8 +230,7 @@ impl Remote {
             )
         })?;
         let status = answer.status().as_u16();
-        let link = answer.headers().get("link");
-        let link = link.and_then(|link| Some(link.to_str().ok()?.to_owned()));
+        let link = link_of(answer.headers());
         if status == 200 {
             let mut body = answer.into_body();
             let text = body.with_config().limit(MOST_ANSWER).read_to_string();
@@ -221,6 +243,11 @@ impl Remote {
             _ => Err(refused(&problem, &name, status)),
         }
     }
+}
+
+/// Value of the header `Link`.
+fn link_of(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get("link")?.to_str().ok()?.to_owned())
 }
 
 /// The refusal of a question.

@@ -1,9 +1,13 @@
 //! A running service: its address, and what it says when it refuses.
 
+use std::time::Duration;
+
 use anyhow::anyhow;
 use serde_json::Value;
-use ureq::Body;
+use ureq::config::ConfigBuilder;
 use ureq::http::Response;
+use ureq::typestate::AgentScope;
+use ureq::{Agent, Body, RequestBuilder};
 use url::Url;
 
 use crate::Failure;
@@ -15,7 +19,7 @@ const MOST_REFUSAL: u64 = 1024 * 1024;
 /// The variable with the key that is sent to a service.
 const KEY: &str = "UNROOF_KEY";
 /// Name of this program in requests.
-pub(crate) const USER_AGENT: &str = concat!("unroof/", env!("CARGO_PKG_VERSION"));
+const USER_AGENT: &str = concat!("unroof/", env!("CARGO_PKG_VERSION"));
 
 /// Address of a running service.
 #[derive(Debug)]
@@ -49,10 +53,28 @@ impl ServiceUrl {
         })
     }
 
+    /// A request with the value of `Authorization`.
+    pub(crate) fn authorized<Any>(&self, request: RequestBuilder<Any>) -> RequestBuilder<Any> {
+        match &self.authorization {
+            Some(authorization) => request.header("authorization", authorization),
+            None => request,
+        }
+    }
+
     /// The address for messages, without secrets.
     pub(crate) fn name(&self) -> String {
         without_secrets(self.url.as_str())
     }
+}
+
+/// A client of a service that waits for an answer up to a time.
+pub(crate) fn client(config: ConfigBuilder<AgentScope>, longest_wait: Duration) -> Agent {
+    let config = config
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .user_agent(USER_AGENT)
+        .timeout_recv_response(Some(longest_wait));
+    config.build().new_agent()
 }
 
 /// Value of `Authorization` with the key in `UNROOF_KEY`; none without it.

@@ -9,8 +9,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use unroof_base::input::text::{escaped, is_unprintable, printable};
 use unroof_telemetry::secrets::{redacted, without_secrets};
 
+/// Standard output as reports are written to it.
+pub(crate) type Output = Plain<AutoStream<StdoutLock<'static>>>;
+
 /// Standard output, without colours where none are wanted.
-pub(crate) fn stdout() -> Plain<AutoStream<StdoutLock<'static>>> {
+pub(crate) fn stdout() -> Output {
     Plain(anstream::stdout().lock())
 }
 

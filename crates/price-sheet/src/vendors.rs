@@ -8,64 +8,38 @@
 //! assert!(!is_known_vendor("acme"));
 //! ```
 
-/// Names of one vendor: the first one is its name here, the others are names of sellers, of authors and of families of
-/// models by which it is also known. The marks of regions at the end of a seller's name, such as `-cn`, are left out.
-const VENDORS: [&[&str]; 24] = [
-    &[
-        "alibaba",
-        "alibaba-cloud",
-        "aliyun",
-        "bailian",
-        "dashscope",
-        "qwen",
-    ],
-    &["allenai", "ai2", "olmo"],
-    &["amazon", "amazon-bedrock", "aws", "bedrock", "nova"],
-    &["anthropic", "claude"],
-    &["baidu", "qianfan", "wenxin"],
-    &["bytedance", "bytedance-seed", "volcengine", "ark", "doubao"],
-    &["databricks", "dbrx", "mosaicml"],
-    &["deepseek", "deepseek-ai"],
-    &[
-        "google",
-        "gemini",
-        "gemma",
-        "google-ai-studio",
-        "google-vertex",
-        "vertex",
-        "vertex-ai",
-        "vertexai",
-    ],
-    &["ibm", "granite", "ibm-granite", "watsonx"],
-    &["meituan", "longcat", "meituan-longcat"],
-    &["meta", "llama", "meta-llama"],
-    &["microsoft", "azure", "azure-ai", "azure-openai", "phi"],
-    &["minimax", "minimaxai"],
-    &["mistral", "mistralai"],
-    &["moonshotai", "kimi", "moonshot"],
-    &["nvidia", "nemotron", "nvidia-nim"],
-    &["openai", "gpt", "gpt-oss"],
-    &["sensetime", "sensenova"],
-    &["stepfun", "step", "stepfun-ai"],
-    &["tencent", "tencent-cloud"],
-    &["together", "together-ai", "togetherai"],
-    &["xai", "grok", "x-ai"],
-    &[
-        "zhipuai", "bigmodel", "glm", "thudm", "z-ai", "zai", "zai-org", "zhipu",
-    ],
-];
+/// Names of one vendor in each line: the first one is its name here, the others are names of sellers, of authors and of
+/// families of models by which it is also known. The marks of regions at the end of a seller's name, such as `-cn`, are left
+/// out.
+const VENDORS: &str = "\
+alibaba alibaba-cloud aliyun bailian dashscope qwen
+allenai ai2 olmo
+amazon amazon-bedrock aws bedrock nova
+anthropic claude
+baidu qianfan wenxin
+bytedance bytedance-seed volcengine ark doubao
+databricks dbrx mosaicml
+deepseek deepseek-ai
+google gemini gemma google-ai-studio google-vertex vertex vertex-ai vertexai
+ibm granite ibm-granite watsonx
+meituan longcat meituan-longcat
+meta llama meta-llama
+microsoft azure azure-ai azure-openai phi
+minimax minimaxai
+mistral mistralai
+moonshotai kimi moonshot
+nvidia nemotron nvidia-nim
+openai gpt gpt-oss
+sensetime sensenova
+stepfun step stepfun-ai
+tencent tencent-cloud
+together together-ai togetherai
+xai grok x-ai
+zhipuai bigmodel glm thudm z-ai zai zai-org zhipu
+";
 
 /// Words at the end of a seller's name that name its region or the plan that it sells.
-const REGIONS: [&str; 8] = [
-    "-cn",
-    "-china",
-    "-coding-plan",
-    "-eu",
-    "-global",
-    "-intl",
-    "-us",
-    "-international",
-];
+const REGIONS: &str = "-cn -china -coding-plan -eu -global -intl -us -international";
 
 /// The vendor of that name, as it is called here; a name that is not known stays as it is, in small letters and without
 /// the mark of its region.
@@ -74,7 +48,7 @@ pub fn vendor(name: &str) -> String {
     let lower = name.trim().to_lowercase().replace([' ', '_'], "-");
     let mut plain = lower.as_str();
     while let Some(shorter) = REGIONS
-        .iter()
+        .split(' ')
         .find_map(|region| plain.strip_suffix(region))
         .filter(|shorter| !shorter.is_empty())
     {
@@ -91,8 +65,10 @@ pub fn is_known_vendor(name: &str) -> bool {
 
 /// The vendor whose names include this one.
 fn known(name: &str) -> Option<&'static str> {
-    let names = VENDORS.iter().find(|names| names.contains(&name))?;
-    names.first().copied()
+    let mut vendors = VENDORS.lines().map(|names| names.split(' '));
+    vendors
+        .find(|names| names.clone().any(|known| known == name))?
+        .next()
 }
 
 #[cfg(test)]
@@ -124,7 +100,7 @@ mod tests {
 
     #[test]
     fn no_name_belongs_to_two_vendors() {
-        let mut names: Vec<&str> = VENDORS.iter().copied().flatten().copied().collect();
+        let mut names: Vec<&str> = VENDORS.split_whitespace().collect();
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
     }

@@ -53,12 +53,8 @@ impl Compared {
         let document: Value = document.read()?;
         let author = document["canonical_model"].as_str();
         let author = author.and_then(|name| name.split('/').next());
-        let offers: Vec<&Value> = document["offers"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .collect();
-        let is_own = |offer: &&&Value| offer["provider"].as_str() == author;
+        let offers = document["offers"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_own = |offer: &&Value| offer["provider"].as_str() == author;
         let offer = offers.iter().find(is_own).or(offers.first());
         let first = &document["price_sheets"][0]["id"];
         let id = offer.map_or(first, |offer| &offer["price_sheet_id"]);

@@ -92,7 +92,11 @@ impl Lookup<'_> {
             };
         }
         if let Some(Ok(source)) = &self.source {
-            if let Some(document) = show::find(source, &Wanted::named(name))? {
+            let wanted = Wanted {
+                name,
+                ..Wanted::default()
+            };
+            if let Some(document) = show::find(source, &wanted)? {
                 return Compared::stored(source, name, &document);
             }
             if built_in.is_none() {
@@ -106,7 +110,10 @@ impl Lookup<'_> {
     fn compare(&self, compared: &[Compared]) -> Result<Option<Document>, Failure> {
         let models: Option<Vec<&str>> = compared.iter().map(Compared::model).collect();
         match (&self.source, models) {
-            (Some(Ok(source)), Some(models)) => probabilities::ask(source, &models),
+            (Some(Ok(source)), Some(models)) => {
+                let query: Vec<_> = models.into_iter().map(|model| ("model", model)).collect();
+                source.find(&["compare"], &query)
+            }
             _ => Ok(None),
         }
     }

@@ -3,9 +3,6 @@
 use serde::Deserialize;
 use unroof_infer::estimate::quantities::JointQuantity;
 
-use crate::Failure;
-use crate::record::source::{Document, Source};
-
 /// The probabilities of a comparison.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Probabilities {
@@ -25,15 +22,6 @@ struct Pair {
 struct Probability {
     quantity: String,
     probability: f64,
-}
-
-/// The comparison of models by their canonical names; none where the service has none.
-///
-/// # Errors
-/// The service does not answer, or an estimate is of another version.
-pub(super) fn ask(source: &Source, models: &[&str]) -> Result<Option<Document>, Failure> {
-    let query: Vec<(&str, &str)> = models.iter().map(|model| ("model", *model)).collect();
-    source.find(&["compare"], &query)
 }
 
 impl Probabilities {

@@ -9,7 +9,7 @@ use unroof_price_sheet::sheet::PriceSheet;
 use super::compared::Compared;
 use super::probabilities::Probabilities;
 use super::terms;
-use crate::estimates::report::{NO_BREAK, interval, paragraph, percent, write_rows};
+use crate::estimates::report::{NO_BREAK, interval, joined, paragraph, percent, write_rows};
 use crate::label;
 use crate::shell::terminal;
 use unroof_base::units::compact;
@@ -118,11 +118,8 @@ impl Comparison<'_> {
         }
         if !others.is_empty() {
             let names = others.iter().map(|(one, _)| terminal::quoted(&one.name));
-            let names: Vec<String> = names.collect();
-            parts.push(format!(
-                "active parameters are not identified for {}",
-                names.join(", ")
-            ));
+            let names = joined(names, ", ");
+            parts.push(format!("active parameters are not identified for {names}"));
         }
         (!parts.is_empty()).then(|| format!("{}.", parts.join("; ")))
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use crate::estimates::report::{interval, joined, moves, waits_for};
 use unroof_base::units::compact;
 use unroof_base::units::readable;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Answer, Conflict};
 use unroof_infer::evidence::clue_table::ReadingId;
 use unroof_infer::joint::{QuantityEstimate, Regime};
-use unroof_infer::posterior::Interval;
 use unroof_roofline::reference::calibration::Calibration;
 
 /// The two readings of the talk that cannot both be right.
@@ -38,12 +38,9 @@ pub(super) fn page(command: &str, answers: &[Answer], calibration: &Calibration)
 }
 
 fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std::fmt::Result {
-    let names: Vec<String> = answer
-        .price_sheets
-        .iter()
-        .map(|sheet| format!("{} {}", sheet.provider, sheet.model))
-        .collect();
-    writeln!(out, "\n## {}\n", names.join(", "))?;
+    let sheets = answer.price_sheets.iter();
+    let names = sheets.map(|sheet| format!("{} {}", sheet.provider, sheet.model));
+    writeln!(out, "\n## {}\n", joined(names, ", "))?;
     writeln!(
         out,
         "| quantity | median | 90 % | prior, 90 % | bits | moved by | track record |"
@@ -54,10 +51,7 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
     }
     writeln!(out)?;
     let ratio = &answer.joint.quantities.memory_time_over_compute_time;
-    let waits = match ratio.regime {
-        Regime::MemoryBound => "memory",
-        Regime::ComputeBound => "arithmetic",
-    };
+    let waits = waits_for(ratio.regime);
     writeln!(
         out,
         "Decoding waits for {waits} with a probability of {:.0} %.\n",
@@ -75,17 +69,12 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
         )?;
     }
     for offer in &answer.joint.storage_tiers {
-        let most = offer
-            .probabilities
-            .get(&offer.most_likely)
-            .copied()
-            .unwrap_or_default();
-        let reading = offer
-            .drain_time_reading
-            .as_ref()
-            .map_or(String::new(), |tier| {
-                format!("; by drain time alone {tier}")
-            });
+        let most = offer.probabilities.get(&offer.most_likely);
+        let most = most.copied().unwrap_or_default();
+        let reading = offer.drain_time_reading.as_ref();
+        let reading = reading.map_or(String::new(), |tier| {
+            format!("; by drain time alone {tier}")
+        });
         writeln!(
             out,
             "- {}: most likely on {} ({:.0} %){}{reading}; from {}",
@@ -96,13 +85,9 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
             offer.rests_on.join(", ")
         )?;
     }
-    let near: Vec<&str> = answer
-        .joint
-        .nearest_open_models
-        .iter()
-        .map(|model| model.name.as_str())
-        .collect();
-    writeln!(out, "- nearest open-weight models: {}", near.join(", "))?;
+    let near = answer.joint.nearest_open_models.iter();
+    let near = joined(near.map(|model| &model.name), ", ");
+    writeln!(out, "- nearest open-weight models: {near}")?;
     let misfit = if answer.joint.misfit.flagged {
         "the prices do not fit the model"
     } else {
@@ -113,13 +98,7 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
 }
 
 fn row(out: &mut String, quantity: JointQuantity, estimate: &QuantityEstimate) -> std::fmt::Result {
-    let range =
-        |interval: Interval| format!("{} to {}", compact(interval.low), compact(interval.high));
-    let moves: Vec<String> = estimate
-        .moved_by
-        .iter()
-        .map(|step| format!("{} × {:.2}", step.clue, step.factor))
-        .collect();
+    let moves = moves(estimate);
     let record = estimate
         .track_record
         .map_or("no public truth".to_owned(), |record| {
@@ -140,13 +119,13 @@ fn row(out: &mut String, quantity: JointQuantity, estimate: &QuantityEstimate) -
         out,
         "| {name} | {} | {} | {} | {:.2} | {} | {record} |",
         compact(estimate.median),
-        range(estimate.interval_90),
-        range(estimate.prior.interval_90),
+        interval(estimate.interval_90, compact),
+        interval(estimate.prior.interval_90, compact),
         estimate.information_gained_bits,
         if moves.is_empty() {
             "nothing".to_owned()
         } else {
-            moves.join(", ")
+            moves
         },
     )
 }

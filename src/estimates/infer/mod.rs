@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::Timestamp;
 
 use super::calibration::CalibrationArguments;
 use super::report::{self, Grounds};
@@ -63,21 +64,23 @@ pub(crate) fn catalog_by_name() -> impl TypedValueParser<Value = &'static Catalo
     PossibleValuesParser::new(CATALOGS.map(Catalog::name)).try_map(|name| name.parse())
 }
 
+/// The format of a file that is a catalog with an entry of this key, or of a canonical sheet.
+pub(crate) fn format_of(entry: Option<(&'static Catalog, &str)>, at: Timestamp) -> Format {
+    entry.map_or(Format::Canonical, |(catalog, key)| Format::Entry {
+        catalog,
+        model: key.to_owned(),
+        at,
+    })
+}
+
 pub(crate) fn run(arguments: &InferArguments, verbosity: Verbosity) -> Result<(), Failure> {
     let stated = arguments
         .assumptions
         .as_deref()
         .map(read_stated)
         .transpose()?;
-    let format = match (arguments.format, &arguments.model) {
-        (Some(catalog), Some(model)) => Format::Entry {
-            catalog,
-            model: model.clone(),
-            at: Clock::system().now(),
-        },
-        // Each of the two requires the other.
-        _ => Format::Canonical,
-    };
+    let entry = arguments.format.zip(arguments.model.as_deref());
+    let format = format_of(entry, Clock::system().now());
     let mut sheets = Sheets::new(&arguments.source, verbosity);
     let mut requests = Vec::new();
     let mut is_list = arguments.files.len() > 1;
@@ -105,14 +108,9 @@ pub(crate) fn run(arguments: &InferArguments, verbosity: Verbosity) -> Result<()
         let text = text.context("the answer could not be serialised")?;
         writeln!(out, "{text}")?;
     } else if arguments.markdown {
-        out.write_all(
-            markdown::page(
-                &command(&arguments.files),
-                &answers,
-                estimator.calibration(),
-            )
-            .as_bytes(),
-        )?;
+        let command = command(&arguments.files);
+        let page = markdown::page(&command, &answers, estimator.calibration());
+        out.write_all(page.as_bytes())?;
     } else {
         let grounds = if arguments.readings {
             Grounds::Shown

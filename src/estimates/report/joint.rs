@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{NO_BREAK, by_reason, paragraph, table, write_table};
+use super::{NO_BREAK, by_reason, joined, paragraph, table, write_table};
 use crate::label;
 use crate::shell::terminal::width;
 use unroof_base::units::{compact, readable};
@@ -10,7 +10,7 @@ use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
-use unroof_infer::joint::{NotIdentified, Regime};
+use unroof_infer::joint::{NotIdentified, QuantityEstimate, Regime};
 use unroof_infer::posterior::Interval;
 
 /// Columns of a terminal from which bars have room.
@@ -21,15 +21,22 @@ const BAR: usize = 17;
 /// The estimates as a table, and what follows from them in a line each.
 pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     write_quantities(out, estimated)?;
-    paragraph(
-        out,
-        "* identified: 0.3 bits or more, and better than the prior on open-weight models",
-        2,
-    )?;
-    write_regime(out, estimated)?;
-    write_margins(out, estimated, |line| MAIN_LINES.contains(&line))?;
-    write_storage_tiers(out, estimated)?;
-    write_neighbours(out, estimated)?;
+    let legend = "* identified: 0.3 bits or more, and better than the prior on open-weight models";
+    let neighbours = estimated.nearest_open_models.iter();
+    let neighbours = joined(neighbours.map(|model| &model.name), ", ");
+    let texts = [legend.to_owned()]
+        .into_iter()
+        .chain(regime(estimated))
+        .chain(margins(estimated, |line| MAIN_LINES.contains(&line)))
+        .chain(storage_tiers(estimated))
+        .chain([format!("nearest open-weight models: {neighbours}")]);
+    write_all(out, texts)
+}
+
+/// Texts in a paragraph each, and a line after them.
+fn write_all(out: &mut impl Write, texts: impl IntoIterator<Item = String>) -> io::Result<()> {
+    let mut texts = texts.into_iter();
+    texts.try_for_each(|text| paragraph(out, &text, 2))?;
     writeln!(out)
 }
 
@@ -63,10 +70,6 @@ pub(super) fn write_grounds(
 ) -> io::Result<()> {
     let joint = &answer.joint;
     writeln!(out, "{}", label("joint estimate"))?;
-    write_moves(out, joint)?;
-    write_margins(out, estimated, |line| !MAIN_LINES.contains(&line))?;
-    write_grounds_of_tiers(out, joint)?;
-    write_layouts(out, joint)?;
     let diagnostics = &joint.diagnostics;
     let trust = format!(
         "{} draws, effective sample size {}, Pareto k̂ {:.2}, calibration {}",
@@ -75,8 +78,15 @@ pub(super) fn write_grounds(
         diagnostics.pareto_k,
         diagnostics.calibration_id,
     );
-    paragraph(out, &trust, 2)?;
-    writeln!(out)
+    let tiers = joint.storage_tiers.iter();
+    let tiers = tiers.map(|offer| format!("{}: from {}", offer.name, offer.rests_on.join(", ")));
+    let texts = moves_of_all(joint)
+        .into_iter()
+        .chain(margins(estimated, |line| !MAIN_LINES.contains(&line)))
+        .chain(tiers)
+        .chain(layouts(joint))
+        .chain([trust]);
+    write_all(out, texts)
 }
 
 /// An interval in words.
@@ -116,18 +126,11 @@ fn bar(estimate: &EstimatedQuantity) -> String {
     marks.iter().collect::<String>().trim_end().to_owned()
 }
 
-fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    for (quantity, estimate) in joint
-        .quantities
-        .in_order()
-        .into_iter()
-        .filter(|(_, estimate)| estimate.identified)
-    {
-        let moves = estimate
-            .moved_by
-            .iter()
-            .map(|step| format!("{} × {:.2}", step.clue, step.factor));
-        let moves: Vec<String> = moves.collect();
+fn moves_of_all(joint: &Joint) -> Vec<String> {
+    let quantities = joint.quantities.in_order().into_iter();
+    let (identified, unknown): (Vec<_>, Vec<_>) =
+        quantities.partition(|(_, estimate)| estimate.identified);
+    let moved = identified.into_iter().map(|(quantity, estimate)| {
         let record = estimate.track_record.map_or(String::new(), |record| {
             format!(
                 "; on {} open-weight models, {}, {}",
@@ -136,34 +139,21 @@ fn write_moves(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
                 errors_in_words(record.median_fold_error, record.fold_error_90)
             )
         });
-        paragraph(
-            out,
-            &format!(
-                "{}: from {} by {}{record}",
-                quantity.definition().label,
-                compact(estimate.prior.median),
-                moves.join(", ")
-            ),
-            2,
-        )?;
-    }
-    let unknown = joint
-        .quantities
-        .in_order()
-        .into_iter()
-        .filter(|(_, estimate)| !estimate.identified);
-    let reasons = unknown.filter_map(|(quantity, estimate)| {
+        format!(
+            "{}: from {} by {}{record}",
+            quantity.definition().label,
+            compact(estimate.prior.median),
+            moves(estimate)
+        )
+    });
+    let reasons = unknown.into_iter().filter_map(|(quantity, estimate)| {
         let reason = estimate.not_identified_because.as_ref()?;
         Some((in_report(reason), quantity.definition().label))
     });
-    let reasons = by_reason(reasons);
-    reasons.iter().try_for_each(|(reason, labels)| {
-        paragraph(
-            out,
-            &format!("not identified: {} ({reason})", labels.join(", ")),
-            2,
-        )
-    })
+    let unknown = by_reason(reasons).into_iter();
+    let unknown =
+        unknown.map(|(reason, labels)| format!("not identified: {} ({reason})", labels.join(", ")));
+    moved.chain(unknown).collect()
 }
 
 /// The reason that a quantity is not identified, without the bits that the table shows.
@@ -177,45 +167,42 @@ fn in_report(reason: &NotIdentified) -> String {
     }
 }
 
-fn write_regime(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
-    let Some((regime, probability)) = estimated.regime() else {
-        return Ok(());
-    };
-    let waits = match regime {
+/// What decoding waits for.
+pub(crate) fn waits_for(regime: Regime) -> &'static str {
+    match regime {
         Regime::MemoryBound => "memory",
         Regime::ComputeBound => "arithmetic",
-    };
+    }
+}
+
+/// The clues that moved a quantity, with the factor of each.
+pub(crate) fn moves(estimate: &QuantityEstimate) -> String {
+    let moves = estimate.moved_by.iter();
+    let moves = moves.map(|step| format!("{} × {:.2}", step.clue, step.factor));
+    joined(moves, ", ")
+}
+
+fn regime(estimated: &StoredEstimate) -> Option<String> {
+    let (regime, probability) = estimated.regime()?;
+    let waits = waits_for(regime);
     let percent = 100.0 * probability;
-    let text = format!("decoding waits for {waits} with a probability of {percent:.0}{NO_BREAK}%");
-    paragraph(out, &text, 2)
+    Some(format!(
+        "decoding waits for {waits} with a probability of {percent:.0}{NO_BREAK}%"
+    ))
 }
 
 /// Price lines whose margins every report shows.
 const MAIN_LINES: [&str; 3] = ["input", "output", "cached_input"];
 
-fn write_margins(
-    out: &mut impl Write,
-    estimated: &StoredEstimate,
-    is_shown: impl Fn(&str) -> bool,
-) -> io::Result<()> {
-    let shown = estimated
-        .margins
-        .iter()
-        .filter(|margin| is_shown(&margin.line));
-    let of_lines: Vec<String> = shown
-        .map(|margin| {
-            format!(
-                "{} {}",
-                margin.line.replace('_', " "),
-                percentages(margin.median, margin.interval_90)
-            )
-        })
-        .collect();
-    if of_lines.is_empty() {
-        return Ok(());
-    }
-    let text = format!("margins, 1 − cost/price: {}", of_lines.join(", "));
-    paragraph(out, &text, 2)
+fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Option<String> {
+    let margins = estimated.margins.iter();
+    let shown = margins.filter(|margin| is_shown(&margin.line));
+    let of_lines = shown.map(|margin| {
+        let line = margin.line.replace('_', " ");
+        format!("{line} {}", percentages(margin.median, margin.interval_90))
+    });
+    let of_lines = joined(of_lines, ", ");
+    (!of_lines.is_empty()).then(|| format!("margins, 1 − cost/price: {of_lines}"))
 }
 
 /// A margin with its interval, in percent.
@@ -235,65 +222,26 @@ pub(crate) fn percent(share: f64) -> String {
 /// Smallest probability of a tier that is shown: it would be 0 % else.
 const LEAST_SHOWN: f64 = 0.005;
 
-fn write_storage_tiers(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
-    estimated.storage_tiers.iter().try_for_each(|offer| {
-        let mut tiers: Vec<(&str, f64)> = offer
-            .probabilities
-            .iter()
-            .map(|(tier, share)| (tier.as_str(), *share))
-            .filter(|(_, share)| *share >= LEAST_SHOWN)
-            .collect();
-        tiers.sort_by(|left, right| right.1.total_cmp(&left.1));
-        let tiers = tiers
-            .iter()
-            .take(3)
-            .map(|(tier, share)| format!("{tier} {:.0}{NO_BREAK}%", 100.0 * share));
-        let tiers: Vec<String> = tiers.collect();
-        paragraph(out, &format!("{}: {}", offer.name, tiers.join(", ")), 2)
+fn storage_tiers(estimated: &StoredEstimate) -> impl Iterator<Item = String> {
+    estimated.storage_tiers.iter().map(|offer| {
+        let tiers = offer.probabilities.iter();
+        let mut tiers: Vec<(&String, &f64)> =
+            tiers.filter(|(_, share)| **share >= LEAST_SHOWN).collect();
+        tiers.sort_by(|left, right| right.1.total_cmp(left.1));
+        let tiers = tiers.iter().take(3);
+        let tiers = tiers.map(|(tier, share)| format!("{tier} {:.0}{NO_BREAK}%", 100.0 * **share));
+        format!("{}: {}", offer.name, joined(tiers, ", "))
     })
 }
 
-fn write_grounds_of_tiers(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    joint.storage_tiers.iter().try_for_each(|offer| {
-        let text = format!("{}: from {}", offer.name, offer.rests_on.join(", "));
-        paragraph(out, &text, 2)
-    })
-}
-
-fn write_neighbours(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
-    let models: Vec<&str> = estimated
-        .nearest_open_models
-        .iter()
-        .map(|model| model.name.as_str())
-        .collect();
-    paragraph(
-        out,
-        &format!("nearest open-weight models: {}", models.join(", ")),
-        2,
-    )
-}
-
-fn write_layouts(out: &mut impl Write, joint: &Joint) -> io::Result<()> {
-    let layouts = joint
-        .attention_layouts
-        .iter()
-        .map(|layout| match layout.kv_heads {
-            Some(heads) => format!(
-                "{} layers × {heads} KV heads of {}",
-                layout.layers, layout.head_dimension
-            ),
-            None => format!(
-                "{} layers × one latent of {}",
-                layout.layers, layout.head_dimension
-            ),
-        });
-    let layouts: Vec<String> = layouts.take(3).collect();
-    if layouts.is_empty() {
-        return Ok(());
-    }
-    paragraph(
-        out,
-        &format!("attention layouts of this KV size: {}", layouts.join(", ")),
-        2,
-    )
+fn layouts(joint: &Joint) -> Option<String> {
+    let layouts = joint.attention_layouts.iter().take(3).map(|layout| {
+        let (layers, dimension) = (layout.layers, layout.head_dimension);
+        match layout.kv_heads {
+            Some(heads) => format!("{layers} layers × {heads} KV heads of {dimension}"),
+            None => format!("{layers} layers × one latent of {dimension}"),
+        }
+    });
+    let layouts = joined(layouts, ", ");
+    (!layouts.is_empty()).then(|| format!("attention layouts of this KV size: {layouts}"))
 }

@@ -4,12 +4,13 @@
 mod headline;
 mod joint;
 
-pub(crate) use joint::{interval, percent, percentages};
+pub(crate) use joint::{interval, moves, percent, percentages, waits_for};
 
 use std::io::{self, Write};
 
 use comfy_table::ColumnConstraint::LowerBoundary;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, Width};
+use jiff::Timestamp;
 use textwrap::core::display_width;
 
 use crate::label;
@@ -76,6 +77,18 @@ fn write_id(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> 
         id, engine_version, ..
     } = estimated;
     writeln!(out, "estimate {id} (engine {engine_version})\n")
+}
+
+/// The day of a time, in UTC.
+pub(crate) fn day(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d").to_string()
+}
+
+/// Texts as one, with a separator.
+pub(crate) fn joined(texts: impl IntoIterator<Item: AsRef<str>>, separator: &str) -> String {
+    let texts: Vec<_> = texts.into_iter().collect();
+    let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+    texts.join(separator)
 }
 
 /// A number and what it counts, such as `1 entry` and `2 entries`.
@@ -212,8 +225,7 @@ pub(crate) fn write_rows(
             paragraph(out, &label(&first), 0)?;
         }
         let others = cells.map(|(name, cell)| format!("{name} {}", cell.replace('\n', " · ")));
-        let others: Vec<String> = others.collect();
-        paragraph(out, &others.join(", "), 2)?;
+        paragraph(out, &joined(others, ", "), 2)?;
     }
     writeln!(out)
 }
@@ -234,25 +246,10 @@ fn write_sheet(out: &mut impl Write, sheet: &PriceSheet) -> io::Result<()> {
         format!("region {}", sheet.region),
         format!("{} per million tokens", sheet.currency),
     ];
-    facts.extend(
-        sheet
-            .canonical_model
-            .as_ref()
-            .map(|model| format!("canonical model {model}")),
-    );
-    let date = |time: &jiff::Timestamp| time.strftime("%Y-%m-%d").to_string();
-    facts.extend(
-        sheet
-            .valid_from
-            .as_ref()
-            .map(|from| format!("from {}", date(from))),
-    );
-    facts.extend(
-        sheet
-            .valid_to
-            .as_ref()
-            .map(|to| format!("until {}", date(to))),
-    );
+    let model = sheet.canonical_model.iter();
+    facts.extend(model.map(|model| format!("canonical model {model}")));
+    facts.extend(sheet.valid_from.map(|from| format!("from {}", day(from))));
+    facts.extend(sheet.valid_to.map(|to| format!("until {}", day(to))));
     let limits = [
         ("context", sheet.limits.context),
         ("prompt up to", sheet.limits.max_input),
@@ -295,10 +292,8 @@ fn rate_table(sheet: &PriceSheet) -> Table {
 }
 
 fn tier_name(rate: &RateCell) -> String {
-    let schedule = rate
-        .schedule
-        .as_ref()
-        .map_or(String::new(), |schedule| format!(", {schedule}"));
+    let schedule = rate.schedule.as_deref();
+    let schedule = schedule.map_or(String::new(), |schedule| format!(", {schedule}"));
     let computed = if rate.basis == Basis::Computed {
         " (computed)"
     } else {
@@ -329,11 +324,7 @@ fn cache_writes(rate: &RateCell) -> String {
         ),
         None => write.price.normalized().to_string(),
     };
-    rate.cache_write
-        .iter()
-        .map(write)
-        .collect::<Vec<_>>()
-        .join("\n")
+    joined(rate.cache_write.iter().map(write), "\n")
 }
 
 /// Readings with a value, by clue; common parts of entries are printed once.
@@ -410,8 +401,8 @@ fn equal_entries<'a>(entries: &[&'a Reading]) -> Vec<(&'a Reading, String)> {
 
 /// The value of a reading with its range and what is read beside it.
 fn result(reading: &Reading) -> String {
-    let details: Vec<String> = reading.details.iter().map(detail).collect();
-    format!("{} {}", answer_of(reading), details.join(" "))
+    let details = joined(reading.details.iter().map(detail), " ");
+    format!("{} {details}", answer_of(reading))
 }
 
 fn answer_of(reading: &Reading) -> String {

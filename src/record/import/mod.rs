@@ -12,13 +12,14 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use jiff::Timestamp;
 
+use super::migrate::open_store;
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::paragraph;
 use crate::shell::input::read_input;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use progress::Progress;
-use remote::{Query, Service};
+use remote::Service;
 use report::LinePrinter;
 use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
 use unroof_store::access::Actor;
@@ -158,19 +159,12 @@ fn send_all(
         );
     }
     let now = Clock::system().now();
-    let query = Query {
-        format: arguments.format,
-        provider: arguments.provider.as_deref(),
-        only_changed: arguments.only_changed,
-        dry_run: arguments.dry_run,
-        observed_at: arguments.observed_at,
-    };
     for source in &arguments.sources {
         let name = name_of(source);
         let (text, _) = read_source(source, &name)?;
         check_observed_at(arguments, now)?;
         progress.wait(format!("reading {name}"));
-        let answer = service.send(&name, &text, &query)?;
+        let answer = service.send(&name, &text, arguments)?;
         let mut printer = LinePrinter::new(arguments.json, progress);
         let ended = answer.read(|line| printer.add(line));
         printer.finish()?;
@@ -184,11 +178,7 @@ async fn import_all(
     url: &DatabaseUrl,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let limits = StoreLimits::without_timeouts();
-    let opened = Store::open(url, limits).await;
-    let store = opened.with_context(|| format!("cannot open the database {url}"))?;
-    let migrated = store.migrate().await;
-    migrated.with_context(|| format!("cannot bring the tables of {url} up to date"))?;
+    let store = open_store(url, StoreLimits::without_timeouts()).await?;
     let clock = Clock::system();
     let closed = store.close_lost_imports(clock.now().into()).await;
     closed.context("cannot close the imports of dead processes")?;

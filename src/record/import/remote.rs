@@ -4,15 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use jiff::Timestamp;
 use serde_json::Value;
 use ureq::Body;
 use ureq::http::Response;
-use url::Url;
 
+use super::ImportArguments;
 use crate::Failure;
-use crate::service::running::{ServiceUrl, USER_AGENT, key_in_environment, problem_of, route};
-use unroof_store::import::{CatalogFormat, Line, Summary, client_error, without_secrets};
+use crate::service::running::{ServiceUrl, client, key_in_environment, problem_of, route};
+use unroof_store::import::{Line, Summary, client_error};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.
@@ -24,30 +23,19 @@ const LONGEST_BUSY: Duration = Duration::from_mins(2);
 /// Pause before a catalog is sent again.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Options of an import, as `POST /catalogs` takes them.
-pub(super) struct Query<'a> {
-    pub(super) format: Option<CatalogFormat>,
-    pub(super) provider: Option<&'a str>,
-    pub(super) only_changed: bool,
-    pub(super) dry_run: bool,
-    pub(super) observed_at: Option<Timestamp>,
-}
-
 /// A running service that imports.
 pub(super) struct Service {
-    /// Address for messages, without secrets.
-    name: String,
-    catalogs: Url,
-    authorization: Option<String>,
+    service: ServiceUrl,
     client: ureq::Agent,
 }
 
 impl Service {
     /// The service at an address. User name and password in it are sent as Basic authorization.
     pub(super) fn at(address: &str) -> Result<Self, Failure> {
-        let ServiceUrl { url, authorization } = ServiceUrl::read(address)?;
-        let client = ureq::Agent::config_builder();
-        Ok(Self::new(&url, authorization, client))
+        Ok(Self {
+            service: ServiceUrl::read(address)?,
+            client: client(ureq::Agent::config_builder(), LONGEST_WAIT),
+        })
     }
 
     /// The service that runs on the file of an embedded database, found by the address next to it.
@@ -74,28 +62,11 @@ impl Service {
                 "the address next to the file, {url}, is that of another process"
             ));
         }
-        Ok(Self::new(&url, key_in_environment(), config()))
-    }
-
-    fn new(
-        url: &Url,
-        authorization: Option<String>,
-        config: ureq::config::ConfigBuilder<ureq::typestate::AgentScope>,
-    ) -> Self {
-        let name = without_secrets(url.as_str());
-        let url = route(url, &["catalogs"]);
-        let client = config
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(USER_AGENT)
-            .timeout_recv_response(Some(LONGEST_WAIT))
-            .build();
-        Self {
-            name,
-            catalogs: url,
-            authorization,
-            client: client.new_agent(),
-        }
+        let authorization = key_in_environment();
+        Ok(Self {
+            service: ServiceUrl { url, authorization },
+            client: client(config(), LONGEST_WAIT),
+        })
     }
 
     /// Sends a catalog, again and again while the service is busy.
@@ -106,15 +77,15 @@ impl Service {
         &self,
         source: &str,
         catalog: &[u8],
-        query: &Query,
+        arguments: &ImportArguments,
     ) -> Result<Answer, Failure> {
         let began = Instant::now();
         loop {
-            let answer = self.send_once(catalog, query)?;
+            let answer = self.send_once(catalog, arguments)?;
             let status = answer.status();
             if status.is_success() {
                 return Ok(Answer {
-                    service: self.name.clone(),
+                    service: self.service.name(),
                     source: source.to_owned(),
                     body: answer.into_body(),
                 });
@@ -122,30 +93,32 @@ impl Service {
             let problem = problem_of(answer);
             if problem["type"] != "/problems/busy" || began.elapsed() > LONGEST_BUSY {
                 let said = words_of(&problem);
-                let said = said.unwrap_or_else(|| format!("{} answered {status}", self.name));
+                let said =
+                    said.unwrap_or_else(|| format!("{} answered {status}", self.service.name()));
                 return Err(Failure::Other(anyhow!("{source}: {said}")));
             }
             tracing::debug!(
-                server = self.name,
+                server = self.service.name(),
                 "the service is busy; the catalog is sent again"
             );
             std::thread::sleep(BUSY_PAUSE);
         }
     }
 
-    fn send_once(&self, catalog: &[u8], query: &Query) -> anyhow::Result<Response<Body>> {
-        let mut request = self
-            .client
-            .post(query.address(&self.catalogs).as_str())
+    fn send_once(
+        &self,
+        catalog: &[u8],
+        arguments: &ImportArguments,
+    ) -> anyhow::Result<Response<Body>> {
+        let mut url = route(&self.service.url, &["catalogs"]);
+        url.query_pairs_mut().extend_pairs(query(arguments));
+        self.service
+            .authorized(self.client.post(url.as_str()))
             .header("content-type", "application/json")
-            .header("accept", "application/x-ndjson, application/problem+json");
-        if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
-        }
-        request
+            .header("accept", "application/x-ndjson, application/problem+json")
             .send(catalog)
             .map_err(|error| anyhow!(client_error(&error)))
-            .with_context(|| format!("the catalog could not be sent to {}", self.name))
+            .with_context(|| format!("the catalog could not be sent to {}", self.service.name()))
     }
 }
 
@@ -199,28 +172,22 @@ fn words_of(problem: &Value) -> Option<String> {
     Some(hint.map_or_else(|| detail.to_owned(), |hint| format!("{detail}; {hint}")))
 }
 
-impl Query<'_> {
-    fn address(&self, catalogs: &Url) -> Url {
-        let mut url = catalogs.clone();
-        let mut pairs = url.query_pairs_mut();
-        if let Some(format) = self.format {
-            pairs.append_pair("format", format.name());
-        }
-        if let Some(provider) = self.provider {
-            pairs.append_pair("provider", provider);
-        }
-        if let Some(observed_at) = self.observed_at {
-            pairs.append_pair("observed_at", &observed_at.to_string());
-        }
-        for (name, is_set) in [
-            ("only_changed", self.only_changed),
-            ("dry_run", self.dry_run),
-        ] {
-            if is_set {
-                pairs.append_pair(name, "true");
-            }
-        }
-        drop(pairs);
-        url
-    }
+/// The options of an import, as `POST /catalogs` takes them.
+fn query(arguments: &ImportArguments) -> impl Iterator<Item = (&'static str, String)> {
+    let if_set = |is_set: bool| is_set.then(|| "true".to_owned());
+    let options = [
+        (
+            "format",
+            arguments.format.map(|format| format.name().to_owned()),
+        ),
+        ("provider", arguments.provider.clone()),
+        (
+            "observed_at",
+            arguments.observed_at.map(|time| time.to_string()),
+        ),
+        ("only_changed", if_set(arguments.only_changed)),
+        ("dry_run", if_set(arguments.dry_run)),
+    ];
+    let options = options.into_iter();
+    options.filter_map(|(name, value)| Some((name, value?)))
 }

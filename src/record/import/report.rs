@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::progress::Progress;
 use crate::Failure;
-use crate::estimates::report::{number, paragraph, table, write_table};
+use crate::estimates::report::{joined, number, paragraph, table, write_table};
 use crate::shell::terminal;
 use unroof_base::input::text::printable;
 use unroof_store::import::{Imported, Line, Outcome, Summary};
@@ -143,17 +143,11 @@ impl Report {
             write_table(out, &table(&["count", "outcome", "why"], rows))?;
         }
         if !self.unmatched.is_empty() {
-            let shown: Vec<&str> = self
-                .unmatched
-                .iter()
-                .take(Self::MOST_NAMES)
-                .map(String::as_str)
-                .collect();
             let names = format!(
                 "{} with a canonical model name; {} without a match, such as {}. --json lists all.",
                 number(summary.joined_names, "sheet"),
                 number(summary.unmatched_names, "name"),
-                shown.join(", ")
+                joined(self.unmatched.iter().take(Self::MOST_NAMES), ", ")
             );
             paragraph(out, &printable(&names), 0)?;
         }

@@ -18,6 +18,7 @@ const LARGEST_EXPONENT: u32 = 99;
 const DEEPEST_KEPT: u32 = DEEPEST_NESTING - 2;
 
 /// The unparsed fields of an entry, with the notes and kept values so far.
+#[derive(Default)]
 pub(super) struct Entry<'a> {
     fields: BTreeMap<&'a str, Cursor<'a>>,
     kept: JsonObject,
@@ -29,18 +30,10 @@ pub(super) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The fields of an object; null is the same as absent.
     pub(super) fn new(entry: &Cursor<'a>) -> Option<Self> {
-        entry.present().map(Self::of)
-    }
-
-    /// Entry of the given fields, of which none is null.
-    pub(super) fn of(fields: Vec<(&'a str, Cursor<'a>)>) -> Self {
-        Self {
-            fields: fields.into_iter().collect(),
-            kept: JsonObject::new(),
-            rounded: JsonObject::new(),
-            notes: Vec::new(),
-            has_faults: false,
-        }
+        Some(Self {
+            fields: entry.present()?.into_iter().collect(),
+            ..Self::default()
+        })
     }
 
     /// Takes a field out; the caller must keep the parts it cannot use.
@@ -58,11 +51,31 @@ impl<'a> Entry<'a> {
         count
     }
 
-    /// Takes a field out if it repeats what is known.
-    pub(super) fn take_same(&mut self, name: &str, known: &str) {
-        if matches!(self.look_at(name), Some(field) if *field.json == Json::Text(known.into())) {
-            self.take(name);
+    /// Takes a field out if it can be read; else it stays.
+    pub(super) fn take_read<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'a Json) -> Option<T>,
+    ) -> Option<T> {
+        let value = read(self.look_at(name)?.json)?;
+        self.take(name);
+        Some(value)
+    }
+
+    /// Takes a field out if it repeats what is known, and says whether it does.
+    pub(super) fn take_same(&mut self, name: &str, known: &Json) -> bool {
+        let same = |json: &Json| (json == known).then_some(());
+        self.take_read(name, same).is_some()
+    }
+
+    /// Takes an object out; what is none is kept.
+    pub(super) fn take_object(&mut self, name: &str) -> Option<Cursor<'a>> {
+        let field = self.take(name)?;
+        if matches!(field.json, Json::Object(_)) {
+            return Some(field);
         }
+        self.keep(name, field.json);
+        None
     }
 
     /// Takes out the fields that satisfy a condition.

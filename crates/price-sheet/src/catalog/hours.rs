@@ -20,17 +20,43 @@ pub(super) fn weekday(name: &str) -> Option<usize> {
         .position(|day| name.len() >= 3 && day.starts_with(&name))
 }
 
-/// A window on these days between two times, in minutes since midnight.
-pub(super) fn window(days: Vec<u8>, [start, end]: [i32; 2]) -> Window {
-    Window {
-        days,
-        start: time_of_day(start),
-        end: time_of_day(end),
+/// Minutes of a day.
+pub(super) const MINUTES_PER_DAY: i32 = 24 * 60;
+
+/// Hours of a day in minutes since midnight; an end before the start is on the next day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Hours {
+    pub(super) start: i32,
+    pub(super) end: i32,
+}
+
+impl Hours {
+    /// The window of these hours on some days.
+    pub(super) fn window(self, days: Vec<u8>) -> Window {
+        Window {
+            days,
+            start: time_of_day(self.start),
+            end: time_of_day(self.end),
+        }
+    }
+
+    /// Whether the two overlap.
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        let holds = |hours: Self, minute: i32| {
+            let after_start = (minute - hours.start).rem_euclid(MINUTES_PER_DAY);
+            after_start < (hours.end - hours.start).rem_euclid(MINUTES_PER_DAY)
+        };
+        holds(self, other.start) || holds(other, self.start)
+    }
+
+    /// Name of the hours, such as `00:30-16:30`.
+    pub(super) fn name(self) -> String {
+        format!("{}-{}", time_of_day(self.start), time_of_day(self.end))
     }
 }
 
 /// `16:30` from minutes since midnight.
-pub(super) fn time_of_day(minutes: i32) -> String {
+fn time_of_day(minutes: i32) -> String {
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 

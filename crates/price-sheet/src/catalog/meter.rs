@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
-use crate::sheet::{CacheWrite, CacheWriteBilling, OtherMeter, RateCell};
+use crate::sheet::{CacheWrite, CacheWriteBilling, ContextTier, OtherMeter, RateCell};
 use unroof_base::input::json::Json;
 use unroof_base::units::Decimal;
 
@@ -44,15 +44,20 @@ impl Meter {
     }
 }
 
-/// Lifetime of a written token that is not stated, in seconds: 30 minutes for `OpenAI` models at any seller, else 5 minutes;
-/// unknown for open weights.
-pub(super) fn write_lifetime_s(is_sold_by_openai: bool, model: &str) -> u32 {
-    let is_of_openai = model.contains("gpt-") && !model.contains("gpt-oss");
-    if is_sold_by_openai || is_of_openai {
-        1_800
-    } else {
-        300
+/// The cell of these prices.
+pub(super) fn cell(
+    service_tier: &str,
+    tier: ContextTier,
+    schedule: Option<&str>,
+    prices: impl IntoIterator<Item = (Meter, Decimal)>,
+    lifetime_s: Option<u32>,
+) -> RateCell {
+    let mut cell = RateCell::new(service_tier, tier, schedule);
+    cell.source = Some(0);
+    for (meter, price) in prices {
+        meter.set(&mut cell, price, lifetime_s);
     }
+    cell
 }
 
 /// Billing of cache writes from the priced meters.

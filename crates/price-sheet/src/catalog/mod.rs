@@ -21,6 +21,7 @@ mod llm_prices;
 mod meter;
 mod models_dev;
 mod names;
+mod offer;
 mod openrouter;
 mod output;
 mod portkey;
@@ -169,9 +170,8 @@ pub fn recognized(document: &Json) -> Option<&'static Catalog> {
         return None;
     };
     let is_entry = |catalog: &&&Catalog| catalog.signs.iter().any(|sign| fields.contains_key(sign));
-    let is_whole = |catalog: &&&Catalog| (catalog.recognizes)(document);
-    let entry = CATALOGS.iter().find(is_entry);
-    entry.or_else(|| CATALOGS.iter().find(is_whole)).copied()
+    let entry = CATALOGS.iter().find(is_entry).copied();
+    entry.or_else(|| recognize(document))
 }
 
 /// Error for an unknown format name.

@@ -4,20 +4,9 @@ use uuid::Uuid;
 
 use crate::sheet::{PriceSheet, SheetId};
 
-/// Region groups that Bedrock puts before a model's name with a dot, and their names here. A name without one is served in
-/// a single region and differs from `global`: names with `global.` have their own prices.
-const BEDROCK_REGIONS: [(&str, &str); 10] = [
-    ("apac", "apac"),
-    ("au", "au"),
-    ("ca", "ca"),
-    ("eu", "eu"),
-    ("global", "global"),
-    ("in", "in"),
-    ("jp", "jp"),
-    ("regional", IN_REGION),
-    ("us", "us"),
-    ("us-gov", "us-gov"),
-];
+/// Region groups that Bedrock puts before a model's name with a dot. A name without one is served in a single region, as one
+/// with `regional` is, and differs from `global`: names with `global.` have their own prices.
+const BEDROCK_REGIONS: &str = "apac au ca eu global in jp regional us us-gov";
 
 /// Region and model of a name as the provider spells it.
 pub(super) fn split_region<'n>(provider: &str, name: &'n str) -> (&'static str, &'n str) {
@@ -33,10 +22,11 @@ pub(super) const IN_REGION: &str = "in-region";
 /// Region group and model of a Bedrock name such as `us.anthropic.claude-opus-5`.
 pub(super) fn split_group(name: &str) -> Option<(&'static str, &str)> {
     let (first, rest) = name.split_once('.')?;
-    let (_, region) = BEDROCK_REGIONS
-        .iter()
-        .find(|(written, _)| *written == first)?;
-    (!rest.is_empty()).then_some((*region, rest))
+    let region = match BEDROCK_REGIONS.split(' ').find(|region| *region == first)? {
+        "regional" => IN_REGION,
+        region => region,
+    };
+    (!rest.is_empty()).then_some((region, rest))
 }
 
 /// Whether a model is a Gemini, at any seller and in any spelling.
@@ -71,39 +61,25 @@ pub fn offer_id(provider: &str, model: &str, region: &str) -> Uuid {
     SheetId::digest(format!("{provider}\n{model}\n{region}").as_bytes())
 }
 
-/// Authors that Bedrock puts before a model's name, with a dot.
-const DOTTED_AUTHORS: [&str; 21] = [
-    "ai21",
-    "amazon",
-    "anthropic",
-    "cohere",
-    "deepseek",
-    "google",
-    "luma",
-    "meta",
-    "minimax",
-    "minimaxai",
-    "mistral",
-    "moonshot",
-    "moonshotai",
-    "nvidia",
-    "openai",
-    "qwen",
-    "stability",
-    "twelvelabs",
-    "writer",
-    "xai",
-    "zai",
-];
-
-/// Whether a word before a dot is a region group of Bedrock.
-pub(super) fn is_region_group(word: &str) -> bool {
-    BEDROCK_REGIONS.iter().any(|(written, _)| *written == word)
+/// Whether a word is in a text of words.
+pub(super) fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }
 
-/// Whether a word before a dot is an author.
-pub(super) fn is_dotted_author(word: &str) -> bool {
-    DOTTED_AUTHORS.contains(&word)
+/// Authors that Bedrock puts before a model's name, with a dot.
+const DOTTED_AUTHORS: &str = "\
+    ai21 amazon anthropic cohere deepseek google luma meta minimax minimaxai mistral moonshot \
+    moonshotai nvidia openai qwen stability twelvelabs writer xai zai";
+
+/// The name without the region group and the author that Bedrock puts before it, each with a dot.
+pub(super) fn without_prefixes(name: &str) -> &str {
+    [BEDROCK_REGIONS, DOTTED_AUTHORS]
+        .into_iter()
+        .fold(name, |name, prefixes| {
+            let split = name.split_once('.');
+            let split = split.filter(|(first, _)| has_word(prefixes, first));
+            split.map_or(name, |(_, rest)| rest)
+        })
 }
 
 /// Normalised model name, without provider, author, region, date and word separators. Equal keys may still be different
@@ -113,18 +89,11 @@ pub fn model_key(name: &str) -> String {
     let lower = name.to_lowercase();
     // A version as in `@20250929`, or a host as in `@deepinfra/fp8`.
     let lower = without_version(&lower);
-    let mut name = lower
+    let name = lower
         .rsplit('/')
         .find(|part| !part.is_empty())
         .unwrap_or(lower);
-    let prefixes: [fn(&str) -> bool; 2] = [is_region_group, is_dotted_author];
-    for is_meant in prefixes {
-        if let Some((first, rest)) = name.split_once('.')
-            && is_meant(first)
-        {
-            name = rest;
-        }
-    }
+    let name = without_prefixes(name);
     // Bedrock's versions, `:0` and `-v1`.
     let name = name.split(':').next().unwrap_or(name);
     let name = name

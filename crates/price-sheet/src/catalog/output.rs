@@ -1,58 +1,20 @@
 //! Whether an entry is of a model that generates text: by its stated modalities, else its mode, else its name.
 
+use super::names::has_word;
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 
 /// Modes without text generation, whose prices carry no information about decoding.
-const MODES_WITHOUT_TEXT: [&str; 8] = [
-    "audio_speech",
-    "embedding",
-    "image_edit",
-    "image_generation",
-    "moderation",
-    "rerank",
-    "vector_store",
-    "video_generation",
-];
+const MODES_WITHOUT_TEXT: &str = "\
+    audio_speech embedding image_edit image_generation moderation rerank vector_store \
+    video_generation";
 /// Words of names of models whose answers are pictures, films, sound or verdicts.
-const WORDS_WITHOUT_TEXT: [&str; 22] = [
-    "dall",
-    "eleven",
-    "flux",
-    "ideogram",
-    "image",
-    "imagen",
-    "kling",
-    "lyria",
-    "midjourney",
-    "moderation",
-    "musicgen",
-    "recraft",
-    "sdxl",
-    "seedance",
-    "seedream",
-    "sora",
-    "stable-diffusion",
-    "suno",
-    "tts",
-    "veo",
-    "wan",
-    "wan2",
-];
+const WORDS_WITHOUT_TEXT: &str = "\
+    dall eleven flux ideogram image imagen kling lyria midjourney moderation musicgen recraft sdxl \
+    seedance seedream sora stable-diffusion suno tts veo wan wan2";
 /// Words of names of models whose answers are numbers, though some catalogs state them as text.
-const NUMBERS: [&str; 11] = [
-    "bge",
-    "e5",
-    "embed",
-    "embedding",
-    "embeddings",
-    "gte",
-    "minilm",
-    "multimodalembedding",
-    "rerank",
-    "reranker",
-    "voyage",
-];
+const NUMBERS: &str = "\
+    bge e5 embed embedding embeddings gte minilm multimodalembedding rerank reranker voyage";
 
 /// Whether the entry of a key is of a model that generates text; else a fault is recorded.
 pub(super) fn generates_text(key: &str, entry: &Cursor<'_>) -> bool {
@@ -74,7 +36,7 @@ fn without_text(key: &str, entry: &Json) -> Option<String> {
         .split(|letter: char| !letter.is_alphanumeric())
         .collect();
     let has = |word: &str| words.contains(&word) || (word.contains('-') && name.contains(word));
-    let word_of = |list: &[&'static str]| list.iter().copied().find(|word| has(word));
+    let word_of = |list: &'static str| list.split(' ').find(|word| has(word));
     let by_name = |word: &str| format!("its name has the word `{word}`");
     let mode = entry.at("mode").and_then(Json::as_text);
     if let Some(kinds) = modalities(entry) {
@@ -82,21 +44,19 @@ fn without_text(key: &str, entry: &Json) -> Option<String> {
             return Some(format!("its output is {}", kinds.join(" and ")));
         }
         return match mode {
-            None => word_of(&NUMBERS).map(by_name),
+            None => word_of(NUMBERS).map(by_name),
             Some(mode) => by_mode(mode).filter(|_| kinds.len() == 1),
         };
     }
     if let Some(mode) = mode {
         return by_mode(mode);
     }
-    let word = word_of(&WORDS_WITHOUT_TEXT).or_else(|| word_of(&NUMBERS));
+    let word = word_of(WORDS_WITHOUT_TEXT).or_else(|| word_of(NUMBERS));
     word.map(by_name)
 }
 
 fn by_mode(mode: &str) -> Option<String> {
-    MODES_WITHOUT_TEXT
-        .contains(&mode)
-        .then(|| format!("its mode is `{mode}`"))
+    has_word(MODES_WITHOUT_TEXT, mode).then(|| format!("its mode is `{mode}`"))
 }
 
 /// The kinds of output that an entry states, as models.dev, `OpenRouter` or `LiteLLM` do.

@@ -118,18 +118,18 @@ fn settle_cache_writes(rates: &mut [RateCell]) -> (CacheWriteBilling, bool) {
     }
 }
 
-/// Whether input and output of the base cell both have the price 0.
-pub(super) fn is_free(rates: &[RateCell]) -> bool {
+/// Notes that input and output of the base cell both have the price 0.
+pub(super) fn note_free(entry: &mut Entry<'_>, rates: &[RateCell]) {
     let is_base = |rate: &&RateCell| {
         rate.service_tier == RateCell::STANDARD
             && rate.schedule.is_none()
             && rate.context_tier.min_prompt_tokens == 0
     };
     let is_zero = |price: &Option<Decimal>| price.as_ref().is_some_and(Decimal::is_zero);
-    rates
-        .iter()
-        .find(is_base)
-        .is_some_and(|base| is_zero(&base.input) && is_zero(&base.output))
+    let is_free = |base: &RateCell| is_zero(&base.input) && is_zero(&base.output);
+    if rates.iter().find(is_base).is_some_and(is_free) {
+        entry.note(FREE);
+    }
 }
 
 /// Sorts the cells; a fault is recorded for duplicates.
@@ -228,10 +228,7 @@ pub(super) fn start_of_day(field: &Cursor<'_>) -> Option<Timestamp> {
 
 /// Takes out the day of an announced retirement; what is not a day is kept.
 pub(super) fn take_retirement(entry: &mut Entry<'_>, name: &str) -> Option<Timestamp> {
-    let text = entry.look_at(name)?.json.as_text()?;
-    let start = day(text)?;
-    entry.take(name);
-    Some(start)
+    entry.take_read(name, |json| day(json.as_text()?))
 }
 
 /// Midnight UTC at the start of a day, from 1970.

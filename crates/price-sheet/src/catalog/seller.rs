@@ -1,20 +1,12 @@
 //! Whether a seller is the author of the model that it sells.
 
 use super::canonical::author_of_model;
+use super::names::has_word;
 use crate::sheet::PriceSheet;
 use crate::vendors::{is_known_vendor, vendor};
 
 /// Vendors that also sell models of others under their own name.
-const RESELLERS: [&str; 8] = [
-    "alibaba",
-    "amazon",
-    "databricks",
-    "google",
-    "ibm",
-    "microsoft",
-    "nvidia",
-    "together",
-];
+const RESELLERS: &str = "alibaba amazon databricks google ibm microsoft nvidia together";
 
 /// The vendor that made the model of a sheet: by its canonical name `author/model`, else by the name under which it is sold.
 #[must_use]
@@ -31,7 +23,7 @@ pub fn is_sold_by_author(sheet: &PriceSheet) -> Option<bool> {
     let seller = vendor(&sheet.provider);
     match author_of_sheet(sheet) {
         Some(author) => Some(author == seller),
-        None if is_known_vendor(&seller) && !RESELLERS.contains(&seller.as_str()) => Some(true),
+        None if is_known_vendor(&seller) && !has_word(RESELLERS, &seller) => Some(true),
         None => None,
     }
 }

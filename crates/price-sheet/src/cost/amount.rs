@@ -15,12 +15,6 @@ use unroof_base::units::Decimal;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Amount(BigDecimal);
 
-/// A product, and whether its digits do not end.
-pub(super) struct Product {
-    pub(super) amount: Amount,
-    pub(super) is_rounded: bool,
-}
-
 impl Amount {
     /// Digits after the point of a quotient whose digits do not end.
     const DIGITS_AFTER_POINT: i64 = 30;
@@ -37,13 +31,13 @@ impl Amount {
         Self((&self.0 + &other.0).normalized())
     }
 
-    /// `units × price × factors / 1,000,000 / divisor`.
+    /// `units × price × factors / 1,000,000 / divisor`, and whether its digits do not end.
     pub(super) fn of_million<'d>(
         units: u64,
         price: &'d Decimal,
         factors: impl IntoIterator<Item = &'d Decimal>,
         divisor: Option<NonZeroU64>,
-    ) -> Product {
+    ) -> (Self, bool) {
         // A millionth is a shift of the point, so that the product is exact.
         let millionths = BigDecimal::new(units.into(), 6);
         let start = millionths * price.exact();
@@ -51,24 +45,13 @@ impl Amount {
             .into_iter()
             .fold(start, |product, factor| product * factor.exact());
         let Some(divisor) = divisor else {
-            return Product::exact(&product);
+            return (Self(product.normalized()), false);
         };
         let divisor = BigDecimal::from(divisor.get());
         let quotient = (&product / &divisor)
             .with_scale_round(Self::DIGITS_AFTER_POINT, RoundingMode::HalfEven);
-        Product {
-            is_rounded: &quotient * divisor != product,
-            amount: Self(quotient.normalized()),
-        }
-    }
-}
-
-impl Product {
-    fn exact(product: &BigDecimal) -> Self {
-        Self {
-            amount: Amount(product.normalized()),
-            is_rounded: false,
-        }
+        let is_rounded = &quotient * divisor != product;
+        (Self(quotient.normalized()), is_rounded)
     }
 }
 
@@ -110,8 +93,8 @@ mod tests {
         let factors: Vec<_> = factors.iter().map(read).collect();
         let price = read(&price);
         let divisor = divisor.and_then(NonZeroU64::new);
-        let product = Amount::of_million(units, &price, &factors, divisor);
-        (product.amount.to_string(), product.is_rounded)
+        let (amount, is_rounded) = Amount::of_million(units, &price, &factors, divisor);
+        (amount.to_string(), is_rounded)
     }
 
     #[test]
@@ -149,7 +132,7 @@ mod tests {
     fn sums_are_exact_where_floating_point_is_not() {
         let cents = |units| {
             let price = "1".parse().unwrap();
-            Amount::of_million(units, &price, [], None).amount
+            Amount::of_million(units, &price, [], None).0
         };
         let sum = cents(100_000).plus(&cents(200_000));
         assert_eq!(sum.to_string(), "0.3");

@@ -10,7 +10,7 @@ use super::prices::find;
 use super::tariff::{Missing, Placed, Tariff};
 use super::usage::{Meter, Metered, Usage};
 use crate::sheet::compare::Cells;
-use crate::sheet::{ContextTierMeasure, Modifier, PriceSheet, RateCell};
+use crate::sheet::{ContextTierMeasure, PriceSheet, RateCell};
 use unroof_base::units::Decimal;
 
 const SECONDS_PER_HOUR: u64 = 3_600;
@@ -191,22 +191,14 @@ impl Bill {
             notes: Vec::new(),
             is_rounded: false,
         };
-        let chosen = Tariff::choose(sheet, usage, at)
-            .and_then(|tariff| Ok((modifiers(sheet, usage)?, tariff)));
-        match chosen {
-            Ok((modifiers, tariff)) => bill.add_all(sheet, usage, &tariff, &modifiers),
+        match Tariff::choose(sheet, usage, at) {
+            Ok(tariff) => bill.add_all(usage, &tariff),
             Err(missing) => {
                 let held = usage.cache_storage.iter().flatten();
-                let held = held.map(|held| Metered {
-                    meter: Meter::CacheStorage,
-                    tokens: held.tokens.into(),
-                    seconds: Some(held.seconds),
-                    place: 0,
-                });
-                for metered in usage.metered().into_iter().chain(held) {
-                    bill.lines
-                        .push(unpriced_line(&metered, None, missing.clone()));
-                }
+                let held = held.map(|held| stored(held.tokens, Some(held.seconds)));
+                let lines = usage.metered().into_iter().chain(held);
+                let lines = lines.map(|metered| unpriced_line(&metered, None, missing.clone()));
+                bill.lines.extend(lines);
                 // An empty usage has no line that could carry the reason.
                 if bill.lines.is_empty() {
                     bill.notes.push(format!("Not priced: {}.", missing.reason));
@@ -216,13 +208,8 @@ impl Bill {
         bill
     }
 
-    fn add_all(
-        &mut self,
-        sheet: &PriceSheet,
-        usage: &Usage,
-        tariff: &Tariff<'_>,
-        modifiers: &[&Modifier],
-    ) {
+    fn add_all(&mut self, usage: &Usage, tariff: &Tariff<'_>) {
+        let sheet = tariff.sheet;
         self.notes.clone_from(&tariff.notes);
         let counts_output =
             sheet.context_tier_measure == ContextTierMeasure::PromptPlusOutputTokens;
@@ -235,11 +222,11 @@ impl Bill {
             };
             for (cell, tokens) in parts {
                 let metered = Metered { tokens, ..metered };
-                self.add(sheet, tariff, modifiers, cell, &metered);
+                self.add(tariff, cell, &metered);
             }
         }
         for held in held(usage, tariff) {
-            self.add(sheet, tariff, modifiers, tariff.cells[0], &held);
+            self.add(tariff, tariff.cells[0], &held);
         }
         let cells = tariff.cells.iter().filter(|(index, _)| {
             let mut lines = self.lines.iter();
@@ -261,33 +248,27 @@ impl Bill {
     }
 
     /// Adds the line of a meter in a cell.
-    fn add(
+    fn add(&mut self, tariff: &Tariff<'_>, placed: Placed<'_>, metered: &Metered) {
+        let line = self.priced_line(tariff, placed, metered);
+        let line = line.unwrap_or_else(|missing| unpriced_line(metered, Some(placed.0), missing));
+        self.lines.push(line);
+    }
+
+    fn priced_line(
         &mut self,
-        sheet: &PriceSheet,
         tariff: &Tariff<'_>,
-        modifiers: &[&Modifier],
         (index, cell): Placed<'_>,
         metered: &Metered,
-    ) {
+    ) -> Result<CostLine, Missing> {
         let is_held = metered.meter == Meter::CacheStorage;
         if is_held && metered.seconds.is_none() {
-            let missing = Missing::new(
+            return Err(Missing::new(
                 "a cache write states no `ttl_seconds`, and the sheet prices storage per hour",
                 "state `ttl_seconds`, or the time that the tokens are held as `cache_storage`; `[]` for a cache without storage fee",
-            );
-            self.lines
-                .push(unpriced_line(metered, Some(index), missing));
-            return;
+            ));
         }
-        let found = match find(sheet, cell, metered) {
-            Ok(found) => found,
-            Err(missing) => {
-                self.lines
-                    .push(unpriced_line(metered, Some(index), missing));
-                return;
-            }
-        };
-        let factors = factors(tariff, modifiers, metered.meter);
+        let found = find(tariff.sheet, cell, metered)?;
+        let factors = factors(tariff, metered.meter);
         let (units, divisor) = if is_held {
             let seconds = u64::from(metered.seconds.unwrap_or_default());
             (metered.tokens * seconds, NonZeroU64::new(SECONDS_PER_HOUR))
@@ -295,12 +276,12 @@ impl Bill {
             (metered.tokens, None)
         };
         let multipliers = factors.iter().map(|factor| &factor.multiplier);
-        let product = Amount::of_million(units, found.price, multipliers, divisor);
-        self.is_rounded |= product.is_rounded;
+        let (amount, is_rounded) = Amount::of_million(units, found.price, multipliers, divisor);
+        self.is_rounded |= is_rounded;
         if let Some(note) = found.note.filter(|note| !self.notes.contains(note)) {
             self.notes.push(note);
         }
-        self.lines.push(CostLine {
+        Ok(CostLine {
             meter: metered.meter,
             tokens: metered.tokens,
             seconds: metered.seconds.or(found.ttl_seconds),
@@ -308,10 +289,10 @@ impl Bill {
             priced_as: found.priced_as,
             factors,
             cell: Some(index),
-            amount: Some(product.amount),
+            amount: Some(amount),
             reason: None,
             hint: None,
-        });
+        })
     }
 
     /// The service tier and the schedule that apply, and for each cell whether it is one for long prompts.
@@ -352,59 +333,34 @@ fn unpriced_line(metered: &Metered, cell: Option<usize>, missing: Missing) -> Co
     }
 }
 
-/// The modifiers that a usage names.
-fn modifiers<'s>(sheet: &'s PriceSheet, usage: &Usage) -> Result<Vec<&'s Modifier>, Missing> {
-    let mut named = Vec::new();
-    for name in usage.modifiers.iter().flatten() {
-        let Some(modifier) = sheet
-            .modifiers
-            .iter()
-            .find(|modifier| modifier.name == *name)
-        else {
-            let known: Vec<&str> = sheet
-                .modifiers
-                .iter()
-                .map(|modifier| &*modifier.name)
-                .collect();
-            return Err(Missing::new(
-                format!("the sheet has no modifier `{name}`"),
-                if known.is_empty() {
-                    "leave `modifiers` out: the sheet has none".to_owned()
-                } else {
-                    unroof_base::input::cursor::one_of_hint(name, &known)
-                },
-            ));
-        };
-        if !named.contains(&modifier) {
-            named.push(modifier);
-        }
-    }
-    Ok(named)
-}
-
 /// Factors on the price of a meter. The multiplier of a service tier is for tokens, not for their storage.
-fn factors(tariff: &Tariff<'_>, modifiers: &[&Modifier], meter: Meter) -> Vec<Factor> {
+fn factors(tariff: &Tariff<'_>, meter: Meter) -> Vec<Factor> {
     let factor = |name: &str, multiplier: &Decimal| Factor {
         name: name.to_owned(),
         multiplier: multiplier.clone(),
     };
     let tier = tariff.multiplier.filter(|_| meter != Meter::CacheStorage);
     let tier = tier.map(|multiplier| factor(tariff.service_tier, multiplier));
-    let modifiers = modifiers
+    let modifiers = tariff
+        .modifiers
         .iter()
         .filter(|modifier| meter.is_in(&modifier.applies_to));
     let modifiers = modifiers.map(|modifier| factor(&modifier.name, &modifier.multiplier));
     tier.into_iter().chain(modifiers).collect()
 }
 
-/// Stored tokens: as stated, or each cache write for its time to live where storage has a price.
-fn held(usage: &Usage, tariff: &Tariff<'_>) -> Vec<Metered> {
-    let stored = |tokens: u32, seconds: Option<u32>| Metered {
+/// Tokens that are stored for a time.
+fn stored(tokens: u32, seconds: Option<u32>) -> Metered {
+    Metered {
         meter: Meter::CacheStorage,
         tokens: tokens.into(),
         seconds,
         place: 0,
-    };
+    }
+}
+
+/// Stored tokens: as stated, or each cache write for its time to live where storage has a price.
+fn held(usage: &Usage, tariff: &Tariff<'_>) -> Vec<Metered> {
     let held: Vec<Metered> = match &usage.cache_storage {
         Some(stated) => stated
             .iter()

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 
 use super::clock_window::applies;
 use super::usage::Usage;
-use crate::sheet::{ContextTier, ContextTierMeasure, ContextTierSemantics, PriceSheet, RateCell};
+use crate::sheet::{
+    ContextTier, ContextTierMeasure, ContextTierSemantics, Modifier, PriceSheet, RateCell,
+};
 use unroof_base::input::cursor::{one_of_hint, shortened};
 use unroof_base::units::Decimal;
 
@@ -31,12 +33,15 @@ pub(super) type Placed<'s> = (usize, &'s RateCell);
 
 /// The cells that price a request.
 pub(super) struct Tariff<'s> {
+    pub(super) sheet: &'s PriceSheet,
     /// The tier's name in the sheet.
     pub(super) service_tier: &'s str,
     /// Name of the schedule that applies.
     pub(super) schedule: Option<&'s str>,
     /// The tier's multiplier, where the cells are those of the standard tier.
     pub(super) multiplier: Option<&'s Decimal>,
+    /// The modifiers that the usage names.
+    pub(super) modifiers: Vec<&'s Modifier>,
     /// Tokens counted against the thresholds.
     pub(super) context_tokens: u64,
     /// One cell, or with marginal semantics all of them, by threshold.
@@ -69,29 +74,32 @@ impl<'s> Tariff<'s> {
         let (schedule, cells) = at_time(sheet, service_tier, cells, at, &mut notes)?;
         let context_tokens = context_tokens(sheet, usage, &cells, &mut notes);
         let cells = in_context(sheet, cells, context_tokens, &mut notes)?;
-        let tariff = Self {
+        let mut tariff = Self {
+            sheet,
             service_tier,
             schedule,
             multiplier,
+            modifiers: Vec::new(),
             context_tokens,
             cells,
             notes,
         };
         if has_own_cells && service_tier != RateCell::STANDARD {
-            tariff.check_long_context(sheet)?;
+            tariff.check_long_context()?;
         }
+        tariff.modifiers = modifiers(sheet, usage)?;
         Ok(tariff)
     }
 
     /// A tier without a cell for long prompts is not sold there, where the standard tier has one.
-    fn check_long_context(&self, sheet: &PriceSheet) -> Result<(), Missing> {
-        if sheet.context_tier_semantics == ContextTierSemantics::Marginal {
+    fn check_long_context(&self) -> Result<(), Missing> {
+        if self.sheet.context_tier_semantics == ContextTierSemantics::Marginal {
             return Ok(());
         }
         let begun = |tier: &ContextTier| has_begun(*tier, self.context_tokens);
         let start = |cell: &RateCell| cell.context_tier.min_prompt_tokens;
         let own = self.cells.iter().map(|(_, cell)| start(cell)).max();
-        let standard = cells_of(sheet, RateCell::STANDARD).into_iter();
+        let standard = cells_of(self.sheet, RateCell::STANDARD).into_iter();
         let standard = standard.filter(|(_, cell)| begun(&cell.context_tier));
         let standard = standard.map(|(_, cell)| start(cell)).max();
         if standard > own {
@@ -159,6 +167,30 @@ fn cells_of<'s>(sheet: &'s PriceSheet, service_tier: &str) -> Vec<Placed<'s>> {
         .collect()
 }
 
+/// The modifiers that a usage names.
+fn modifiers<'s>(sheet: &'s PriceSheet, usage: &Usage) -> Result<Vec<&'s Modifier>, Missing> {
+    let mut named = Vec::new();
+    for name in usage.modifiers.iter().flatten() {
+        let mut modifiers = sheet.modifiers.iter();
+        let Some(modifier) = modifiers.find(|modifier| modifier.name == *name) else {
+            let known = sheet.modifiers.iter().map(|modifier| &*modifier.name);
+            let known: Vec<&str> = known.collect();
+            return Err(Missing::new(
+                format!("the sheet has no modifier `{name}`"),
+                if known.is_empty() {
+                    "leave `modifiers` out: the sheet has none".to_owned()
+                } else {
+                    one_of_hint(name, &known)
+                },
+            ));
+        };
+        if !named.contains(&modifier) {
+            named.push(modifier);
+        }
+    }
+    Ok(named)
+}
+
 /// The cells of the schedule that applies at a time, or those without a schedule.
 fn at_time<'s>(
     sheet: &'s PriceSheet,
@@ -178,19 +210,17 @@ fn at_time<'s>(
             format!("it has prices of {}", other.join(", ")),
         ));
     }
-    let named: BTreeSet<&str> = cells
+    let named = cells
         .iter()
-        .filter_map(|(_, cell)| cell.schedule.as_deref())
-        .collect();
-    let holding: Vec<&str> = named
-        .into_iter()
-        .filter(|name| {
-            sheet
-                .schedules
-                .get(*name)
-                .is_some_and(|schedule| applies(schedule, at))
-        })
-        .collect();
+        .filter_map(|(_, cell)| cell.schedule.as_deref());
+    let named: BTreeSet<&str> = named.collect();
+    let holds = |name: &&str| {
+        sheet
+            .schedules
+            .get(*name)
+            .is_some_and(|schedule| applies(schedule, at))
+    };
+    let holding: Vec<&str> = named.into_iter().filter(holds).collect();
     let schedule = match holding.as_slice() {
         [] => None,
         [schedule] => Some(*schedule),

@@ -11,13 +11,6 @@ use super::period::{FRESH_FOR, Period};
 use super::quarantine::{Statement, is_flagged};
 use crate::sheet::compare::CellName;
 
-/// A change of what the sources state.
-#[derive(Clone, Copy)]
-pub(super) enum Mark {
-    Begin(usize),
-    End(usize),
-}
-
 /// Statements of the sources at one time.
 #[derive(Default)]
 pub(super) struct Current {
@@ -26,17 +19,16 @@ pub(super) struct Current {
 }
 
 impl Current {
-    pub(super) fn apply(&mut self, claims: &[Claim<'_>], mark: Mark) {
-        let (Mark::Begin(index) | Mark::End(index)) = mark;
+    /// Begins or ends the statement of a claim.
+    pub(super) fn apply(&mut self, claims: &[Claim<'_>], (index, begins): (usize, bool)) {
         let claim = &claims[index];
-        let of_source = self
-            .active
-            .entry(claim.observation.source.clone())
-            .or_default();
-        match mark {
-            Mark::Begin(_) => of_source.insert((claim.rank(), index)),
-            Mark::End(_) => of_source.remove(&(claim.rank(), index)),
-        };
+        let source = claim.observation.source.clone();
+        let of_source = self.active.entry(source).or_default();
+        if begins {
+            of_source.insert((claim.rank(), index));
+        } else {
+            of_source.remove(&(claim.rank(), index));
+        }
     }
 
     /// The statements without those of the sources that state the offer for the first time at a time; none where there are no
@@ -72,12 +64,9 @@ impl Current {
         chosen: &[Chosen],
     ) -> Option<Best> {
         let stated: Vec<usize> = self.stated().collect();
-        let statement = |index: usize| Statement {
-            observation: claims[index].observation,
-            since: claims[index].since,
-        };
-        let statements: Vec<Statement<'_>> = stated.iter().map(|index| statement(*index)).collect();
-        let flagged = |index: usize| is_flagged(statement(index), &statements);
+        let statements = stated.iter().map(|index| claims[*index].statement());
+        let statements: Vec<Statement<'_>> = statements.collect();
+        let flagged = |index: usize| is_flagged(claims[index].statement(), &statements);
         let mut left: Vec<usize> = stated
             .iter()
             .copied()

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::observation::{Observation, SourceRank, Withdrawal};
 use super::period::{FRESH_FOR, UNKNOWN_START};
+use super::quarantine::Statement;
 use crate::sheet::compare::CellName;
 
 /// An observation with the times at which it may be the price.
@@ -34,7 +35,7 @@ pub(super) type Rank = (Timestamp, Timestamp, Uuid, Timestamp, Uuid);
 /// Time span from a time to before another one.
 pub(super) type Span = (Timestamp, Option<Timestamp>);
 
-impl Claim<'_> {
+impl<'a> Claim<'a> {
     /// Place among the statements of its source: the last is what the source says. What a whole catalog listed last
     /// replaces all of its earlier lists; other statements have their place by their start, but give way to a fresher one with
     /// a stated start.
@@ -46,6 +47,14 @@ impl Claim<'_> {
         };
         let last = (observation.last_at, observation.sheet_id);
         (first, second, observation.price_id, last.0, last.1)
+    }
+
+    /// What its source states, for the quarantine.
+    pub(super) fn statement(&self) -> Statement<'a> {
+        Statement {
+            observation: self.observation,
+            since: self.since,
+        }
     }
 
     /// Time at which it was last listed in a row.
@@ -175,13 +184,7 @@ pub(super) fn claims<'a>(
     }
     let mut claims = Vec::with_capacity(observations.len());
     for mut own in by_source.into_values() {
-        own.sort_by_key(|observation| {
-            (
-                observation.first_at,
-                observation.last_at,
-                observation.sheet_id,
-            )
-        });
+        own.sort_by_key(|one| (one.first_at, one.last_at, one.sheet_id));
         let absences = absences(&own);
         let first_at = own[0].first_at;
         for (index, observation) in own.iter().enumerate() {

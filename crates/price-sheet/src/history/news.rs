@@ -172,13 +172,10 @@ fn of_the_past(
     old: Option<&Period>,
     new: Option<&Period>,
 ) -> Vec<News> {
-    let over = |periods: &[Period]| -> BTreeSet<(Uuid, Timestamp, Option<Timestamp>)> {
-        let over = periods
-            .iter()
-            .filter(|period| period.ends_at().is_some_and(|end| end <= now));
-        over.map(|period| (period.price_id, period.starts_at, period.ends_at()))
-            .collect()
-    };
+    let is_over = |period: &&Period| period.ends_at().is_some_and(|end| end <= now);
+    let dated = |period: &Period| (period.price_id, period.starts_at, period.ends_at());
+    let over =
+        |periods: &[Period]| -> BTreeSet<_> { periods.iter().filter(is_over).map(dated).collect() };
     let (known, mut found) = (over(before), over(after));
     let is_back = new.is_some_and(|new| known.iter().any(|(_, start, _)| *start == new.starts_at));
     if let Some(old) = old {
@@ -192,10 +189,9 @@ fn of_the_past(
     if !differ {
         return Vec::new();
     }
-    let is_over = |period: &&Period| period.ends_at().is_some_and(|end| end <= now);
     let differing = |period: &&Period| {
-        found.contains(&(period.price_id, period.starts_at, period.ends_at()))
-            && !known.contains(&(period.price_id, period.starts_at, period.ends_at()))
+        let dated = dated(period);
+        found.contains(&dated) && !known.contains(&dated)
     };
     let is_new = |period: &&Period| {
         let mut known = before.iter();

@@ -17,6 +17,12 @@ pub struct Stretch {
     pub last_at: Timestamp,
 }
 
+impl Stretch {
+    fn covers(&self, at: Timestamp) -> bool {
+        self.first_at <= at && at <= self.last_at
+    }
+}
+
 /// A snapshot of a source, between its other snapshots.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
@@ -46,19 +52,16 @@ impl Snapshot {
     pub fn add(self, stretches: &[Stretch], listed: &[Uuid]) -> Vec<Stretch> {
         let mut after = Vec::with_capacity(stretches.len() + listed.len());
         for stretch in stretches {
-            let covers = stretch.first_at <= self.at && self.at <= stretch.last_at;
-            if !covers || listed.contains(&stretch.sheet_id) {
+            if !stretch.covers(self.at) || listed.contains(&stretch.sheet_id) {
                 after.push(*stretch);
             } else {
                 after.extend(self.split(*stretch));
             }
         }
         for sheet_id in listed {
-            if !after.iter().any(|stretch| {
-                stretch.sheet_id == *sheet_id
-                    && stretch.first_at <= self.at
-                    && self.at <= stretch.last_at
-            }) {
+            let lists =
+                |stretch: &Stretch| stretch.sheet_id == *sheet_id && stretch.covers(self.at);
+            if !after.iter().any(lists) {
                 self.extend(&mut after, *sheet_id);
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::choice::{Best, Current, Mark};
+use super::choice::{Best, Current};
 use super::claims::{Claim, Rank, Span, claims};
 use super::observation::{Observation, Withdrawal};
 use super::period::{Ending, FRESH_FOR, Period, StartBasis};
@@ -14,12 +14,13 @@ use super::quarantine::{Statement, is_flagged};
 #[must_use]
 pub fn timeline(observations: &[Observation], withdrawals: &[Withdrawal]) -> Vec<Period> {
     let claims = claims(observations, withdrawals);
-    let mut marks: BTreeMap<Timestamp, Vec<Mark>> = BTreeMap::new();
+    // Claims that begin or end.
+    let mut marks: BTreeMap<Timestamp, Vec<(usize, bool)>> = BTreeMap::new();
     for (index, claim) in claims.iter().enumerate() {
         for (from, until) in &claim.spans {
-            marks.entry(*from).or_default().push(Mark::Begin(index));
+            marks.entry(*from).or_default().push((index, true));
             if let Some(until) = until {
-                marks.entry(*until).or_default().push(Mark::End(index));
+                marks.entry(*until).or_default().push((index, false));
             }
         }
         for (from, until) in &claim.seen {
@@ -44,11 +45,12 @@ pub fn timeline(observations: &[Observation], withdrawals: &[Withdrawal]) -> Vec
         chosen = best
             .as_ref()
             .map_or_else(Vec::new, |best| best.chosen(&claims, &chosen, at));
-        let found = Found {
-            best: best.as_ref(),
-            kept: kept.as_ref(),
-        };
-        periods.add((at, until), &found, &current, &claims);
+        periods.add(
+            (at, until),
+            (best.as_ref(), kept.as_ref()),
+            &current,
+            &claims,
+        );
     }
     periods.finish(withdrawals)
 }
@@ -75,17 +77,10 @@ pub fn stated_at<'a>(
         if !claim.spans.iter().any(covers) {
             continue;
         }
-        let rank = claim.rank();
-        let observation = claim.observation;
-        let statement = Statement {
-            observation,
-            since: claim.since,
-        };
-        let last = stated
-            .entry(&observation.source)
-            .or_insert((rank, statement));
-        if last.0 < rank {
-            *last = (rank, statement);
+        let ranked = (claim.rank(), claim.statement());
+        let last = stated.entry(&claim.observation.source).or_insert(ranked);
+        if last.0 < ranked.0 {
+            *last = ranked;
         }
     }
     let stated: Vec<Statement<'a>> = stated.into_values().map(|(_, last)| last).collect();
@@ -94,13 +89,6 @@ pub fn stated_at<'a>(
         is_flagged: is_flagged(*one, &stated),
     };
     stated.iter().map(with_flag).collect()
-}
-
-/// The best statements at a time.
-struct Found<'a> {
-    best: Option<&'a Best>,
-    /// Best statements without sources that state the offer for the first time; none where there are no such sources, or no others.
-    kept: Option<&'a Best>,
 }
 
 /// The periods so far.
@@ -112,15 +100,16 @@ struct Periods {
 }
 
 impl Periods {
-    /// Adds the best statement from a time until another one.
+    /// Adds the best statement from a time until another one. `kept` are the best statements without sources that state the offer
+    /// for the first time; none where there are no such sources, or no others.
     fn add(
         &mut self,
         (at, until): (Timestamp, Option<Timestamp>),
-        found: &Found<'_>,
+        (best, kept): (Option<&Best>, Option<&Best>),
         current: &Current,
         claims: &[Claim<'_>],
     ) {
-        let Some(best) = found.best else {
+        let Some(best) = best else {
             let ending = if self.valid_to == Some(at) {
                 Ending::Expired
             } else {
@@ -137,7 +126,7 @@ impl Periods {
             .map(|claim| until.map_or(claim.observation.last_at, |until| claim.seen_by(until)))
             .max()
             .unwrap_or(observation.last_at);
-        let kept = found.kept.map(|kept| kept.shown(claims, open));
+        let kept = kept.map(|kept| kept.shown(claims, open));
         let kept = kept.map(|index| claims[index].observation.price_id);
         let is_new_source = kept.is_some() && kept == open.map(|open| open.price_id);
         let open = self.done.last_mut().filter(|last| last.end.is_none());

@@ -99,6 +99,41 @@ impl RateCell {
         )
     }
 
+    /// The prices other than those of cache writes.
+    pub(super) fn single_prices(&mut self) -> [&mut Option<Decimal>; 6] {
+        [
+            &mut self.input,
+            &mut self.output,
+            &mut self.reasoning,
+            &mut self.cache_read,
+            &mut self.cache_read_explicit,
+            &mut self.cache_storage_per_hour,
+        ]
+    }
+
+    /// The prices by meter.
+    pub(crate) fn prices(&self) -> Vec<(String, &Decimal)> {
+        let single = [
+            ("input", &self.input),
+            ("output", &self.output),
+            ("reasoning", &self.reasoning),
+            ("cache read", &self.cache_read),
+            ("explicit cache read", &self.cache_read_explicit),
+            ("cache storage", &self.cache_storage_per_hour),
+        ];
+        let single = single
+            .into_iter()
+            .filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
+        let writes = self.cache_write.iter().map(|write| {
+            let name = match write.ttl_seconds {
+                Some(seconds) => format!("cache write for {seconds} s"),
+                None => "cache write".to_owned(),
+            };
+            (name, &write.price)
+        });
+        single.chain(writes).collect()
+    }
+
     /// Whether the cell prices any token at all.
     #[must_use]
     pub fn prices_tokens(&self) -> bool {

@@ -13,7 +13,7 @@
 //! }
 //! ```
 
-mod families;
+mod authors;
 mod moved;
 mod tables;
 #[cfg(test)]
@@ -21,12 +21,12 @@ mod tests;
 
 pub(super) use self::moved::moved_model;
 
-use self::families::family_of;
+use self::authors::{ORGANISATIONS, family_of};
 use self::tables::{
     ALIASES, AUTHORS_AS_WORDS, LLAMA_WORDS, MOVING_NAMES, MOVING_WORDS, NEUTRAL_ORGANISATIONS,
-    ORGANISATIONS, REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
+    REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
 };
-use super::names::{is_dotted_author, is_region_group, without_version};
+use super::names::{has_word, without_prefixes, without_version};
 use super::values::is_name;
 
 /// The canonical name of a seller's model name; none where the author is unknown, or the name is not of fixed weights.
@@ -88,17 +88,9 @@ fn take_apart(name: &str) -> Option<(Option<String>, Vec<String>)> {
     }
     let lower = &without_host(lower);
     let mut segments = lower.rsplit('/').filter(|part| !part.is_empty());
-    let mut last = segments.next()?;
+    let last = segments.next()?;
     let organisation = segments.next().map(str::to_owned);
-    let is_prefix: [fn(&str) -> bool; 2] = [is_region_group, is_dotted_author];
-    for is_meant in is_prefix {
-        if let Some((first, rest)) = last.split_once('.')
-            && is_meant(first)
-        {
-            last = rest;
-        }
-    }
-    let last = without_price_group(last)?;
+    let last = without_price_group(without_prefixes(last))?;
     let words = last
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -153,10 +145,10 @@ fn split_decimal(word: &str) -> Vec<String> {
 /// The words without authors and sellers in front, in the spelling of the family.
 fn without_author(mut words: Vec<String>) -> Vec<String> {
     let is_known = |words: &[String]| family_of(words).is_some();
-    while words.len() > 1 && AUTHORS_AS_WORDS.contains(&words[0].as_str()) {
+    while words.len() > 1 && has_word(AUTHORS_AS_WORDS, &words[0]) {
         let rest = spelled_alike(words[1..].to_vec());
         let is_second = rest.len() > 1
-            && AUTHORS_AS_WORDS.contains(&rest[0].as_str())
+            && has_word(AUTHORS_AS_WORDS, &rest[0])
             && is_known(&spelled_alike(rest[1..].to_vec()));
         if !is_known(&rest) && !is_second {
             break;
@@ -231,18 +223,17 @@ fn author_of(organisation: Option<&str>, of_family: Option<&'static str>) -> Opt
         return of_family;
     };
     let organisation = organisation.strip_prefix("hf:").unwrap_or(organisation);
-    let known = ORGANISATIONS.iter().find(|(name, _)| *name == organisation);
-    match known {
-        Some((_, author)) if of_family.is_none_or(|family| family == *author) => Some(author),
-        _ if NEUTRAL_ORGANISATIONS.contains(&organisation) => of_family,
+    match ORGANISATIONS.get(organisation) {
+        Some(author) if of_family.is_none_or(|family| family == *author) => Some(author),
+        _ if has_word(NEUTRAL_ORGANISATIONS, organisation) => of_family,
         _ => None,
     }
 }
 
 /// Whether the weights behind a name change, or are no longer the author's.
 fn is_moving(words: &[String]) -> bool {
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    has(&MOVING_WORDS) || has(&REWORKED) || MOVING_NAMES.contains(&words.join("-").as_str())
+    let has = |list: &str| words.iter().any(|word| has_word(list, word));
+    has(MOVING_WORDS) || has(REWORKED) || has_word(MOVING_NAMES, &words.join("-"))
 }
 
 /// Whether the name ends in a size under which a base and a tuned model are sold, or one that thinks and one that does not.
@@ -256,15 +247,7 @@ fn is_ambiguous(words: &[String]) -> bool {
             .unwrap_or_default();
         count.starts_with(is_digit) && count.ends_with(is_digit)
     };
-    let starts_with = |start: [&str; 3]| {
-        words
-            .iter()
-            .zip(start)
-            .filter(|(word, part)| word == part)
-            .count()
-            == 3
-    };
-    let is_tuned = starts_with(["llama", "3", "3"])
+    let is_tuned = words.iter().take(3).eq(["llama", "3", "3"])
         || words.iter().any(|word| TUNED_ONLY.contains(&word.as_str()));
     let has_base = WITH_BASE.contains(&words[0].as_str()) && words.len() <= 5 && !is_tuned;
     let has_thinking = words[0] == "qwen3"
@@ -283,7 +266,7 @@ fn is_plain_llama(words: &[String]) -> bool {
     words[0] != "llama"
         || words
             .iter()
-            .all(|word| is_size(word) || LLAMA_WORDS.contains(&word.as_str()))
+            .all(|word| is_size(word) || has_word(LLAMA_WORDS, word))
 }
 
 /// The words in one order, without what does not change the weights.
@@ -297,7 +280,7 @@ fn settled(author: &str, mut words: Vec<String>) -> String {
     while words.len() > 1
         && words
             .last()
-            .is_some_and(|word| SAME_WEIGHTS.contains(&word.as_str()))
+            .is_some_and(|word| has_word(SAME_WEIGHTS, word))
     {
         words.pop();
     }
@@ -323,10 +306,10 @@ fn settled(author: &str, mut words: Vec<String>) -> String {
     } else {
         words.join("-")
     };
-    let alias = ALIASES
-        .iter()
-        .find(|(_, written)| written.contains(&name.as_str()));
-    alias.map_or(name, |(ours, _)| (*ours).to_owned())
+    match ALIASES.get(name.as_str()) {
+        Some(ours) => (*ours).to_owned(),
+        None => name,
+    }
 }
 
 /// `claude-4.5-sonnet` as `claude-sonnet-4-5`, and `claude-sonnet-3.5` as `claude-3-5-sonnet`.
@@ -408,7 +391,7 @@ fn without_date(words: Vec<String>) -> Vec<String> {
         _ => return words,
     };
     let bare = &words[..words.len() - dated];
-    if SEVERAL_DATES.contains(&bare.join("-").as_str()) {
+    if has_word(SEVERAL_DATES, &bare.join("-")) {
         return words;
     }
     bare.to_vec()

@@ -2,61 +2,28 @@
 
 use jiff::Timestamp;
 
-/// Weights that a name stood for from a day on, until the next row of the same name.
-#[derive(Debug)]
-struct Meaning {
-    /// Seller, as catalogs spell it.
-    provider: &'static str,
-    /// Name as the provider spells it.
-    name: &'static str,
-    /// First day, in UTC.
-    from: &'static str,
-    /// The canonical model; none from the day on which the name was retired.
-    model: Option<&'static str>,
-}
+/// The seller whose names these are.
+const PROVIDER: &str = "deepseek";
+const CHAT: &[&str] = &["deepseek-chat"];
+const REASONER: &[&str] = &["deepseek-reasoner"];
+const BOTH: &[&str] = &["deepseek-chat", "deepseek-reasoner"];
 
-const fn meaning(name: &'static str, from: &'static str, model: &'static str) -> Meaning {
-    Meaning {
-        provider: "deepseek",
-        name,
-        from,
-        model: Some(model),
-    }
-}
-
-const fn retired(name: &'static str, from: &'static str) -> Meaning {
-    Meaning {
-        provider: "deepseek",
-        name,
-        from,
-        model: None,
-    }
-}
-
-const CHAT: &str = "deepseek-chat";
-const REASONER: &str = "deepseek-reasoner";
-
-/// Every meaning, by name and day. Source of all days up to 2025-12-01: DeepSeek's change log,
+/// Names, the first day in UTC on which they meant a model until their next row, and the canonical model; none from the day
+/// on which the names were retired. Source of all days up to 2025-12-01: DeepSeek's change log,
 /// <https://api-docs.deepseek.com/updates>; of the later two: DeepSeek's notice of 2026-04-24 that both names stand for
 /// V4-Flash and end on 2026-07-24, <https://api-docs.deepseek.com/news/news260424>.
-const MEANINGS: [Meaning; 17] = [
-    meaning(CHAT, "2024-09-05", "deepseek/deepseek-v2.5"),
-    meaning(CHAT, "2024-12-26", "deepseek/deepseek-v3"),
-    meaning(CHAT, "2025-03-24", "deepseek/deepseek-v3-0324"),
-    meaning(CHAT, "2025-08-21", "deepseek/deepseek-v3.1"),
-    meaning(CHAT, "2025-09-22", "deepseek/deepseek-v3.1-terminus"),
-    meaning(CHAT, "2025-09-29", "deepseek/deepseek-v3.2-exp"),
-    meaning(CHAT, "2025-12-01", "deepseek/deepseek-v3.2"),
-    meaning(CHAT, "2026-04-24", "deepseek/deepseek-v4-flash"),
-    retired(CHAT, "2026-07-24"),
-    meaning(REASONER, "2025-01-20", "deepseek/deepseek-r1"),
-    meaning(REASONER, "2025-05-28", "deepseek/deepseek-r1-0528"),
-    meaning(REASONER, "2025-08-21", "deepseek/deepseek-v3.1"),
-    meaning(REASONER, "2025-09-22", "deepseek/deepseek-v3.1-terminus"),
-    meaning(REASONER, "2025-09-29", "deepseek/deepseek-v3.2-exp"),
-    meaning(REASONER, "2025-12-01", "deepseek/deepseek-v3.2"),
-    meaning(REASONER, "2026-04-24", "deepseek/deepseek-v4-flash"),
-    retired(REASONER, "2026-07-24"),
+const MEANINGS: [(&[&str], &str, Option<&str>); 11] = [
+    (CHAT, "2024-09-05", Some("deepseek/deepseek-v2.5")),
+    (CHAT, "2024-12-26", Some("deepseek/deepseek-v3")),
+    (REASONER, "2025-01-20", Some("deepseek/deepseek-r1")),
+    (CHAT, "2025-03-24", Some("deepseek/deepseek-v3-0324")),
+    (REASONER, "2025-05-28", Some("deepseek/deepseek-r1-0528")),
+    (BOTH, "2025-08-21", Some("deepseek/deepseek-v3.1")),
+    (BOTH, "2025-09-22", Some("deepseek/deepseek-v3.1-terminus")),
+    (BOTH, "2025-09-29", Some("deepseek/deepseek-v3.2-exp")),
+    (BOTH, "2025-12-01", Some("deepseek/deepseek-v3.2")),
+    (BOTH, "2026-04-24", Some("deepseek/deepseek-v4-flash")),
+    (BOTH, "2026-07-24", None),
 ];
 
 /// The canonical model that a seller's name stood for at a time; none for a name that was never moved, before its first
@@ -65,11 +32,10 @@ pub(crate) fn moved_model(provider: &str, name: &str, at: Timestamp) -> Option<&
     let bare = name.rsplit('/').next().unwrap_or(name);
     let day = at.to_string();
     // Days of four-digit years are in the order of their texts.
-    MEANINGS
-        .iter()
-        .filter(|row| row.provider == provider && row.name == bare && row.from <= day.as_str())
-        .max_by_key(|row| row.from)?
-        .model
+    let is_meant = |(names, from, _): &&(&[&str], &str, Option<&str>)| {
+        provider == PROVIDER && names.contains(&bare) && *from <= day.as_str()
+    };
+    MEANINGS.iter().rfind(is_meant)?.2
 }
 
 #[cfg(test)]
@@ -103,9 +69,11 @@ mod tests {
 
     #[test]
     fn every_meaning_is_spelled_as_hosts_of_the_same_weights_are() {
-        for row in &MEANINGS {
-            assert_eq!(canonical_model(row.name), None, "{} is fixed", row.name);
-            if let Some(model) = row.model {
+        for (names, _, model) in MEANINGS {
+            for name in names {
+                assert_eq!(canonical_model(name), None, "{name} is fixed");
+            }
+            if let Some(model) = model {
                 assert_eq!(canonical_model(model).as_deref(), Some(model));
             }
         }

@@ -3,12 +3,10 @@
 use jiff::Timestamp;
 use jiff::civil::Time;
 
-use crate::catalog::hours::{self, time_of_day};
+use crate::catalog::hours::{self, Hours, MINUTES_PER_DAY};
 use crate::catalog::rules::{described, has_only, start_of_day};
-use crate::sheet::{Schedule, Window};
+use crate::sheet::Schedule;
 use unroof_base::input::cursor::Cursor;
-
-const MINUTES_PER_DAY: i32 = 24 * 60;
 
 /// Validity of a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +14,6 @@ pub(super) enum Constraint {
     Always,
     From(Timestamp),
     Daily(Hours),
-}
-
-/// Minutes since midnight UTC; an end before the start is on the next day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hours {
-    start: i32,
-    end: i32,
 }
 
 impl Constraint {
@@ -38,7 +29,7 @@ impl Constraint {
         );
         let read = match (date, times) {
             (Some(date), (None, None)) => Self::From(start_of_day(&date)?),
-            (None, (Some(start), Some(end))) => Self::Daily(Hours::read(&start, &end)?),
+            (None, (Some(start), Some(end))) => Self::Daily(read_hours(&start, &end)?),
             _ => {
                 return constraint.refuse(
                     "the constraint is neither a start date nor a pair of times",
@@ -74,43 +65,23 @@ impl Constraint {
     }
 }
 
-impl Hours {
-    fn read(start: &Cursor<'_>, end: &Cursor<'_>) -> Option<Self> {
-        let hours = Self {
-            start: read_time(start)?,
-            end: read_time(end)?,
-        };
-        if hours.start == hours.end {
-            return end.refuse(
-                "start and end of the hours are equal",
-                "write different times; an end before the start is on the next day",
-            );
-        }
-        Some(hours)
+fn read_hours(start: &Cursor<'_>, end: &Cursor<'_>) -> Option<Hours> {
+    let hours = Hours {
+        start: read_time(start)?,
+        end: read_time(end)?,
+    };
+    if hours.start == hours.end {
+        return end.refuse(
+            "start and end of the hours are equal",
+            "write different times; an end before the start is on the next day",
+        );
     }
-
-    fn window(self) -> Window {
-        hours::window(Vec::new(), [self.start, self.end])
-    }
-
-    /// Name of the hours, such as `00:30-16:30`.
-    pub(super) fn name(self) -> String {
-        format!("{}-{}", time_of_day(self.start), time_of_day(self.end))
-    }
-
-    /// Whether the two overlap.
-    pub(super) fn overlaps(self, other: Self) -> bool {
-        let holds = |hours: Self, minute: i32| {
-            let after_start = (minute - hours.start).rem_euclid(MINUTES_PER_DAY);
-            after_start < (hours.end - hours.start).rem_euclid(MINUTES_PER_DAY)
-        };
-        holds(self, other.start) || holds(other, self.start)
-    }
+    Some(hours)
 }
 
 /// The schedule of these hours.
 pub(super) fn schedule(hours: &[Hours]) -> Schedule {
-    let windows = hours.iter().map(|hours| hours.window());
+    let windows = hours.iter().map(|hours| hours.window(Vec::new()));
     hours::schedule("UTC", windows.collect())
 }
 

@@ -9,13 +9,12 @@ mod prices;
 mod tests;
 mod timeline;
 
-use self::prices::Context;
-use self::timeline::{Interval, Timeline};
+use self::prices::Reader;
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::meter::write_lifetime_s;
+use super::offer::Offer;
 use super::rules::{
-    FREE, has_room, is_free, is_usable, put_in_order, settle_writes, split_key, unique,
+    has_room, is_usable, note_free, put_in_order, settle_writes, split_key, unique,
 };
 use super::values::{alias, count, is_name, renamed};
 use super::{Catalog, CatalogEntry, names};
@@ -74,49 +73,35 @@ fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
     Some(unique(entries))
 }
 
-/// Provider, model and region of an offer.
-struct Offer {
-    provider: String,
-    upstream_provider: Option<String>,
-    model: String,
-    region: &'static str,
-}
-
-impl Offer {
-    fn new(provider: &str, model: &str) -> Self {
-        if let Some(host) = provider.strip_prefix(ROUTED.0).filter(|host| is_name(host)) {
-            return Self {
-                provider: ROUTED.1.to_owned(),
-                upstream_provider: Some(renamed(&PROVIDERS, host).to_owned()),
-                // Syntax by which a request to the router selects a host.
-                model: format!("{model}:{host}"),
-                region: PriceSheet::DEFAULT_REGION,
-            };
-        }
-        let provider = match provider {
-            // Of Google's two services, only Vertex sells other authors' models.
-            "google" if model.starts_with("claude") => "google-vertex",
-            other => renamed(&PROVIDERS, other),
+fn offer_of(provider: &str, name: &str) -> Offer {
+    if let Some(host) = provider.strip_prefix(ROUTED.0).filter(|host| is_name(host)) {
+        // Syntax by which a request to the router selects a host.
+        let model = format!("{name}:{host}");
+        return Offer {
+            upstream_provider: Some(renamed(&PROVIDERS, host).to_owned()),
+            canonical_model: canonical_model(name),
+            ..Offer::new((ROUTED.1, ""), (PriceSheet::DEFAULT_REGION, &model), false)
         };
-        let (region, model) = names::split_region(provider, model);
-        Self {
-            provider: provider.to_owned(),
-            upstream_provider: None,
-            model: model.to_owned(),
-            region,
-        }
     }
-
-    /// Lifetime of a written token, in seconds: 30 minutes for `OpenAI` models at any seller, else 5 minutes.
-    fn write_lifetime_s(&self) -> u32 {
-        let is_openai = ["azure", "openai"].contains(&self.provider.as_str());
-        write_lifetime_s(is_openai, &self.model)
+    let provider = match provider {
+        // Of Google's two services, only Vertex sells other authors' models.
+        "google" if name.starts_with("claude") => "google-vertex",
+        other => renamed(&PROVIDERS, other),
+    };
+    let is_openai = ["azure", "openai"].contains(&provider);
+    Offer {
+        canonical_model: canonical_model(name),
+        ..Offer::new(
+            (provider, ""),
+            names::split_region(provider, name),
+            is_openai,
+        )
     }
 }
 
 fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     let (provider, name) = split_key(cursor, key)?;
-    let offer = Offer::new(provider, name);
+    let offer = offer_of(provider, name);
     if !is_name(&offer.model) {
         return cursor.refuse(
             "the names of model and host are too long together",
@@ -127,98 +112,63 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
     if offer.provider != provider {
         entry.keep_value("provider_id", provider.into());
     }
-    let context = Context {
-        provider: &offer.provider,
-        write_lifetime_s: offer.write_lifetime_s(),
+    let mut reader = Reader {
+        entry: &mut entry,
+        offer: &offer,
     };
-    let timeline = Timeline::read(cursor, &mut entry, &context)?;
-    let mut intervals = timeline.intervals(&mut entry, &context);
-    if intervals.is_empty() {
+    let timeline = reader.timeline(cursor)?;
+    let mut sheets = timeline.intervals(&mut entry, &offer);
+    if sheets.is_empty() {
         let others: Vec<_> = timeline.other_meters().collect();
         is_usable(cursor, &entry, &[], &others);
         return None;
     }
-    for interval in &mut intervals {
-        settle(cursor, &mut entry, &offer, interval)?;
+    for sheet in &mut sheets {
+        settle(cursor, &mut entry, sheet)?;
     }
-    let has_write = |interval: &Interval| {
-        let mut rates = interval.rates.iter();
-        rates.any(|rate| !rate.cache_write.is_empty())
-    };
-    if timeline.has_write_of_unknown_lifetime() && intervals.iter().any(has_write) {
-        entry.note_lifetime("genai-prices", context.write_lifetime_s);
+    let mut rates = sheets.iter().flat_map(|sheet| &sheet.rates);
+    let has_write = rates.any(|rate| !rate.cache_write.is_empty());
+    if timeline.has_write_of_unknown_lifetime() && has_write {
+        entry.note_lifetime("genai-prices", offer.write_lifetime_s);
     }
-    entry.take_same("id", name);
-    let is_deprecated =
-        matches!(entry.look_at("deprecated"), Some(field) if *field.json == Json::Bool(true));
-    if is_deprecated {
-        entry.take("deprecated");
-    }
+    entry.take_same("id", &Json::Text(name.into()));
+    let is_deprecated = entry.take_same("deprecated", &Json::Bool(true));
     add_price_comments(&mut entry);
-    let sheet = PriceSheet {
-        upstream_provider: offer.upstream_provider,
-        canonical_model: canonical_model(name),
-        aliases: alias(&offer.model, name),
-        region: offer.region.to_owned(),
-        status: is_deprecated.then_some(OfferStatus::Deprecated),
-        limits: read_limits(&mut entry),
-        sources: vec![Source::entry(SourceFormat::GenaiPrices, CATALOG_URL, key)],
-        ..PriceSheet::new(&offer.provider, &offer.model, Vec::new())
+    let limits = Limits {
+        context: entry.take_read("context_window", count),
+        ..Limits::default()
     };
     let (unmapped, notes) = entry.finish();
-    let sheet = PriceSheet {
-        notes,
-        unmapped,
-        ..sheet
-    };
-    let sheets: Vec<_> = intervals
-        .into_iter()
-        .map(|interval| interval.fill(sheet.clone()))
-        .collect();
+    for sheet in &mut sheets {
+        sheet.aliases = alias(&offer.model, name);
+        sheet.status = is_deprecated.then_some(OfferStatus::Deprecated);
+        sheet.limits = limits.clone();
+        sheet.sources = vec![Source::entry(SourceFormat::GenaiPrices, CATALOG_URL, key)];
+        sheet.notes.clone_from(&notes);
+        sheet.unmapped.clone_from(&unmapped);
+    }
     let has_room = sheets.iter().all(|sheet| has_room(cursor, sheet));
     has_room.then_some(sheets)
 }
 
-/// Corrects the cells of an interval as a whole.
-fn settle(
-    cursor: &Cursor<'_>,
-    entry: &mut Entry<'_>,
-    offer: &Offer,
-    interval: &mut Interval,
-) -> Option<()> {
-    let place = interval.place();
-    interval.cache_write_billing = settle_writes(entry, &offer.model, &place, &mut interval.rates);
-    if is_free(&interval.rates) {
-        entry.note(FREE);
-    }
-    let is_usable = is_usable(cursor, entry, &interval.rates, &[]);
-    (is_usable && put_in_order(cursor, &mut interval.rates)).then_some(())
+/// Corrects the cells of a sheet as a whole.
+fn settle(cursor: &Cursor<'_>, entry: &mut Entry<'_>, sheet: &mut PriceSheet) -> Option<()> {
+    let from = sheet.valid_from.map(|start| format!("{start}/"));
+    let place = from.unwrap_or_default();
+    sheet.cache_write_billing = settle_writes(entry, &sheet.model, &place, &mut sheet.rates);
+    note_free(entry, &sheet.rates);
+    let is_usable = is_usable(cursor, entry, &sheet.rates, &[]);
+    (is_usable && put_in_order(cursor, &mut sheet.rates)).then_some(())
 }
 
 /// Adds the price comments as notes.
-fn add_price_comments(entry: &mut Entry<'_>) {
+fn add_price_comments<'a>(entry: &mut Entry<'a>) {
     let is_note = |text: &str| {
         let is_odd = |letter: char| letter.is_control() && !['\n', '\t'].contains(&letter);
         !text.trim().is_empty() && text.chars().count() <= LONGEST_TEXT && !text.chars().any(is_odd)
     };
-    let comments = entry.look_at("price_comments").map(|field| field.json);
-    if let Some(Json::Text(text)) = comments
-        && is_note(text)
-    {
+    let comments = |json: &'a Json| json.as_text().filter(|text| is_note(text));
+    if let Some(text) = entry.take_read("price_comments", comments) {
         entry.note(text);
-        entry.take("price_comments");
-    }
-}
-
-fn read_limits(entry: &mut Entry<'_>) -> Limits {
-    let context = entry
-        .look_at("context_window")
-        .and_then(|field| count(field.json));
-    if context.is_some() {
-        entry.take("context_window");
-    }
-    Limits {
-        context,
-        ..Limits::default()
     }
 }

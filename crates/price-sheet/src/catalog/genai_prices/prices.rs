@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::catalog::entry::Entry;
 use crate::catalog::meter::{self, Meter};
+use crate::catalog::offer::Offer;
 use crate::catalog::rules::{context_tier_of, has_only};
 use crate::sheet::{ContextTier, JsonObject, MOST_COUNT, OtherMeter, RateCell};
 use unroof_base::input::cursor::Cursor;
@@ -55,45 +56,88 @@ impl Steps {
 pub(super) struct Prices {
     tokens: BTreeMap<Meter, Steps>,
     pub(super) others: Vec<OtherMeter>,
-}
-
-/// Context for reading a set of prices.
-pub(super) struct Context<'c> {
-    pub(super) provider: &'c str,
     /// Lifetime of a written token if none is stated, in seconds.
-    pub(super) write_lifetime_s: u32,
+    write_lifetime_s: u32,
 }
 
-impl Prices {
+/// Reads the prices of an entry.
+pub(super) struct Reader<'r, 'a> {
+    pub(super) entry: &'r mut Entry<'a>,
+    pub(super) offer: &'r Offer,
+}
+
+impl<'a> Reader<'_, 'a> {
     /// Reads `{"input_mtok": {"base": 2, "tiers": [{"start": 200000, "price": 4}]}, "output_mtok": 12}`; unknown fields are
     /// kept under their path.
-    pub(super) fn read<'a>(
-        path: &str,
-        prices: &Cursor<'a>,
-        entry: &mut Entry<'a>,
-        context: &Context<'_>,
-    ) -> Option<Self> {
-        let mut read = Self::default();
+    pub(super) fn prices(&mut self, path: &str, prices: &Cursor<'a>) -> Option<Prices> {
+        let mut read = Prices {
+            write_lifetime_s: self.offer.write_lifetime_s,
+            ..Prices::default()
+        };
         let mut left = JsonObject::new();
         for (name, field) in prices.present()? {
             let path = format!("{path}/{name}");
             let meter = METERS.iter().find(|(written, _)| *written == name);
             if let Some((_, meter)) = meter {
-                let steps = read_steps(&path, &field, entry, context)?;
-                read.tokens.insert(*meter, steps);
+                read.tokens.insert(*meter, self.steps(&path, &field)?);
             } else if let Some((meter, unit)) =
                 other_meter(name).filter(|_| !matches!(field.json, Json::Object(_)))
             {
-                let price = entry.decimal(&path, &field, 1)?;
+                let price = self.entry.decimal(&path, &field, 1)?;
                 read.others.push(meter::other_meter(&meter, unit, price));
             } else {
                 left.insert(name.to_owned(), Value::from(field.json));
             }
         }
-        entry.keep_rest(path, left);
+        self.entry.keep_rest(path, left);
         Some(read)
     }
 
+    fn steps(&mut self, path: &str, field: &Cursor<'a>) -> Option<Steps> {
+        if !matches!(field.json, Json::Object(_)) {
+            return Some(Steps {
+                base: self.entry.decimal(path, field, 1)?,
+                tiers: BTreeMap::new(),
+            });
+        }
+        let fields = field.fields()?;
+        let base = fields.required("base", "write the price of short prompts")?;
+        let base = self.entry.decimal(&format!("{path}/base"), &base, 1)?;
+        let mut tiers = BTreeMap::new();
+        let list = fields.required(
+            "tiers",
+            "write the prices of longer prompts: [{\"start\": 200000, \"price\": 4}]",
+        )?;
+        for (index, tier) in list.items()?.into_iter().enumerate() {
+            let (place, price) = self.tier(&format!("{path}/tiers/{index}"), &tier)?;
+            let is_known = tiers.keys().any(|(tokens, _)| *tokens == place.0);
+            if is_known || place.0 == 0 {
+                return tier.refuse(
+                    format!("a second price from {} prompt tokens on", place.0),
+                    "keep one price per prompt length",
+                );
+            }
+            tiers.insert(place, price);
+        }
+        has_only(field, &["base", "tiers"])?;
+        Some(Steps { base, tiers })
+    }
+
+    fn tier(&mut self, path: &str, tier: &Cursor<'a>) -> Option<((u32, bool), Decimal)> {
+        let fields = tier.fields()?;
+        let hint = "write the prompt length above which the tier applies";
+        let start = fields
+            .required("start", hint)?
+            .whole_number(1..=MOST_COUNT)?;
+        let price = fields.required("price", "write the price beyond that length")?;
+        let price = self.entry.decimal(&format!("{path}/price"), &price, 1)?;
+        has_only(tier, &["price", "start"])?;
+        let tier = context_tier_of(&self.offer.provider, start);
+        Some(((tier.min_prompt_tokens, tier.inclusive), price))
+    }
+}
+
+impl Prices {
     pub(super) fn has_token_price(&self) -> bool {
         !self.tokens.is_empty()
     }
@@ -124,14 +168,13 @@ impl Prices {
         service_tier: &str,
         schedule: Option<&str>,
         inherited: &Self,
-        context: &Context<'_>,
     ) -> Vec<RateCell> {
         let own = self.tokens.values().flat_map(|steps| steps.tiers.keys());
         let thresholds: BTreeSet<_> = own.copied().chain([(0, false)]).collect();
         let mut all = self.clone();
         all.or_else(inherited);
         let is_unknown = all.has_write_of_unknown_lifetime();
-        let lifetime_s = is_unknown.then_some(context.write_lifetime_s);
+        let lifetime_s = is_unknown.then_some(self.write_lifetime_s);
         thresholds
             .into_iter()
             .map(|threshold| {
@@ -140,12 +183,9 @@ impl Prices {
                     min_prompt_tokens,
                     inclusive,
                 };
-                let mut cell = RateCell::new(service_tier, tier, schedule);
-                cell.source = Some(0);
-                for (meter, steps) in &all.tokens {
-                    meter.set(&mut cell, steps.at(threshold).clone(), lifetime_s);
-                }
-                cell
+                let prices = all.tokens.iter();
+                let prices = prices.map(|(meter, steps)| (*meter, steps.at(threshold).clone()));
+                meter::cell(service_tier, tier, schedule, prices, lifetime_s)
             })
             .collect()
     }
@@ -162,59 +202,4 @@ fn other_meter(name: &str) -> Option<(String, &'static str)> {
         let is_clear = (1..=64).contains(&meter.len()) && meter.chars().all(is_word);
         is_clear.then(|| (meter.to_owned(), *unit))
     })
-}
-
-fn read_steps<'a>(
-    path: &str,
-    field: &Cursor<'a>,
-    entry: &mut Entry<'a>,
-    context: &Context<'_>,
-) -> Option<Steps> {
-    if !matches!(field.json, Json::Object(_)) {
-        return Some(Steps {
-            base: entry.decimal(path, field, 1)?,
-            tiers: BTreeMap::new(),
-        });
-    }
-    let fields = field.fields()?;
-    let base = fields.required("base", "write the price of short prompts")?;
-    let base = entry.decimal(&format!("{path}/base"), &base, 1)?;
-    let mut tiers = BTreeMap::new();
-    let list = fields.required(
-        "tiers",
-        "write the prices of longer prompts: [{\"start\": 200000, \"price\": 4}]",
-    )?;
-    for (index, tier) in list.items()?.into_iter().enumerate() {
-        let (place, price) = read_tier(&format!("{path}/tiers/{index}"), &tier, entry, context)?;
-        let is_known = tiers.keys().any(|(tokens, _)| *tokens == place.0);
-        if is_known || place.0 == 0 {
-            return tier.refuse(
-                format!("a second price from {} prompt tokens on", place.0),
-                "keep one price per prompt length",
-            );
-        }
-        tiers.insert(place, price);
-    }
-    has_only(field, &["base", "tiers"])?;
-    Some(Steps { base, tiers })
-}
-
-fn read_tier<'a>(
-    path: &str,
-    tier: &Cursor<'a>,
-    entry: &mut Entry<'a>,
-    context: &Context<'_>,
-) -> Option<((u32, bool), Decimal)> {
-    let fields = tier.fields()?;
-    let start = fields
-        .required(
-            "start",
-            "write the prompt length above which the tier applies",
-        )?
-        .whole_number(1..=MOST_COUNT)?;
-    let price = fields.required("price", "write the price beyond that length")?;
-    let price = entry.decimal(&format!("{path}/price"), &price, 1)?;
-    has_only(tier, &["price", "start"])?;
-    let tier = context_tier_of(context.provider, start);
-    Some(((tier.min_prompt_tokens, tier.inclusive), price))
 }

@@ -1,17 +1,17 @@
 //! All prices of an entry, and the intervals between the days on which they change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::constraint::{Constraint, Hours, schedule};
-use super::prices::{Context, Prices};
+use super::constraint::{Constraint, schedule};
+use super::prices::{Prices, Reader};
 use crate::catalog::entry::Entry;
+use crate::catalog::hours::Hours;
+use crate::catalog::offer::Offer;
 use crate::catalog::values::is_name;
-use crate::sheet::{
-    CacheWriteBilling, JsonObject, OtherMeter, PriceSheet, RateCell, Schedule, ServiceTier,
-};
+use crate::sheet::{JsonObject, PriceSheet, RateCell, ServiceTier};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 
@@ -29,92 +29,22 @@ struct Conditional<'a> {
 }
 
 /// Prices of a service tier.
-struct Variant {
+struct Variant<'a> {
     service_tier: String,
     request: JsonObject,
-    constraint: Constraint,
-    prices: Prices,
+    price: Conditional<'a>,
 }
 
 /// All prices of an entry.
 pub(super) struct Timeline<'a> {
     list: Vec<Conditional<'a>>,
-    variants: Vec<Variant>,
-}
-
-/// Prices between two days of change.
-pub(super) struct Interval {
-    valid_from: Option<Timestamp>,
-    valid_to: Option<Timestamp>,
-    pub(super) rates: Vec<RateCell>,
-    schedules: BTreeMap<String, Schedule>,
-    service_tiers: BTreeMap<String, ServiceTier>,
-    other_meters: Vec<OtherMeter>,
-    pub(super) cache_write_billing: CacheWriteBilling,
-}
-
-impl Interval {
-    /// The sheet of the interval.
-    pub(super) fn fill(self, sheet: PriceSheet) -> PriceSheet {
-        PriceSheet {
-            valid_from: self.valid_from,
-            valid_to: self.valid_to,
-            rates: self.rates,
-            schedules: self.schedules,
-            service_tiers: self.service_tiers,
-            other_meters: self.other_meters,
-            cache_write_billing: self.cache_write_billing,
-            ..sheet
-        }
-    }
-
-    /// Path under which values of this interval are kept.
-    pub(super) fn place(&self) -> String {
-        let from = |start: Timestamp| format!("{start}/");
-        self.valid_from.map_or(String::new(), from)
-    }
-
-    fn has_what(&self, other: &Self) -> bool {
-        self.rates == other.rates
-            && self.schedules == other.schedules
-            && self.service_tiers == other.service_tiers
-            && self.other_meters == other.other_meters
-    }
+    variants: Vec<Variant<'a>>,
 }
 
 impl<'a> Timeline<'a> {
-    pub(super) fn read(
-        cursor: &Cursor<'a>,
-        entry: &mut Entry<'a>,
-        context: &Context<'_>,
-    ) -> Option<Self> {
-        let list = entry.take("prices");
-        let list = list.map_or(Some(Vec::new()), |list| read_list(&list, entry, context))?;
-        let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
-        if !list.is_empty() && !list.iter().any(never_ends) {
-            return cursor.refuse(
-                "every price is limited to some hours",
-                "list one price without `start_time` and `end_time`",
-            );
-        }
-        let variants = entry.take("price_variants");
-        let read = |variants| read_variants(&variants, entry, context);
-        let variants = variants.map_or(Some(Vec::new()), read)?;
-        let timeline = Self { list, variants };
-        let dates = timeline.dates().len();
-        if dates > MOST_PRICES {
-            return cursor.refuse(
-                format!("the prices change on {dates} days"),
-                format!("write up to {MOST_PRICES} days"),
-            );
-        }
-        timeline.add_notes(entry);
-        Some(timeline)
-    }
-
     fn add_notes(&self, entry: &mut Entry<'_>) {
         let mut variants = self.variants.iter();
-        if variants.any(|variant| variant.constraint.date().is_some()) {
+        if variants.any(|variant| variant.price.constraint.date().is_some()) {
             entry.note("genai-prices dates a price variant by the day on which it was verified.");
         }
         let hours: Vec<_> = self
@@ -131,21 +61,23 @@ impl<'a> Timeline<'a> {
         }
     }
 
+    /// The standard prices and those of variants.
+    fn all(&self) -> impl Iterator<Item = &Conditional<'a>> {
+        let variants = self.variants.iter().map(|variant| &variant.price);
+        self.list.iter().chain(variants)
+    }
+
     /// The days on which a price changes.
     fn dates(&self) -> BTreeSet<Timestamp> {
-        let standard = self.list.iter().map(|price| price.constraint);
-        let variants = self.variants.iter().map(|variant| variant.constraint);
-        standard
-            .chain(variants)
-            .filter_map(Constraint::date)
+        self.all()
+            .filter_map(|price| price.constraint.date())
             .collect()
     }
 
     /// Whether a cache write has no stated lifetime.
     pub(super) fn has_write_of_unknown_lifetime(&self) -> bool {
-        let standard = self.list.iter().map(|price| &price.prices);
-        let mut all = standard.chain(self.variants.iter().map(|variant| &variant.prices));
-        all.any(Prices::has_write_of_unknown_lifetime)
+        self.all()
+            .any(|price| price.prices.has_write_of_unknown_lifetime())
     }
 
     /// Names of the other priced items.
@@ -155,12 +87,12 @@ impl<'a> Timeline<'a> {
         names.into_iter()
     }
 
-    /// The intervals with a token price. Prices that apply in none of them are kept under `unmapped`.
-    pub(super) fn intervals(&self, entry: &mut Entry<'a>, context: &Context<'_>) -> Vec<Interval> {
+    /// Sheets of the intervals between days of change with a token price. Prices that apply in none of them are kept under `unmapped`.
+    pub(super) fn intervals(&self, entry: &mut Entry<'a>, offer: &Offer) -> Vec<PriceSheet> {
         let dates = self.dates().into_iter().map(Some);
         let starts: Vec<_> = [None].into_iter().chain(dates).collect();
         let mut used = BTreeSet::new();
-        let mut intervals: Vec<Interval> = Vec::new();
+        let mut intervals: Vec<PriceSheet> = Vec::new();
         for (index, start) in starts.iter().enumerate() {
             // Of the applicable prices, the last listed one counts.
             let holds = |price: &Conditional<'_>| price.constraint.holds_from(*start);
@@ -172,10 +104,10 @@ impl<'a> Timeline<'a> {
             }
             let hourly = self.hourly_after(base);
             used.extend(hourly.iter().copied().chain([base]));
-            let mut interval = self.interval(base, &hourly, *start, context);
+            let mut interval = self.interval(base, &hourly, *start, offer);
             interval.valid_to = starts.get(index + 1).copied().flatten();
             match intervals.last_mut() {
-                Some(last) if last.valid_to == *start && last.has_what(&interval) => {
+                Some(last) if last.valid_to == *start && has_what(last, &interval) => {
                     last.valid_to = interval.valid_to;
                 }
                 _ => intervals.push(interval),
@@ -208,22 +140,18 @@ impl<'a> Timeline<'a> {
         base: usize,
         hourly: &[usize],
         start: Option<Timestamp>,
-        context: &Context<'_>,
-    ) -> Interval {
+        offer: &Offer,
+    ) -> PriceSheet {
         let nothing = Prices::default();
         let base = &self.list[base].prices;
-        let mut interval = Interval {
+        let mut interval = PriceSheet {
             valid_from: start,
-            valid_to: None,
-            rates: base.cells(RateCell::STANDARD, None, &nothing, context),
-            schedules: BTreeMap::new(),
-            service_tiers: BTreeMap::new(),
             other_meters: base.others.clone(),
-            cache_write_billing: CacheWriteBilling::NotPublished,
+            ..offer.sheet(base.cells(RateCell::STANDARD, None, &nothing))
         };
         let hourly = hourly.iter().map(|index| &self.list[*index]);
         let hourly = hourly.filter_map(|price| Some((price.constraint.hours()?, &price.prices)));
-        interval.add_hourly(RateCell::STANDARD, base, hourly, context);
+        add_hourly(&mut interval, RateCell::STANDARD, base, hourly);
         // The base differs by hour, so nothing is inherited from it alone.
         let inherited = if interval.schedules.is_empty() {
             base
@@ -231,16 +159,21 @@ impl<'a> Timeline<'a> {
             &nothing
         };
         for (service_tier, prices) in self.variants_from(start) {
-            interval.add_variant(&service_tier, &prices, inherited, context);
+            add_variant(&mut interval, &service_tier, &prices, inherited);
         }
         for variant in &self.variants {
-            if let Some(hours) = variant.constraint.hours() {
-                let hourly = [(hours, &variant.prices)];
-                interval.add_hourly(&variant.service_tier, base, hourly.into_iter(), context);
+            if let Some(hours) = variant.price.constraint.hours() {
+                let hourly = [(hours, &variant.price.prices)];
+                add_hourly(
+                    &mut interval,
+                    &variant.service_tier,
+                    base,
+                    hourly.into_iter(),
+                );
             }
         }
         for variant in &self.variants {
-            interval.name_request(variant);
+            name_request(&mut interval, variant);
         }
         interval
     }
@@ -249,136 +182,109 @@ impl<'a> Timeline<'a> {
     fn variants_from(&self, start: Option<Timestamp>) -> Vec<(String, Prices)> {
         let mut tiers: Vec<(String, Prices)> = Vec::new();
         for variant in &self.variants {
-            if !variant.constraint.holds_from(start) {
+            if !variant.price.constraint.holds_from(start) {
                 continue;
             }
             match tiers
                 .iter_mut()
                 .find(|(name, _)| *name == variant.service_tier)
             {
-                Some((_, prices)) => prices.or_else(&variant.prices),
-                None => tiers.push((variant.service_tier.clone(), variant.prices.clone())),
+                Some((_, prices)) => prices.or_else(&variant.price.prices),
+                None => tiers.push((variant.service_tier.clone(), variant.price.prices.clone())),
             }
         }
         tiers
     }
 }
 
-impl Interval {
-    /// Adds the prices limited to some hours; equal ones share a schedule.
-    fn add_hourly<'p>(
-        &mut self,
-        service_tier: &str,
-        base: &Prices,
-        hourly: impl Iterator<Item = (Hours, &'p Prices)>,
-        context: &Context<'_>,
-    ) {
-        let mut groups: Vec<(&Prices, Vec<Hours>)> = Vec::new();
-        for (hours, prices) in hourly {
-            match groups.iter_mut().find(|(known, _)| *known == prices) {
-                Some((_, known)) => known.push(hours),
-                None => groups.push((prices, vec![hours])),
-            }
-        }
-        for (prices, hours) in groups {
-            let name = self.schedule(prices, base, &hours);
-            let cells = prices.cells(service_tier, Some(&name), &Prices::default(), context);
-            self.rates.extend(cells);
+/// Whether both sell the same.
+fn has_what(one: &PriceSheet, other: &PriceSheet) -> bool {
+    one.rates == other.rates
+        && one.schedules == other.schedules
+        && one.service_tiers == other.service_tiers
+        && one.other_meters == other.other_meters
+}
+
+/// Adds the prices limited to some hours; equal ones share a schedule.
+fn add_hourly<'p>(
+    sheet: &mut PriceSheet,
+    service_tier: &str,
+    base: &Prices,
+    hourly: impl Iterator<Item = (Hours, &'p Prices)>,
+) {
+    let mut groups: Vec<(&Prices, Vec<Hours>)> = Vec::new();
+    for (hours, prices) in hourly {
+        match groups.iter_mut().find(|(known, _)| *known == prices) {
+            Some((_, known)) => known.push(hours),
+            None => groups.push((prices, vec![hours])),
         }
     }
-
-    /// Adds a schedule for these hours and returns its name.
-    fn schedule(&mut self, prices: &Prices, base: &Prices, hours: &[Hours]) -> String {
-        let wanted = schedule(hours);
-        if let Some((name, _)) = self.schedules.iter().find(|(_, known)| **known == wanted) {
-            return name.clone();
-        }
-        let by_level = match prices.level().partial_cmp(&base.level()) {
-            Some(std::cmp::Ordering::Greater) => "peak".to_owned(),
-            Some(std::cmp::Ordering::Less) => "off_peak".to_owned(),
-            _ => hours[0].name(),
-        };
-        let numbered = format!("schedule {}", self.schedules.len() + 1);
-        let name = [by_level, hours[0].name()]
-            .into_iter()
-            .find(|name| !self.schedules.contains_key(name))
-            .unwrap_or(numbered);
-        self.schedules.insert(name.clone(), wanted);
-        name
-    }
-
-    fn add_variant(
-        &mut self,
-        service_tier: &str,
-        prices: &Prices,
-        inherited: &Prices,
-        context: &Context<'_>,
-    ) {
-        let cells = prices.cells(service_tier, None, inherited, context);
-        let sold_as_standard = |cell: &RateCell| RateCell {
-            service_tier: RateCell::STANDARD.to_owned(),
-            ..cell.clone()
-        };
-        let is_twin = |name: &&str| {
-            let known = self.rates.iter().filter(|cell| cell.service_tier == **name);
-            known
-                .map(sold_as_standard)
-                .eq(cells.iter().map(sold_as_standard))
-        };
-        if ONE_TIER.contains(&service_tier)
-            && let Some(twin) = ONE_TIER.iter().find(|name| is_twin(name))
-            && let Some(tier) = self.service_tiers.get_mut(*twin)
-        {
-            tier.aliases.push(service_tier.to_owned());
-            return;
-        }
-        self.rates.extend(cells);
-        let tier = ServiceTier::default();
-        self.service_tiers.insert(service_tier.to_owned(), tier);
-    }
-
-    fn name_request(&mut self, variant: &Variant) {
-        let is_sold = self
-            .rates
-            .iter()
-            .any(|cell| cell.service_tier == variant.service_tier);
-        if is_sold {
-            let tier = self
-                .service_tiers
-                .entry(variant.service_tier.clone())
-                .or_default();
-            tier.request.clone_from(&variant.request);
-        }
+    for (prices, hours) in groups {
+        let name = add_schedule(sheet, prices, base, &hours);
+        let cells = prices.cells(service_tier, Some(&name), &Prices::default());
+        sheet.rates.extend(cells);
     }
 }
 
-/// Prices as an object, or a list of `{"constraint": …, "prices": {…}}`.
-fn read_list<'a>(
-    prices: &Cursor<'a>,
-    entry: &mut Entry<'a>,
-    context: &Context<'_>,
-) -> Option<Vec<Conditional<'a>>> {
-    if !matches!(prices.json, Json::Array(_)) {
-        let path = "prices".to_owned();
-        return Some(vec![Conditional {
-            prices: Prices::read(&path, prices, entry, context)?,
-            path,
-            json: prices.json,
-            constraint: Constraint::Always,
-        }]);
+/// Adds a schedule for these hours and returns its name.
+fn add_schedule(sheet: &mut PriceSheet, prices: &Prices, base: &Prices, hours: &[Hours]) -> String {
+    let wanted = schedule(hours);
+    if let Some((name, _)) = sheet.schedules.iter().find(|(_, known)| **known == wanted) {
+        return name.clone();
     }
-    let mut list = Vec::new();
-    for (index, price) in few(prices)?.into_iter().enumerate() {
-        let path = format!("prices/{index}");
-        let (constraint, prices) = read_conditional(&path, &price, entry, context)?;
-        list.push(Conditional {
-            path,
-            json: price.json,
-            constraint,
-            prices,
-        });
+    let by_level = match prices.level().partial_cmp(&base.level()) {
+        Some(std::cmp::Ordering::Greater) => "peak".to_owned(),
+        Some(std::cmp::Ordering::Less) => "off_peak".to_owned(),
+        _ => hours[0].name(),
+    };
+    let numbered = format!("schedule {}", sheet.schedules.len() + 1);
+    let name = [by_level, hours[0].name()]
+        .into_iter()
+        .find(|name| !sheet.schedules.contains_key(name))
+        .unwrap_or(numbered);
+    sheet.schedules.insert(name.clone(), wanted);
+    name
+}
+
+fn add_variant(sheet: &mut PriceSheet, service_tier: &str, prices: &Prices, inherited: &Prices) {
+    let cells = prices.cells(service_tier, None, inherited);
+    let sold_as_standard = |cell: &RateCell| RateCell {
+        service_tier: RateCell::STANDARD.to_owned(),
+        ..cell.clone()
+    };
+    let is_twin = |name: &&str| {
+        let known = sheet
+            .rates
+            .iter()
+            .filter(|cell| cell.service_tier == **name);
+        known
+            .map(sold_as_standard)
+            .eq(cells.iter().map(sold_as_standard))
+    };
+    if ONE_TIER.contains(&service_tier)
+        && let Some(twin) = ONE_TIER.iter().find(|name| is_twin(name))
+        && let Some(tier) = sheet.service_tiers.get_mut(*twin)
+    {
+        tier.aliases.push(service_tier.to_owned());
+        return;
     }
-    Some(list)
+    sheet.rates.extend(cells);
+    let tier = ServiceTier::default();
+    sheet.service_tiers.insert(service_tier.to_owned(), tier);
+}
+
+fn name_request(sheet: &mut PriceSheet, variant: &Variant<'_>) {
+    let is_sold = sheet
+        .rates
+        .iter()
+        .any(|cell| cell.service_tier == variant.service_tier);
+    if is_sold {
+        let tier = sheet
+            .service_tiers
+            .entry(variant.service_tier.clone())
+            .or_default();
+        tier.request.clone_from(&variant.request);
+    }
 }
 
 fn few<'a>(list: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
@@ -392,57 +298,95 @@ fn few<'a>(list: &Cursor<'a>) -> Option<Vec<Cursor<'a>>> {
     Some(items)
 }
 
-fn read_conditional<'a>(
-    path: &str,
-    price: &Cursor<'a>,
-    entry: &mut Entry<'a>,
-    context: &Context<'_>,
-) -> Option<(Constraint, Prices)> {
-    let fields = price.fields()?;
-    let constraint = match fields.get_or_null("constraint") {
-        Some(constraint) => Constraint::read(&constraint)?,
-        None => Constraint::Always,
-    };
-    let prices = fields.required("prices", "write the prices: {\"input_mtok\": …}")?;
-    let prices = Prices::read(&format!("{path}/prices"), &prices, entry, context)?;
-    for (name, field) in price.entries()? {
-        if !["constraint", "prices", "when"].contains(&name) {
-            entry.keep(&format!("{path}/{name}"), field.json);
-        }
-    }
-    Some((constraint, prices))
-}
-
-/// Reads `[{"when": {"processing": "batch"}, "prices": {…}, "constraint": {…}}]`; a variant without a token price is kept.
-fn read_variants<'a>(
-    variants: &Cursor<'a>,
-    entry: &mut Entry<'a>,
-    context: &Context<'_>,
-) -> Option<Vec<Variant>> {
-    let mut read: Vec<Variant> = Vec::new();
-    for (index, item) in few(variants)?.into_iter().enumerate() {
-        let path = format!("price_variants/{index}");
-        let request = read_when(&item)?;
-        let (constraint, prices) = read_conditional(&path, &item, entry, context)?;
-        if !prices.has_token_price() {
-            entry.keep(&path, item.json);
-            continue;
-        }
-        for other in &prices.others {
-            entry.keep_value(
-                &format!("{path}/{}", other.meter),
-                Value::from(other.price.to_string()),
+impl<'a> Reader<'_, 'a> {
+    pub(super) fn timeline(&mut self, cursor: &Cursor<'a>) -> Option<Timeline<'a>> {
+        let list = self.entry.take("prices");
+        let list = list.map_or(Some(Vec::new()), |list| self.list(&list))?;
+        let never_ends = |price: &Conditional<'_>| price.constraint.hours().is_none();
+        if !list.is_empty() && !list.iter().any(never_ends) {
+            return cursor.refuse(
+                "every price is limited to some hours",
+                "list one price without `start_time` and `end_time`",
             );
         }
-        let service_tier = tier_name(&item, &request, &read)?;
-        read.push(Variant {
-            service_tier,
-            request,
+        let variants = self.entry.take("price_variants");
+        let variants = variants.map_or(Some(Vec::new()), |variants| self.variants(&variants))?;
+        let timeline = Timeline { list, variants };
+        let dates = timeline.dates().len();
+        if dates > MOST_PRICES {
+            return cursor.refuse(
+                format!("the prices change on {dates} days"),
+                format!("write up to {MOST_PRICES} days"),
+            );
+        }
+        timeline.add_notes(self.entry);
+        Some(timeline)
+    }
+
+    /// Prices as an object, or a list of `{"constraint": …, "prices": {…}}`.
+    fn list(&mut self, prices: &Cursor<'a>) -> Option<Vec<Conditional<'a>>> {
+        if !matches!(prices.json, Json::Array(_)) {
+            let path = "prices".to_owned();
+            return Some(vec![Conditional {
+                prices: self.prices(&path, prices)?,
+                path,
+                json: prices.json,
+                constraint: Constraint::Always,
+            }]);
+        }
+        let mut list = Vec::new();
+        for (index, price) in few(prices)?.iter().enumerate() {
+            list.push(self.conditional(format!("prices/{index}"), price)?);
+        }
+        Some(list)
+    }
+
+    fn conditional(&mut self, path: String, price: &Cursor<'a>) -> Option<Conditional<'a>> {
+        let fields = price.fields()?;
+        let constraint = match fields.get_or_null("constraint") {
+            Some(constraint) => Constraint::read(&constraint)?,
+            None => Constraint::Always,
+        };
+        let prices = fields.required("prices", "write the prices: {\"input_mtok\": …}")?;
+        let prices = self.prices(&format!("{path}/prices"), &prices)?;
+        for (name, field) in price.entries()? {
+            if !["constraint", "prices", "when"].contains(&name) {
+                self.entry.keep(&format!("{path}/{name}"), field.json);
+            }
+        }
+        Some(Conditional {
+            path,
+            json: price.json,
             constraint,
             prices,
-        });
+        })
     }
-    Some(read)
+
+    /// Reads `[{"when": {"processing": "batch"}, "prices": {…}, "constraint": {…}}]`; a variant without a token price is kept.
+    fn variants(&mut self, variants: &Cursor<'a>) -> Option<Vec<Variant<'a>>> {
+        let mut read: Vec<Variant<'_>> = Vec::new();
+        for (index, item) in few(variants)?.into_iter().enumerate() {
+            let request = read_when(&item)?;
+            let price = self.conditional(format!("price_variants/{index}"), &item)?;
+            let path = &price.path;
+            if !price.prices.has_token_price() {
+                self.entry.keep(path, item.json);
+                continue;
+            }
+            for other in &price.prices.others {
+                let stated = Value::from(other.price.to_string());
+                self.entry
+                    .keep_value(&format!("{path}/{}", other.meter), stated);
+            }
+            let service_tier = tier_name(&item, &request, &read)?;
+            read.push(Variant {
+                service_tier,
+                request,
+                price,
+            });
+        }
+        Some(read)
+    }
 }
 
 /// The texts of a request that select a variant.
@@ -467,7 +411,7 @@ fn read_when(variant: &Cursor<'_>) -> Option<JsonObject> {
 }
 
 /// Name of the tier: the values of `when`, with their field names if another tier has the same values.
-fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> Option<String> {
+fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant<'_>]) -> Option<String> {
     let joined = |part: &dyn Fn((&String, &Value)) -> String| {
         let parts: Vec<_> = request.iter().map(part).collect();
         parts.join(",")
@@ -475,7 +419,8 @@ fn tier_name(variant: &Cursor<'_>, request: &JsonObject, known: &[Variant]) -> O
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let short = joined(&|(_, value)| text(value));
     let is_taken = |name: &str| {
-        let is_other = |known: &Variant| known.service_tier == name && known.request != *request;
+        let is_other =
+            |known: &Variant<'_>| known.service_tier == name && known.request != *request;
         name == RateCell::STANDARD || known.iter().any(is_other)
     };
     let name = if is_taken(&short) {

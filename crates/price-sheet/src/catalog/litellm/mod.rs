@@ -14,13 +14,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use self::offer::Offer;
 use self::quotes::Quotes;
 use super::entry::Entry;
+use super::offer::Offer;
 use super::output::generates_text;
 use super::rules::{
-    FREE, fast_mode, is_free, is_usable, name_priority, object, take_retirement,
-    undo_slip_of_router,
+    fast_mode, is_usable, name_priority, note_free, object, take_retirement, undo_slip_of_router,
 };
 use super::values::{alias, is_name};
 use super::{Catalog, CatalogEntry};
@@ -82,16 +81,14 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let mut quotes = Quotes::take(&mut entry);
     let mut cache_write_billing = quotes.settle_cache_writes(&mut entry);
     if quotes.has_base_write() {
-        entry.note_lifetime("LiteLLM", offer.base_write_lifetime_s());
+        entry.note_lifetime("LiteLLM", offer.write_lifetime_s);
     }
     let mut service_tiers = BTreeMap::new();
     let mut modifiers = read_geographies(&mut entry, &mut service_tiers);
     modifiers.extend(read_uplifts(&mut entry));
     let schedules = std::mem::take(&mut quotes.schedules);
     let mut rates = quotes.cells(&offer);
-    if is_free(&rates) {
-        entry.note(FREE);
-    }
+    note_free(&mut entry, &rates);
     if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
         cache_write_billing = CacheWriteBilling::AsInput;
     }
@@ -105,8 +102,6 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let (unmapped, notes) = entry.finish();
     Some(PriceSheet {
         aliases: alias(&offer.model, name),
-        canonical_model: offer.canonical_model,
-        region: offer.region,
         retires_at,
         limits,
         cache_write_billing,
@@ -116,7 +111,7 @@ fn read_entry(name: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         sources: vec![source],
         notes,
         unmapped,
-        ..PriceSheet::new(&offer.provider, &offer.model, rates)
+        ..offer.sheet(rates)
     })
 }
 
@@ -128,7 +123,7 @@ fn read_offer(name: &str, cursor: &Cursor<'_>, entry: &mut Entry<'_>) -> Option<
         );
     };
     let litellm_provider = field.name()?;
-    let offer = Offer::new(name, &litellm_provider);
+    let offer = offer::offer(name, &litellm_provider);
     if ![name, &offer.model].into_iter().all(is_name) {
         return cursor.refuse(
             format!(
@@ -150,16 +145,8 @@ fn read_geographies(
     service_tiers: &mut BTreeMap<String, ServiceTier>,
 ) -> Vec<Modifier> {
     let mut modifiers = Vec::new();
-    let Some(specific) = entry.take("provider_specific_entry") else {
-        return modifiers;
-    };
-    let fields = if matches!(specific.json, Json::Object(_)) {
-        specific.entries()
-    } else {
-        None
-    };
-    let Some(fields) = fields else {
-        entry.keep("provider_specific_entry", specific.json);
+    let specific = entry.take_object("provider_specific_entry");
+    let Some(fields) = specific.and_then(|specific| specific.entries()) else {
         return modifiers;
     };
     let mut left = JsonObject::new();
@@ -242,12 +229,8 @@ fn read_source(name: &str, entry: &mut Entry<'_>) -> Source {
             && text.chars().count() <= LONGEST_TEXT
             && !text.chars().any(char::is_control)
     };
-    let stated = entry.look_at("source").and_then(|field| match field.json {
-        Json::Text(text) if is_address(text) => Some(&**text),
-        _ => None,
+    let stated = entry.take_read("source", |json| {
+        json.as_text().filter(|text| is_address(text))
     });
-    if stated.is_some() {
-        entry.take("source");
-    }
     Source::entry(SourceFormat::Litellm, stated.unwrap_or(CATALOG_URL), name)
 }

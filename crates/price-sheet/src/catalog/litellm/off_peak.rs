@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::catalog::hours::{self, window};
+use crate::catalog::hours::{self, Hours, MINUTES_PER_DAY};
 use crate::sheet::{Schedule, Window};
 use unroof_base::input::json::{Json, Object};
 
@@ -16,16 +16,7 @@ pub(super) const NAME: &str = "off_peak";
 /// Fields that define the schedule.
 pub(super) const SCHEDULE_FIELDS: [&str; 3] = ["hours_utc", "weekday_timezone", "windows"];
 
-const MINUTES_PER_DAY: i32 = 24 * 60;
-
-/// Minutes since midnight UTC; equal ends mean the whole day.
-#[derive(Clone, Copy)]
-struct Hours {
-    start: i32,
-    end: i32,
-}
-
-/// Hours on some weekdays, Monday is 1; none means every day.
+/// Hours in UTC on some weekdays, Monday is 1; none means every day. Equal ends mean the whole day.
 struct Rule {
     hours: Vec<Hours>,
     weekdays: Vec<u8>,
@@ -154,7 +145,7 @@ impl Rule {
     fn windows(&self, offset: i32) -> Vec<Window> {
         self.hours
             .iter()
-            .flat_map(|hours| self.spans(hours.at_offset(offset)))
+            .flat_map(|hours| self.spans(at_offset(*hours, offset)))
             .map(|hours| self.window(hours))
             .collect()
     }
@@ -171,20 +162,18 @@ impl Rule {
         let mut days = self.weekdays.clone();
         days.sort_unstable();
         days.dedup();
-        window(days, [hours.start, hours.end])
+        hours.window(days)
     }
 }
 
-impl Hours {
-    fn at_offset(self, offset: i32) -> Self {
-        if self.start == self.end {
-            return Self { start: 0, end: 0 };
-        }
-        let shifted = |minutes: i32| (minutes + offset).rem_euclid(MINUTES_PER_DAY);
-        Self {
-            start: shifted(self.start),
-            end: shifted(self.end),
-        }
+fn at_offset(hours: Hours, offset: i32) -> Hours {
+    if hours.start == hours.end {
+        return Hours { start: 0, end: 0 };
+    }
+    let shifted = |minutes: i32| (minutes + offset).rem_euclid(MINUTES_PER_DAY);
+    Hours {
+        start: shifted(hours.start),
+        end: shifted(hours.end),
     }
 }
 

@@ -1,13 +1,11 @@
 //! Provider, model and region from the key of an entry.
 
-use crate::catalog::canonical::canonical_model;
-use crate::catalog::meter::write_lifetime_s;
 use crate::catalog::names::{IN_REGION, split_group};
+use crate::catalog::offer::{Offer, Renamed, renamed_provider};
 use crate::sheet::PriceSheet;
 
-/// Provider names that differ here: `LiteLLM`'s name, ours, and the prefix kept before the model's name if one provider
-/// sells the same name at other prices through another API.
-const PROVIDERS: [(&str, &str, &str); 20] = [
+/// Provider names that differ here.
+const PROVIDERS: [Renamed; 20] = [
     ("azure_ai", "azure", ""),
     ("azure_text", "azure", ""),
     ("bedrock", "amazon-bedrock", ""),
@@ -35,67 +33,29 @@ const AZURE_REGIONS: [&str; 6] = ["apac", "eu", "global", "global-standard", "us
 /// Bedrock APIs that `LiteLLM` puts before a model's name; they have the same prices.
 const BEDROCK_ROUTES: [&str; 2] = ["converse", "invoke"];
 
-/// Provider, model and region of an offer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) provider: String,
-    pub(super) model: String,
-    pub(super) canonical_model: Option<String>,
-    pub(super) region: String,
-    litellm_provider: String,
-}
+/// Sellers all of whose models are of `OpenAI`. `LiteLLM` has one rate for writes of 5 and of 30 minutes.
+const OPENAI_SELLERS: [&str; 4] = ["azure", "azure_text", "openai", "text-completion-openai"];
 
-impl Offer {
-    /// Splits the key of an entry.
-    pub(super) fn new(key: &str, litellm_provider: &str) -> Self {
-        let (provider, door) = provider_of(litellm_provider);
-        let name = without_provider(key, litellm_provider);
-        let (region, name) = split_region(&provider, name);
-        Self {
-            model: format!("{door}{name}"),
-            canonical_model: canonical_model(name),
-            region: region.to_owned(),
-            litellm_provider: litellm_provider.to_owned(),
-            provider,
-        }
-    }
-
-    /// Whether the higher rates apply from the threshold on (xAI) rather than above it (all others).
-    pub(super) fn has_inclusive_thresholds(&self) -> bool {
-        self.litellm_provider == "xai"
-    }
-
-    /// Lifetime of a written token, in seconds: `LiteLLM` has one rate for writes of 5 and of 30 minutes. It is 30 minutes
-    /// for `OpenAI` models at any seller, except its open-weight models, else 5 minutes.
-    pub(super) fn base_write_lifetime_s(&self) -> u32 {
-        const OPENAI_SELLERS: [&str; 4] =
-            ["azure", "azure_text", "openai", "text-completion-openai"];
-        let is_openai = OPENAI_SELLERS.contains(&self.litellm_provider.as_str());
-        write_lifetime_s(is_openai, &self.model)
-    }
-}
-
-fn provider_of(litellm_provider: &str) -> (String, &'static str) {
-    if litellm_provider.starts_with("vertex_ai-") {
-        return provider_of("vertex_ai");
-    }
-    match PROVIDERS
-        .iter()
-        .find(|(written, _, _)| *written == litellm_provider)
-    {
-        Some((_, provider, door)) => ((*provider).to_owned(), door),
-        None => (litellm_provider.replace('_', "-"), ""),
-    }
+/// Splits the key of an entry.
+pub(super) fn offer(key: &str, litellm_provider: &str) -> Offer {
+    let known = match litellm_provider {
+        models if models.starts_with("vertex_ai-") => "vertex_ai",
+        other => other,
+    };
+    let plain = litellm_provider.replace('_', "-");
+    let (provider, door) = renamed_provider(&PROVIDERS, known).unwrap_or((&plain, ""));
+    let name = split_region(provider, without_provider(key, &plain));
+    let is_openai = OPENAI_SELLERS.contains(&litellm_provider);
+    Offer::new((provider, door), name, is_openai)
 }
 
 /// `azure/gpt-5` of `azure_text`, `vertex_ai/x` of `vertex_ai-qwen_models`, `amazon-nova/x` of `amazon_nova`.
-fn without_provider<'k>(key: &'k str, litellm_provider: &str) -> &'k str {
+fn without_provider<'k>(key: &'k str, provider: &str) -> &'k str {
     let Some((first, rest)) = key.split_once('/') else {
         return key;
     };
-    let (first, provider) = (first.replace('_', "-"), litellm_provider.replace('_', "-"));
     let names_provider = provider
-        .strip_prefix(&first)
+        .strip_prefix(&first.replace('_', "-"))
         .is_some_and(|more| more.is_empty() || more.starts_with('-'));
     if names_provider && !rest.is_empty() {
         rest
@@ -106,7 +66,7 @@ fn without_provider<'k>(key: &'k str, litellm_provider: &str) -> &'k str {
 
 fn split_region<'k>(provider: &str, name: &'k str) -> (&'k str, &'k str) {
     match provider {
-        "azure" => split_first(name, '/', |first| AZURE_REGIONS.contains(&first)),
+        "azure" => split_first(name, |first| AZURE_REGIONS.contains(&first)),
         "amazon-bedrock" => return split_bedrock_region(name),
         _ => None,
     }
@@ -114,9 +74,9 @@ fn split_region<'k>(provider: &str, name: &'k str) -> (&'k str, &'k str) {
 }
 
 fn split_bedrock_region(name: &str) -> (&str, &str) {
-    let name = split_first(name, '/', |first| BEDROCK_ROUTES.contains(&first))
-        .map_or(name, |(_, rest)| rest);
-    if let Some((_, rest)) = split_first(name, '/', |first| first == "*") {
+    let name =
+        split_first(name, |first| BEDROCK_ROUTES.contains(&first)).map_or(name, |(_, rest)| rest);
+    if let Some((_, rest)) = split_first(name, |first| first == "*") {
         return (IN_REGION, rest);
     }
     let bare = if name.contains('/') {
@@ -124,17 +84,13 @@ fn split_bedrock_region(name: &str) -> (&str, &str) {
     } else {
         IN_REGION
     };
-    split_first(name, '/', is_aws_region)
+    split_first(name, is_aws_region)
         .or_else(|| split_group(name).filter(|(region, _)| *region != IN_REGION))
         .unwrap_or((bare, name))
 }
 
-fn split_first(
-    name: &str,
-    separator: char,
-    is_meant: impl Fn(&str) -> bool,
-) -> Option<(&str, &str)> {
-    name.split_once(separator)
+fn split_first(name: &str, is_meant: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+    name.split_once('/')
         .filter(|(first, rest)| is_meant(first) && !rest.is_empty())
 }
 
@@ -162,7 +118,7 @@ mod tests {
 
     /// `provider region model`
     fn names(key: &str, litellm_provider: &str) -> String {
-        let offer = Offer::new(key, litellm_provider);
+        let offer = offer(key, litellm_provider);
         format!("{} {} {}", offer.provider, offer.region, offer.model)
     }
 
@@ -278,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_canonical_model_is_left_out_where_it_is_not_certain() {
-        let canonical = |key, provider| Offer::new(key, provider).canonical_model;
+        let canonical = |key, provider| offer(key, provider).canonical_model;
         let certain = [
             (
                 "claude-sonnet-4-5-20250929",
@@ -320,7 +276,7 @@ mod tests {
 
     #[test]
     fn openai_keeps_what_is_written_for_half_an_hour_wherever_it_is_sold() {
-        let lifetime = |key, provider| Offer::new(key, provider).base_write_lifetime_s();
+        let lifetime = |key, provider| offer(key, provider).write_lifetime_s;
         assert_eq!(lifetime("chat-latest", "openai"), 1_800);
         assert_eq!(lifetime("azure/o3", "azure"), 1_800);
         assert_eq!(lifetime("us.openai.gpt-6-sol", "bedrock_converse"), 1_800);

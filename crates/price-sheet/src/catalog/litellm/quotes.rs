@@ -5,17 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::off_peak;
-use super::offer::Offer;
 use super::rate_name::{RateName, WRITE};
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, Quote, write_billing};
+use crate::catalog::meter::{Meter, Quote, cell, write_billing};
+use crate::catalog::offer::Offer;
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, RateCell, Schedule};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
 
 /// Factor from prices per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 1_000_000;
-/// Older name of the cache-read price, listed next to the newer one.
+/// Name of the cache-read price, and the older one that is listed next to it.
+const CACHE_READ: &str = "cache_read_input_token_cost";
 const CACHE_HIT: &str = "input_cost_per_token_cache_hit";
 
 /// All token prices of an entry.
@@ -37,13 +38,7 @@ impl<'a> Quotes<'a> {
         for (name, rate, field) in entry.take_all(RateName::parse) {
             quotes.add(entry, name.to_owned(), &field, rate);
         }
-        if let Some(field) = entry.take(CACHE_HIT) {
-            let rate = RateName {
-                is_off_peak: false,
-                service_tier: RateCell::STANDARD,
-                min_prompt_tokens: 0,
-                meter: Meter::CacheRead,
-            };
+        if let Some((field, rate)) = entry.take(CACHE_HIT).zip(RateName::parse(CACHE_READ)) {
             quotes.add(entry, CACHE_HIT.to_owned(), &field, rate);
         }
         if let Some(pricing) = entry.take("off_peak_pricing") {
@@ -193,7 +188,7 @@ impl<'a> Quotes<'a> {
             let cell = cells
                 .entry(place.cell())
                 .or_insert_with(|| empty_cell(place, offer));
-            let lifetime_s = Some(offer.base_write_lifetime_s());
+            let lifetime_s = Some(offer.write_lifetime_s);
             place.meter.set(cell, quote.price, lifetime_s);
         }
         let mut cells: Vec<_> = cells.into_values().collect();
@@ -204,18 +199,14 @@ impl<'a> Quotes<'a> {
 
 fn empty_cell(place: RateName, offer: &Offer) -> RateCell {
     let min_prompt_tokens = place.min_prompt_tokens;
-    let inclusive = min_prompt_tokens > 0 && offer.has_inclusive_thresholds();
+    // Higher rates of xAI apply from the threshold on, all others above it.
+    let inclusive = min_prompt_tokens > 0 && offer.provider == "xai";
     let schedule = place.is_off_peak.then_some(off_peak::NAME);
-    let mut cell = RateCell::new(
-        place.service_tier,
-        ContextTier {
-            min_prompt_tokens,
-            inclusive,
-        },
-        schedule,
-    );
-    cell.source = Some(0);
-    cell
+    let tier = ContextTier {
+        min_prompt_tokens,
+        inclusive,
+    };
+    cell(place.service_tier, tier, schedule, [], None)
 }
 
 /// The lower end of a band. A band from 1 is the same as a band from 0.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::canonical::canonical_model;
 use super::entry::Entry;
-use super::rules::{FREE, context_tier_of, is_free, is_usable, split_key, start_of_day, unique_by};
+use super::rules::{context_tier_of, is_usable, note_free, split_key, start_of_day, unique_by};
 use super::values::{is_name, renamed, thousands};
 use super::{Catalog, CatalogEntry};
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
@@ -121,24 +121,21 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         .strip_suffix(&start)
         .filter(|id| is_name(id))
         .unwrap_or(named);
-    entry.take_same("id", id);
-    entry.take_same("vendor", vendor);
+    entry.take_same("id", &Json::Text(id.into()));
+    entry.take_same("vendor", &Json::Text(vendor.into()));
     let provider = renamed(&VENDORS, vendor);
     if provider != vendor {
         entry.keep_value("vendor", vendor.into());
     }
     let (tier, model) = read_tier(&mut entry, provider, id);
     let prices = read_history(&mut entry, cursor, tier)?;
+    let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
         canonical_model: canonical_model(model),
         sources: vec![Source::entry(SourceFormat::LlmPrices, CATALOG_URL, key)],
-        ..PriceSheet::new(provider, id, Vec::new())
-    };
-    let (unmapped, notes) = entry.finish();
-    let sheet = PriceSheet {
         notes,
         unmapped,
-        ..sheet
+        ..PriceSheet::new(provider, id, Vec::new())
     };
     let dated = prices.into_iter().map(|price| PriceSheet {
         valid_from: price.from,
@@ -246,9 +243,7 @@ fn read_row(entry: &mut Entry<'_>, row: &Cursor<'_>, tier: ContextTier) -> Optio
     if !is_usable(row, entry, &rates, &[]) {
         return None;
     }
-    if is_free(&rates) {
-        entry.note(FREE);
-    }
+    note_free(entry, &rates);
     let mut day = |name| match entry.take(name) {
         Some(field) => Some(Some(start_of_day(&field)?)),
         None => Some(None),

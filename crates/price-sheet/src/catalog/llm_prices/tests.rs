@@ -186,7 +186,7 @@ fn an_absent_price_is_absent_and_zeros_are_noted() {
     let absent = sheet("x/y", r#"{"input": 1, "output": 2, "input_cached": null}"#);
     assert_eq!(cells(&absent), ["standard: input 1, output 2"]);
     let free = sheet("x/y", r#"{"input": 0, "output": 0}"#);
-    assert_eq!(free.notes, [super::FREE]);
+    assert_eq!(free.notes, [crate::catalog::rules::FREE]);
 }
 
 #[test]

@@ -14,8 +14,7 @@ use serde_json::Value;
 use super::entry::Entry;
 use super::meter::{Meter, other_meter};
 use super::rules::{
-    FREE, context_tier_of, has_room, is_free, is_usable, put_in_order, settle_writes, split_key,
-    unique,
+    context_tier_of, has_room, is_usable, note_free, put_in_order, settle_writes, split_key, unique,
 };
 use super::values::{alias, count, is_name};
 use super::{Catalog, CatalogEntry, canonical, names};
@@ -88,9 +87,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let (service_tiers, other_meters) = (reader.service_tiers, reader.other_meters);
     let mut rates: Vec<RateCell> = reader.cells.into_iter().map(|cell| cell.rate).collect();
     let cache_write_billing = settle_writes(&mut entry, model, "", &mut rates);
-    if is_free(&rates) {
-        entry.note(FREE);
-    }
+    note_free(&mut entry, &rates);
     let others: Vec<_> = other_meters
         .iter()
         .map(|other| other.meter.as_str())
@@ -99,14 +96,15 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         return None;
     }
     let limits = read_limits(&mut entry);
-    let stated = read_canonical_model(&mut entry);
+    // The catalog's name for the same weights at all hosts.
+    let stated = entry.take_read("canonical_model_id", |json| {
+        json.as_text().filter(|name| is_name(name))
+    });
     let canonical_model =
-        canonical::canonical_model(model).or_else(|| canonical::of_stated(&stated?));
+        canonical::canonical_model(model).or_else(|| canonical::of_stated(stated?));
     let released = read_release(&mut entry);
-    entry.take_same("id", name);
-    let is_deprecated = entry.look_at("status").is_some();
-    entry.take_same("status", "deprecated");
-    let is_deprecated = is_deprecated && entry.look_at("status").is_none();
+    entry.take_same("id", &Json::Text(name.into()));
+    let is_deprecated = entry.take_same("status", &Json::Text("deprecated".into()));
     let (unmapped, notes) = entry.finish();
     let sheet = PriceSheet {
         aliases: alias(model, name),
@@ -259,13 +257,9 @@ impl<'a> Reader<'_, 'a> {
 
     /// `{"modes": {"fast": {"cost": {…}, "provider": {"body": {"service_tier": "priority"}}}}}`
     fn read_modes(&mut self) -> Option<()> {
-        let Some(experimental) = self.entry.take("experimental") else {
+        let Some(experimental) = self.entry.take_object("experimental") else {
             return Some(());
         };
-        if !matches!(experimental.json, Json::Object(_)) {
-            self.entry.keep("experimental", experimental.json);
-            return Some(());
-        }
         for (name, field) in experimental.entries()? {
             if name == "modes" && matches!(field.json, Json::Object(_)) {
                 for (name, mode) in field.entries()? {
@@ -330,7 +324,10 @@ impl<'a> Reader<'_, 'a> {
 
     /// Keeps tiers with all prices 0 next to a priced base under `unmapped`: they are missing values rather than free.
     fn set_zero_cells_aside(&mut self) {
-        let is_priced = |cell: &Cell<'_>| prices(&cell.rate).any(|price| !price.is_zero());
+        let is_priced = |cell: &Cell<'_>| {
+            let prices = cell.rate.prices();
+            prices.iter().any(|(_, price)| !price.is_zero())
+        };
         if !self.cells.first().is_some_and(is_priced) {
             return;
         }
@@ -339,14 +336,6 @@ impl<'a> Reader<'_, 'a> {
             self.entry.note("A tier whose prices are all 0 beside a priced base is unclear; it is kept under `unmapped`.");
         }
     }
-}
-
-fn prices(rate: &RateCell) -> impl Iterator<Item = &unroof_base::units::Decimal> {
-    let writes = rate.cache_write.iter().map(|write| &write.price);
-    [&rate.input, &rate.output, &rate.reasoning, &rate.cache_read]
-        .into_iter()
-        .flatten()
-        .chain(writes)
 }
 
 /// Whether a tier states the same prices.
@@ -360,14 +349,12 @@ fn repeats(over: &Json, tier: &Json) -> bool {
 
 fn read_limits(entry: &mut Entry<'_>) -> Limits {
     let mut limits = Limits::default();
-    let Some(field) = entry.take("limit") else {
-        return limits;
-    };
-    let Json::Object(counts) = field.json else {
-        entry.keep("limit", field.json);
-        return limits;
-    };
-    for (name, json) in counts {
+    let fields = entry.take_object("limit");
+    for (name, Cursor { json, .. }) in fields
+        .and_then(|field| field.entries())
+        .into_iter()
+        .flatten()
+    {
         let place = match name {
             "context" => Some(&mut limits.context),
             "input" => Some(&mut limits.max_input),
@@ -384,29 +371,17 @@ fn read_limits(entry: &mut Entry<'_>) -> Limits {
 
 /// The day of release; a month alone stands for its first day.
 fn read_release(entry: &mut Entry<'_>) -> Option<Date> {
-    let Json::Text(written) = entry.look_at("release_date")?.json else {
-        return None;
-    };
     let day = |text: &str| {
-        text.parse::<Date>()
-            .ok()
-            .filter(|day| day.to_string() == text)
+        let day = text.parse::<Date>().ok();
+        day.filter(|day| day.to_string() == text)
     };
-    let released = day(written).or_else(|| {
-        let first = day(&format!("{written}-01"))?;
-        entry.note("The catalog states the month of release; its first day is taken.");
-        Some(first)
+    let (released, is_month) = entry.take_read("release_date", |json| {
+        let written = json.as_text()?;
+        let whole = day(written).map(|day| (day, false));
+        whole.or_else(|| Some((day(&format!("{written}-01"))?, true)))
     })?;
-    entry.take("release_date");
+    if is_month {
+        entry.note("The catalog states the month of release; its first day is taken.");
+    }
     Some(released)
-}
-
-/// The catalog's name for the same weights at all hosts.
-fn read_canonical_model(entry: &mut Entry<'_>) -> Option<String> {
-    let name = match entry.look_at("canonical_model_id")?.json {
-        Json::Text(name) if is_name(name) => name.to_string(),
-        _ => return None,
-    };
-    entry.take("canonical_model_id");
-    Some(name)
 }

@@ -235,7 +235,7 @@ fn a_cache_write_of_0_on_a_priced_entry_is_billed_as_input() {
 fn zeros_that_are_no_prices_are_kept_aside_or_noted() {
     let free = priced("nvidia/x", r#"{"input": 0, "output": 0}"#);
     assert_eq!(cells(&free), ["standard: input 0, output 0"]);
-    assert_eq!(free.notes, [super::FREE]);
+    assert_eq!(free.notes, [crate::catalog::rules::FREE]);
     let gap = priced(
         "x/y",
         r#"{"input": 1, "output": 4, "reasoning": 0,

@@ -16,8 +16,9 @@ const SECONDS_PER_MILLISECOND: f64 = 1e-3;
 /// Takes out the speeds that are percentiles above 0; others are kept as they are.
 pub(super) fn take(entry: &mut Entry<'_>) -> Option<MeasuredSpeed> {
     let [latency, throughput] = FIELDS;
-    let output_tokens_per_second = take_percentiles(entry, throughput, 1.0);
-    let time_to_first_token_seconds = take_percentiles(entry, latency, SECONDS_PER_MILLISECOND);
+    let output_tokens_per_second = entry.take_read(throughput, |json| percentiles(json, 1.0));
+    let time_to_first_token_seconds =
+        entry.take_read(latency, |json| percentiles(json, SECONDS_PER_MILLISECOND));
     if output_tokens_per_second.is_none() && time_to_first_token_seconds.is_none() {
         return None;
     }
@@ -28,14 +29,7 @@ pub(super) fn take(entry: &mut Entry<'_>) -> Option<MeasuredSpeed> {
     })
 }
 
-/// Takes one field out, times `factor`.
-fn take_percentiles(entry: &mut Entry<'_>, name: &str, factor: f64) -> Option<Percentiles> {
-    let percentiles = percentiles(entry.look_at(name)?.json, factor)?;
-    entry.take(name);
-    Some(percentiles)
-}
-
-/// An object of nothing but known percentiles, each a number in the range that a sheet allows.
+/// An object of nothing but known percentiles, times `factor`, each a number in the range that a sheet allows.
 fn percentiles(json: &Json, factor: f64) -> Option<Percentiles> {
     let Json::Object(fields) = json else {
         return None;

@@ -132,52 +132,43 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
             "send the entry as OpenRouter lists it: {\"pricing\": {\"prompt\": \"0.00000125\", …}}",
         );
     };
-    let service_tier = upstream.as_ref().map_or(RateCell::STANDARD, |upstream| {
-        upstream.service_tier.as_str()
-    });
-    let pricing = Pricing::read(&mut entry, &field)?;
-    let mut cache_write_billing = pricing.cache_write_billing();
-    if pricing.is_free() {
+    let (host, region, quantization, service_tier) = match upstream {
+        Some(upstream) => (
+            Some(upstream.provider),
+            upstream.region,
+            upstream.quantization,
+            upstream.service_tier,
+        ),
+        None => (None, None, None, RateCell::STANDARD.to_owned()),
+    };
+    let mut pricing = Pricing::read(&mut entry, &field, &service_tier)?;
+    if pricing.is_free {
         entry.note(FREE);
     }
-    let other_names = pricing.other_names().to_vec();
-    let (mut rates, schedules, other_meters) = pricing.finish(service_tier);
-    if undo_slip_of_router(&mut entry, PROVIDER, model, &mut rates) {
-        cache_write_billing = CacheWriteBilling::AsInput;
+    if undo_slip_of_router(&mut entry, PROVIDER, model, &mut pricing.rates) {
+        pricing.cache_write_billing = CacheWriteBilling::AsInput;
     }
-    let other_names: Vec<&str> = other_names.iter().map(String::as_str).collect();
-    if !is_usable(cursor, &entry, &rates, &other_names) {
+    let others: Vec<&str> = pricing.others.iter().map(String::as_str).collect();
+    if !is_usable(cursor, &entry, &pricing.rates, &others) {
         return None;
     }
     let retires_at = take_retirement(&mut entry, "expiration_date");
-    let limits = read_limits(&mut entry, upstream.is_some());
-    add_notes(cursor, &mut entry, upstream.is_some());
-    let measured = measured::take(&mut entry).filter(|_| upstream.is_some());
+    let limits = read_limits(&mut entry, host.is_some());
+    add_notes(cursor, &mut entry, host.is_some());
+    let measured = measured::take(&mut entry).filter(|_| host.is_some());
     let service_tiers = measured.map(|measured| {
         let tier = ServiceTier {
             measured: Some(measured),
             ..ServiceTier::default()
         };
-        (service_tier.to_owned(), tier)
+        (service_tier, tier)
     });
     let service_tiers = service_tiers.into_iter().collect();
     let (unmapped, notes) = entry.finish();
-    let (host, region, quantization) = match upstream {
-        Some(upstream) => (
-            Some(upstream.provider),
-            upstream.region,
-            upstream.quantization,
-        ),
-        None => (None, None, None),
-    };
-    let url = match host {
-        Some(_) => format!("{API}/{model}/endpoints"),
-        None => API.to_owned(),
-    };
     // Each host of a model is a separate offer.
-    let (name, other) = match host {
-        Some(_) => (key, model),
-        None => (model, key),
+    let (url, name, other) = match host {
+        Some(_) => (format!("{API}/{model}/endpoints"), key, model),
+        None => (API.to_owned(), model, key),
     };
     Some(PriceSheet {
         upstream_provider: host,
@@ -187,14 +178,14 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         quantization,
         retires_at,
         limits,
-        cache_write_billing,
-        schedules,
+        cache_write_billing: pricing.cache_write_billing,
+        schedules: pricing.schedules,
         service_tiers,
-        other_meters,
+        other_meters: pricing.other_meters,
         sources: vec![Source::entry(SourceFormat::Openrouter, &url, key)],
         notes,
         unmapped,
-        ..PriceSheet::new(PROVIDER, name, rates)
+        ..PriceSheet::new(PROVIDER, name, pricing.rates)
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::schedule::{Conditions, Hours, MOST_CONDITIONS, Week};
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, other_meter, write_billing};
+use crate::catalog::meter::{self, Meter, other_meter, write_billing};
 use crate::catalog::rules::context_tier;
 use crate::catalog::values::whole_number;
 use crate::sheet::{Basis, CacheWriteBilling, ContextTier, OtherMeter, RateCell, Schedule};
@@ -81,13 +81,21 @@ struct Cell {
     basis: Basis,
 }
 
+/// A cell with the name of its schedule, if it has one.
+type Scheduled = (Option<String>, Cell);
+
 /// All prices of an entry.
 pub(super) struct Pricing {
-    cells: Vec<(Option<String>, Cell)>,
-    schedules: BTreeMap<String, Schedule>,
-    meters: Vec<OtherMeter>,
-    others: Vec<String>,
-    writes_cost_input: bool,
+    /// The cells of a sheet in their order.
+    pub(super) rates: Vec<RateCell>,
+    /// The schedules that the cells name.
+    pub(super) schedules: BTreeMap<String, Schedule>,
+    pub(super) other_meters: Vec<OtherMeter>,
+    /// Names of the priced items other than text tokens.
+    pub(super) others: Vec<String>,
+    pub(super) cache_write_billing: CacheWriteBilling,
+    /// Whether all input and output prices are 0.
+    pub(super) is_free: bool,
 }
 
 /// State while reading the fields.
@@ -100,7 +108,11 @@ struct Reader<'e, 'a> {
 
 impl Pricing {
     /// `None` means that a fault is recorded.
-    pub(super) fn read<'a>(entry: &mut Entry<'a>, field: &Cursor<'a>) -> Option<Self> {
+    pub(super) fn read<'a>(
+        entry: &mut Entry<'a>,
+        field: &Cursor<'a>,
+        service_tier: &str,
+    ) -> Option<Self> {
         let mut fields: Fields<'a> = field.present()?.into_iter().collect();
         refuse_varying(&fields)?;
         let factor = read_discount(entry, &mut fields, field)?;
@@ -118,8 +130,16 @@ impl Pricing {
             None => Vec::new(),
         };
         for (name, meter, unit, factor) in OTHERS {
-            if let Some(other) = fields.remove(name) {
-                reader.meter(&mut meters, (meter, unit, factor), (name, &other))?;
+            let Some(other) = fields.remove(name) else {
+                continue;
+            };
+            // A price of 0 means no charge of this kind.
+            let path = format!("{PATH}/{name}");
+            let price = reader.entry.decimal(&path, &other, factor)?;
+            if price.is_zero() {
+                reader.entry.keep(&path, other.json);
+            } else {
+                meters.push(other_meter(meter, unit, price));
             }
         }
         let writes_cost_input = reader.writes_cost_input;
@@ -129,57 +149,43 @@ impl Pricing {
             others.push(name.to_owned());
         }
         let (cells, schedules) = resolve(&base, &overrides, &conditions, field)?;
+        let priced = cells.iter().flat_map(|(_, cell)| cell.prices.keys());
         Some(Self {
-            cells,
+            cache_write_billing: write_billing(priced, writes_cost_input),
+            is_free: is_free(&cells),
+            rates: rates_of(cells, service_tier),
             schedules,
-            meters,
+            other_meters: meters,
             others,
-            writes_cost_input,
         })
     }
+}
 
-    /// Billing of cache writes.
-    pub(super) fn cache_write_billing(&self) -> CacheWriteBilling {
-        let meters = self.cells.iter().flat_map(|(_, cell)| cell.prices.keys());
-        write_billing(meters, self.writes_cost_input)
-    }
+fn is_free(cells: &[Scheduled]) -> bool {
+    let is_zero = |meter| {
+        let mut prices = cells.iter().map(|(_, cell)| cell.prices.get(&meter));
+        prices.all(|price| price.is_some_and(Decimal::is_zero))
+    };
+    is_zero(Meter::Input) && is_zero(Meter::Output)
+}
 
-    /// Whether all input and output prices are 0.
-    pub(super) fn is_free(&self) -> bool {
-        let is_zero = |meter| {
-            let mut prices = self.cells.iter().map(|(_, cell)| cell.prices.get(&meter));
-            prices.all(|price| price.is_some_and(Decimal::is_zero))
-        };
-        is_zero(Meter::Input) && is_zero(Meter::Output)
-    }
-
-    /// Names of the priced items other than text tokens.
-    pub(super) fn other_names(&self) -> &[String] {
-        &self.others
-    }
-
-    /// The cells of a sheet in their order, the schedules that they name, and the other meters.
-    pub(super) fn finish(
-        self,
-        service_tier: &str,
-    ) -> (Vec<RateCell>, BTreeMap<String, Schedule>, Vec<OtherMeter>) {
-        let rate = |(schedule, cell): (Option<String>, Cell)| {
-            let mut rate = RateCell::new(service_tier, cell.tier, schedule.as_deref());
-            rate.source = Some(0);
-            rate.basis = cell.basis;
-            for (meter, price) in cell.prices {
-                meter.set(&mut rate, price, None);
-            }
-            rate
-        };
-        let priced = self
-            .cells
-            .into_iter()
-            .filter(|(_, cell)| !cell.prices.is_empty());
-        let mut rates: Vec<_> = priced.map(rate).collect();
-        rates.sort_by(|left, right| left.key().cmp(&right.key()));
-        (rates, self.schedules, self.meters)
-    }
+fn rates_of(cells: Vec<Scheduled>, service_tier: &str) -> Vec<RateCell> {
+    let priced = cells
+        .into_iter()
+        .filter(|(_, cell)| !cell.prices.is_empty());
+    let rates = priced.map(|(schedule, cell)| RateCell {
+        basis: cell.basis,
+        ..meter::cell(
+            service_tier,
+            cell.tier,
+            schedule.as_deref(),
+            cell.prices,
+            None,
+        )
+    });
+    let mut rates: Vec<_> = rates.collect();
+    rates.sort_by(|left, right| left.key().cmp(&right.key()));
+    rates
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -261,23 +267,6 @@ impl<'a> Reader<'_, 'a> {
         }
         Some(overrides)
     }
-
-    /// Reads a price; a price of 0 means no charge of this kind and is kept under `unmapped`.
-    fn meter(
-        &mut self,
-        meters: &mut Vec<OtherMeter>,
-        (meter, unit, factor): (&str, &str, u32),
-        (name, field): (&str, &Cursor<'a>),
-    ) -> Option<()> {
-        let path = format!("{PATH}/{name}");
-        let price = self.entry.decimal(&path, field, factor)?;
-        if price.is_zero() {
-            self.entry.keep(&path, field.json);
-            return Some(());
-        }
-        meters.push(other_meter(meter, unit, price));
-        Some(())
-    }
 }
 
 /// Rejects -1, the price of a router.
@@ -349,7 +338,7 @@ fn read_conditions(fields: &Fields<'_>) -> Option<(Option<ContextTier>, Option<H
     (tier.is_some() || is_timed).then_some((tier, hours))
 }
 
-type Resolved = (Vec<(Option<String>, Cell)>, BTreeMap<String, Schedule>);
+type Resolved = (Vec<Scheduled>, BTreeMap<String, Schedule>);
 
 /// The cells for all times and prompt lengths at which prices differ.
 fn resolve(

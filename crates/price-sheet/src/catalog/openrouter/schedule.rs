@@ -5,12 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::hours;
+use crate::catalog::hours::{self, MINUTES_PER_DAY};
 use crate::catalog::values::whole_number;
 use crate::sheet::Schedule;
 use unroof_base::input::json::Json;
 
-const MINUTES_PER_DAY: i32 = 24 * 60;
 const DAYS_PER_WEEK: usize = 7;
 
 /// Hours on some weekdays, both of the moment; a window that ends before it starts runs past midnight.
@@ -126,16 +125,17 @@ impl Week {
                 _ => joined.push((day, start, end)),
             }
         }
-        let mut windows: BTreeMap<[i32; 2], Vec<u8>> = BTreeMap::new();
+        let mut windows: BTreeMap<hours::Hours, Vec<u8>> = BTreeMap::new();
         for (day, start, end) in joined {
             let day = u8::try_from(day + 1).unwrap_or(7);
-            windows.entry([start, end]).or_default().push(day);
+            let hours = hours::Hours { start, end };
+            windows.entry(hours).or_default().push(day);
         }
-        let windows = windows.into_iter().map(|(times, mut days)| {
+        let windows = windows.into_iter().map(|(hours, mut days)| {
             if days.len() == DAYS_PER_WEEK {
                 days.clear();
             }
-            hours::window(days, times)
+            hours.window(days)
         });
         hours::schedule("UTC", windows.collect())
     }

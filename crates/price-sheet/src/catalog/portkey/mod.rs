@@ -12,7 +12,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::offer::{Offer, TierName};
+use self::offer::TierName;
 use self::parts::Parts;
 use self::reading::Reading;
 use super::values::is_name;
@@ -108,11 +108,8 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<Vec<PriceSheet>> {
         );
     }
     let parts = Parts::find(name, cursor)?;
-    let offer = Offer::new(slug, &parts.model);
-    if ![&offer.provider, &offer.model]
-        .into_iter()
-        .all(|name| is_name(name))
-    {
+    let offer = offer::offer(slug, &parts.model);
+    if !is_name(&offer.provider) || !is_name(&offer.model) {
         return refuse(
             format!("`{}` does not name a provider and a model", shortened(key)),
             format!("write names of 1 to {LONGEST_NAME} characters, such as openai/gpt-5.4"),

@@ -1,14 +1,12 @@
 //! Provider, model, region and context tier from the key of an entry.
 
-use crate::catalog::canonical::canonical_model;
-use crate::catalog::meter::write_lifetime_s;
 use crate::catalog::names::{IN_REGION, split_group};
+use crate::catalog::offer::{Offer, Renamed, renamed_provider};
 use crate::catalog::values::thousands;
 use crate::sheet::PriceSheet;
 
-/// Provider names that differ here: Portkey's name, ours, and the prefix kept before the model's name if one provider
-/// sells the same name at other prices through another API.
-const PROVIDERS: [(&str, &str, &str); 20] = [
+/// Provider names that differ here.
+const PROVIDERS: [Renamed; 20] = [
     ("azure-ai", "azure", "foundry/"),
     ("azure-openai", "azure", ""),
     ("bedrock", "amazon-bedrock", ""),
@@ -31,43 +29,15 @@ const PROVIDERS: [(&str, &str, &str); 20] = [
     ("zhipu", "zhipuai", ""),
 ];
 
-/// Provider, model and region of an offer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) provider: String,
-    pub(super) model: String,
-    pub(super) canonical_model: Option<String>,
-    pub(super) region: String,
-}
-
-impl Offer {
-    pub(super) fn new(slug: &str, model: &str) -> Self {
-        let known = PROVIDERS.iter().find(|(written, _, _)| *written == slug);
-        let (provider, door) = known.map_or((slug, ""), |(_, provider, door)| (provider, door));
-        let (region, name) = match slug {
-            "bedrock" => split_geography(model),
-            "bedrock-mantle" => (IN_REGION, model),
-            _ => (PriceSheet::DEFAULT_REGION, model),
-        };
-        Self {
-            provider: provider.to_owned(),
-            model: format!("{door}{name}"),
-            canonical_model: canonical_model(name),
-            region: region.to_owned(),
-        }
-    }
-
-    /// Whether it is a Gemini sold by Google.
-    pub(super) fn is_gemini_of_google(&self) -> bool {
-        ["google", "google-vertex"].contains(&self.provider.as_str())
-            && self.model.contains("gemini")
-    }
-
-    /// Assumed lifetime of a written token, in seconds; Portkey states none: 30 minutes for `OpenAI` models at any seller,
-    /// else 5 minutes; unknown for open weights.
-    pub(super) fn base_write_lifetime_s(&self) -> u32 {
-        write_lifetime_s(self.provider == "openai", &self.model)
-    }
+/// The offer of a model in a provider's file.
+pub(super) fn offer(slug: &str, model: &str) -> Offer {
+    let (provider, door) = renamed_provider(&PROVIDERS, slug).unwrap_or((slug, ""));
+    let name = match slug {
+        "bedrock" => split_geography(model),
+        "bedrock-mantle" => (IN_REGION, model),
+        _ => (PriceSheet::DEFAULT_REGION, model),
+    };
+    Offer::new((provider, door), name, provider == "openai")
 }
 
 /// Region and name without its region group; a name without one differs from `global`, whose names have prices of their own.
@@ -122,7 +92,7 @@ mod tests {
 
     /// `provider region model`
     fn names(slug: &str, model: &str) -> String {
-        let offer = Offer::new(slug, model);
+        let offer = offer(slug, model);
         format!("{} {} {}", offer.provider, offer.region, offer.model)
     }
 
@@ -163,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_canonical_model_is_stated_where_it_is_certain() {
-        let canonical = |slug, model| Offer::new(slug, model).canonical_model;
+        let canonical = |slug, model| offer(slug, model).canonical_model;
         assert_eq!(
             canonical("vertex-ai", "gemini-2.5-pro").as_deref(),
             Some("google/gemini-2.5-pro")

@@ -45,28 +45,33 @@ impl<'a> Parts<'a> {
         let tiers = tiers
             .iter()
             .map(|(name, tier)| (*name, tier.threshold(), Some(tier.length)));
-        let found = tiers.chain(plain).filter_map(|(name, threshold, length)| {
-            let part = Part {
+        let (mut used, mut unused) = (Vec::new(), Vec::new());
+        for (name, threshold, length) in tiers.chain(plain) {
+            let Some(cursor) = cursor.at(name) else {
+                continue;
+            };
+            let parts = if length == longest {
+                &mut used
+            } else {
+                &mut unused
+            };
+            parts.push(Part {
                 name: name.to_owned(),
                 threshold,
                 path: format!("{name}/"),
-                cursor: cursor.at(name)?,
-            };
-            Some((part, length == longest))
-        });
-        let (used, unused): (Vec<_>, Vec<_>) = found.partition(|(_, is_used)| *is_used);
+                cursor,
+            });
+        }
         if used.is_empty() {
             return cursor.refuse(
                 format!("the field `{MARK}` is missing"),
                 "send the entry of Portkey's provider file unchanged, such as {\"pricing_config\": {…}}",
             );
         }
-        let parts =
-            |found: Vec<(Part<'a>, bool)>| found.into_iter().map(|(part, _)| part).collect();
         Some(Self {
             model: name.to_owned(),
-            used: parts(used),
-            unused: parts(unused),
+            used,
+            unused,
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::offer::Offer;
 use crate::catalog::entry::Entry;
-use crate::catalog::meter::{Meter, Quote, other_meter, write_billing};
+use crate::catalog::meter::{Meter, Quote, cell, other_meter, write_billing};
+use crate::catalog::offer::Offer;
 use crate::sheet::{CacheWriteBilling, ContextTier, JsonObject, OtherMeter, RateCell};
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::units::Decimal;
@@ -12,7 +12,7 @@ use unroof_base::units::Decimal;
 /// Factor from hundredths per token to prices per million tokens.
 const TOKENS_PER_PRICE: u32 = 10_000;
 /// Factor from hundredths per call to prices per thousand calls, chosen to be a whole number.
-const CALLS_PER_PRICE: u32 = 10;
+pub(super) const CALLS_PER_PRICE: u32 = 10;
 
 /// Meters by field name; of two names for one price, the first counts.
 const METERS: [(&str, Meter); 9] = [
@@ -39,26 +39,12 @@ const OTHER_TOKENS: [(&str, &str); 7] = [
     ("cached_image_input_token", "cache_read_image"),
 ];
 /// The prices per call of a tool, under `additional_units`.
-const CALLS: [&str; 8] = [
-    "attachment_search",
-    "code_execution",
-    "enterprise_web_search",
-    "file_search",
-    "maps",
-    "search",
-    "web_search",
-    "x_search",
-];
+const CALLS: &str = "\
+    attachment_search code_execution enterprise_web_search file_search maps search web_search \
+    x_search";
 const ADDITIONAL: &str = "additional_units";
 
 type Cell<'a> = BTreeMap<Meter, Quote<'a>>;
-
-/// Path of a price list, with its mode and threshold.
-pub(super) struct Place<'p> {
-    pub(super) path: String,
-    pub(super) service_tier: &'p str,
-    pub(super) context_tier: ContextTier,
-}
 
 /// All prices of a region.
 #[derive(Default)]
@@ -77,24 +63,25 @@ impl<'a> Prices<'a> {
     pub(super) fn add(
         &mut self,
         entry: &mut Entry<'a>,
-        place: &Place<'_>,
+        place: (&str, ContextTier),
+        path: &str,
         list: &Cursor<'a>,
     ) -> Option<()> {
         let mut left: BTreeMap<&str, Cursor<'a>> = list.present()?.into_iter().collect();
         let mut cell = Cell::new();
         for (name, meter) in METERS {
             if let Some(field) = left.remove(name) {
-                let path = format!("{}/{name}", place.path);
+                let path = format!("{path}/{name}");
                 read_quote(entry, &mut cell, meter, path, &field)?;
             }
         }
         if let Some(field) = left.remove(ADDITIONAL) {
-            let path = format!("{}/{ADDITIONAL}", place.path);
+            let path = format!("{path}/{ADDITIONAL}");
             self.add_units(entry, &mut cell, &path, &field)?;
         }
         for (name, meter) in OTHER_TOKENS {
             if let Some(field) = left.remove(name) {
-                let path = format!("{}/{name}", place.path);
+                let path = format!("{path}/{name}");
                 self.add_meter(
                     entry,
                     (meter, "per_1m_tokens", TOKENS_PER_PRICE),
@@ -104,7 +91,7 @@ impl<'a> Prices<'a> {
             }
         }
         for (name, field) in left {
-            entry.keep(&format!("{}/{name}", place.path), field.json);
+            entry.keep(&format!("{path}/{name}"), field.json);
             self.others.insert(name.to_owned());
         }
         self.add_cell(entry, place, cell);
@@ -123,7 +110,7 @@ impl<'a> Prices<'a> {
             let path = format!("{path}/{name}");
             if name == "cache_write_1h" {
                 read_quote(entry, cell, Meter::CacheWrite(Some(3_600)), path, &field)?;
-            } else if let Some(call) = CALLS.iter().find(|call| **call == name) {
+            } else if let Some(call) = CALLS.split(' ').find(|call| *call == name) {
                 self.add_meter(
                     entry,
                     (call, "per_1000_calls", CALLS_PER_PRICE),
@@ -138,18 +125,8 @@ impl<'a> Prices<'a> {
         Some(())
     }
 
-    /// Adds a price per request.
-    pub(super) fn add_request_fee(
-        &mut self,
-        entry: &mut Entry<'a>,
-        path: &str,
-        fee: &Cursor<'a>,
-    ) -> Option<()> {
-        self.add_meter(entry, ("requests", "per_1000", CALLS_PER_PRICE), path, fee)
-    }
-
     /// Adds the price of another item; a price of 0 is a missing value and kept under `unmapped`.
-    fn add_meter(
+    pub(super) fn add_meter(
         &mut self,
         entry: &mut Entry<'a>,
         (meter, unit, factor): (&'static str, &str, u32),
@@ -166,14 +143,16 @@ impl<'a> Prices<'a> {
         Some(())
     }
 
-    fn add_cell(&mut self, entry: &mut Entry<'a>, place: &Place<'_>, cell: Cell<'a>) {
-        let key = (
-            place.service_tier.to_owned(),
-            place.context_tier.min_prompt_tokens,
-        );
+    fn add_cell(
+        &mut self,
+        entry: &mut Entry<'a>,
+        (service_tier, context_tier): (&str, ContextTier),
+        cell: Cell<'a>,
+    ) {
+        let key = (service_tier.to_owned(), context_tier.min_prompt_tokens);
         let Some((_, known)) = self.cells.get(&key) else {
             if !cell.is_empty() {
-                self.cells.insert(key, (place.context_tier, cell));
+                self.cells.insert(key, (context_tier, cell));
             }
             return;
         };
@@ -199,6 +178,8 @@ impl<'a> Prices<'a> {
 
     /// Corrects known errors and returns the billing of cache writes.
     pub(super) fn settle(&mut self, entry: &mut Entry<'a>, offer: &Offer) -> CacheWriteBilling {
+        let is_gemini_of_google = ["google", "google-vertex"].contains(&offer.provider.as_str())
+            && offer.model.contains("gemini");
         let mut writes_cost_input = false;
         let mut zeros = Vec::new();
         for (_, cell) in self.cells.values_mut() {
@@ -210,7 +191,7 @@ impl<'a> Prices<'a> {
                 zero.keep(entry);
                 entry.note("A cache read of 0 beside a priced input is unclear; it is kept under `unmapped`.");
             }
-            if offer.is_gemini_of_google() {
+            if is_gemini_of_google {
                 undo_misfiled_read(entry, cell, &input);
                 let write = take_if(cell, WRITE, |write| *write == input);
                 writes_cost_input |= write.is_some();
@@ -276,13 +257,12 @@ impl<'a> Prices<'a> {
     pub(super) fn finish(self, offer: &Offer) -> (Vec<RateCell>, Vec<OtherMeter>) {
         let cells = self.cells.into_iter();
         let mut rates: Vec<_> = cells
-            .map(|((service_tier, _), (context_tier, cell))| {
-                let mut rate = RateCell::new(&service_tier, context_tier, None);
-                rate.source = Some(0);
-                for (meter, quote) in cell {
-                    meter.set(&mut rate, quote.price, Some(offer.base_write_lifetime_s()));
-                }
-                rate
+            .map(|((service_tier, _), (context_tier, prices))| {
+                let prices = prices
+                    .into_iter()
+                    .map(|(meter, quote)| (meter, quote.price));
+                let lifetime_s = Some(offer.write_lifetime_s);
+                cell(&service_tier, context_tier, None, prices, lifetime_s)
             })
             .collect();
         rates.sort_by(|left, right| left.key().cmp(&right.key()));

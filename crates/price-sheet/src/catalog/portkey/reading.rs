@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::offer::{Offer, tier_threshold};
+use super::offer::tier_threshold;
 use super::parts::{Part, Parts};
-use super::prices::{Place, Prices};
+use super::prices::{CALLS_PER_PRICE, Prices};
 use super::{CATALOG_URL, MARK};
 use crate::catalog::entry::Entry;
 use crate::catalog::names::IN_REGION;
+use crate::catalog::offer::Offer;
 use crate::catalog::rules::{
-    FREE, context_tier_of, fast_mode, is_free, is_usable, name_priority, undo_slip_of_router,
+    context_tier_of, fast_mode, is_usable, name_priority, note_free, undo_slip_of_router,
 };
 use crate::catalog::values::whole_number;
 use crate::sheet::{CacheWriteBilling, PriceSheet, RateCell, ServiceTier, Source, SourceFormat};
@@ -35,21 +36,14 @@ pub(super) struct Reading<'r, 'a> {
 }
 
 /// The prices of one region while they are read.
+#[derive(Default)]
 struct Region<'a> {
     entry: Entry<'a>,
     prices: Prices<'a>,
 }
 
-impl Region<'_> {
-    fn new() -> Self {
-        Self {
-            entry: Entry::of(Vec::new()),
-            prices: Prices::default(),
-        }
-    }
-}
-
 /// The regions that an entry names, and the one for all others.
+#[derive(Default)]
 struct Regions<'a> {
     other: Region<'a>,
     named: BTreeMap<String, Region<'a>>,
@@ -67,10 +61,7 @@ impl<'a> Reading<'_, 'a> {
     /// The sheets, first that of all unnamed regions. `None` means that a fault is recorded.
     pub(super) fn sheets(&self) -> Option<Vec<PriceSheet>> {
         let currency = self.currency()?;
-        let mut regions = Regions {
-            other: Region::new(),
-            named: BTreeMap::new(),
-        };
+        let mut regions = Regions::default();
         for part in &self.parts.used {
             self.read_part(part, &mut regions)?;
         }
@@ -161,8 +152,8 @@ impl<'a> Reading<'_, 'a> {
         for (name, field) in flat.present()? {
             let path = format!("{}{MARK}/{name}", part.path);
             match name {
-                PRICES => self.add(region, path, (RateCell::STANDARD, part.threshold), &field)?,
-                "batch_config" => self.add(region, path, (BATCH, part.threshold), &field)?,
+                PRICES => self.add(region, &path, (RateCell::STANDARD, part.threshold), &field)?,
+                "batch_config" => self.add(region, &path, (BATCH, part.threshold), &field)?,
                 "fixed_cost" => read_fixed_cost(region, &path, &field)?,
                 "currency" => {}
                 _ => region.entry.keep(&path, field.json),
@@ -174,16 +165,15 @@ impl<'a> Reading<'_, 'a> {
     fn add(
         &self,
         region: &mut Region<'a>,
-        path: String,
+        path: &str,
         (service_tier, threshold): (&str, u32),
         list: &Cursor<'a>,
     ) -> Option<()> {
-        let place = Place {
-            path,
+        let place = (
             service_tier,
-            context_tier: context_tier_of(&self.offer.provider, threshold),
-        };
-        region.prices.add(&mut region.entry, &place, list)
+            context_tier_of(&self.offer.provider, threshold),
+        );
+        region.prices.add(&mut region.entry, place, path, list)
     }
 
     /// `{"context_tier_map": …, "regions": {"us,eu": {"execution_modes": …}}}`
@@ -227,10 +217,7 @@ impl<'a> Reading<'_, 'a> {
             }
             for region in group.split(',').map(str::trim) {
                 check_region(region, &modes, &mut seen)?;
-                let region = regions
-                    .named
-                    .entry(region.to_owned())
-                    .or_insert_with(Region::new);
+                let region = regions.named.entry(region.to_owned()).or_default();
                 self.read_modes(&branch, &modes, region)?;
             }
         }
@@ -310,7 +297,7 @@ impl<'a> Reading<'_, 'a> {
         for (name, field) in list.present()? {
             let path = format!("{path}/{name}");
             if name == PRICES {
-                self.add(region, path, place, &field)?;
+                self.add(region, &path, place, &field)?;
             } else {
                 region.entry.keep(&path, field.json);
             }
@@ -329,13 +316,11 @@ impl<'a> Reading<'_, 'a> {
         let has_base_write = prices.has_base_write();
         let others = prices.other_names();
         let (mut rates, other_meters) = prices.finish(offer);
-        if is_free(&rates) {
-            entry.note(FREE);
-        }
+        note_free(&mut entry, &rates);
         if undo_slip_of_router(&mut entry, &offer.provider, &offer.model, &mut rates) {
             cache_write_billing = CacheWriteBilling::AsInput;
         } else if has_base_write {
-            entry.note_lifetime("Portkey", offer.base_write_lifetime_s());
+            entry.note_lifetime("Portkey", offer.write_lifetime_s);
         }
         let others: Vec<&str> = others.iter().map(String::as_str).collect();
         if !is_usable(self.cursor, &entry, &rates, &others) {
@@ -347,7 +332,6 @@ impl<'a> Reading<'_, 'a> {
         let (unmapped, notes) = entry.finish();
         let names = self.parts.used.iter().map(|part| part.name.clone());
         Some(PriceSheet {
-            canonical_model: offer.canonical_model.clone(),
             aliases: names.filter(|name| *name != offer.model).collect(),
             region: name.to_owned(),
             currency: currency.to_owned(),
@@ -357,7 +341,7 @@ impl<'a> Reading<'_, 'a> {
             sources: vec![Source::entry(SourceFormat::Portkey, CATALOG_URL, self.key)],
             notes,
             unmapped,
-            ..PriceSheet::new(&offer.provider, &offer.model, rates)
+            ..offer.sheet(rates)
         })
     }
 }
@@ -367,9 +351,10 @@ fn read_fixed_cost<'a>(region: &mut Region<'a>, path: &str, costs: &Cursor<'a>) 
     for (name, field) in costs.present()? {
         let path = format!("{path}/{name}");
         if name == "request" {
+            let meter = ("requests", "per_1000", CALLS_PER_PRICE);
             region
                 .prices
-                .add_request_fee(&mut region.entry, &path, &field)?;
+                .add_meter(&mut region.entry, meter, &path, &field)?;
         } else {
             region.entry.keep(&path, field.json);
         }

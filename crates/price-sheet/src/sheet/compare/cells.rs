@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::decision::{is_same_threshold, prices_of};
+use super::decision::is_same_threshold;
 use crate::sheet::{PriceSheet, RateCell};
 use unroof_base::units::Decimal;
 
@@ -11,27 +11,17 @@ const UNSTATED_TTL: &str = "cache write for 300 s";
 /// A cache write without a stated time to live.
 const PLAIN_WRITE: &str = "cache write";
 
-/// Second name under which a meter may be stated.
-#[must_use]
-pub(super) fn other_name(meter: &str) -> Option<&'static str> {
-    match meter {
-        PLAIN_WRITE => Some(UNSTATED_TTL),
-        UNSTATED_TTL => Some(PLAIN_WRITE),
-        _ => None,
-    }
-}
-
 /// Name of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CellName(
     /// Service tier; empty for the standard one.
-    String,
+    pub(super) String,
     /// Schedule; empty without one.
-    String,
+    pub(super) String,
     /// Meter of the price.
-    String,
+    pub(super) String,
     /// Threshold in prompt tokens.
-    u32,
+    pub(super) u32,
 );
 
 impl CellName {
@@ -44,21 +34,43 @@ impl CellName {
             && ["input", "output"].contains(&meter.as_str())
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    /// Whether both are of the same price, up to the notation of the threshold.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         (&self.0, &self.1, &self.2) == (&other.0, &other.1, &other.2)
             && is_same_threshold(self.3, other.3)
     }
 
     /// Second name of the cell: a cache write without a time to live is one for five minutes.
-    fn other(&self) -> Option<Self> {
-        let meter = other_name(&self.2)?;
-        Some(Self(
-            self.0.clone(),
-            self.1.clone(),
-            meter.to_owned(),
-            self.3,
-        ))
+    pub(super) fn other(&self) -> Option<Self> {
+        let meter = match self.2.as_str() {
+            PLAIN_WRITE => UNSTATED_TTL,
+            UNSTATED_TTL => PLAIN_WRITE,
+            _ => return None,
+        };
+        let mut other = self.clone();
+        meter.clone_into(&mut other.2);
+        Some(other)
     }
+}
+
+/// The prices of a sheet by their names, base prices first.
+pub(super) fn named_prices(sheet: &PriceSheet) -> Vec<(CellName, &Decimal)> {
+    let mut cells: Vec<&RateCell> = sheet.rates.iter().collect();
+    cells.sort_by(|left, right| left.key().cmp(&right.key()));
+    let named = |cell: &'_ RateCell, meter: String| {
+        let tier = match cell.service_tier.as_str() {
+            RateCell::STANDARD => "",
+            tier => tier,
+        };
+        let schedule = cell.schedule.clone().unwrap_or_default();
+        let above = cell.context_tier.min_prompt_tokens;
+        CellName(tier.to_owned(), schedule, meter, above)
+    };
+    let prices = cells.into_iter().flat_map(|cell| {
+        let prices = cell.prices().into_iter();
+        prices.map(move |(meter, price)| (named(cell, meter), price))
+    });
+    prices.collect()
 }
 
 /// The priced cells of a sheet, each with its exact price.
@@ -72,19 +84,10 @@ impl Cells {
     /// The cells of a sheet.
     #[must_use]
     pub fn of(sheet: &PriceSheet) -> Self {
-        let mut prices = Vec::new();
-        for cell in &sheet.rates {
-            let tier = match cell.service_tier.as_str() {
-                RateCell::STANDARD => "",
-                tier => tier,
-            };
-            let schedule = cell.schedule.as_deref().unwrap_or_default();
-            let above = cell.context_tier.min_prompt_tokens;
-            for (meter, price) in prices_of(cell) {
-                let name = CellName(tier.to_owned(), schedule.to_owned(), meter, above);
-                prices.push((name, price.normalized()));
-            }
-        }
+        let named = named_prices(sheet).into_iter();
+        let mut prices: Vec<_> = named
+            .map(|(name, price)| (name, price.normalized()))
+            .collect();
         prices.sort_by(|left, right| left.0.cmp(&right.0));
         Self {
             currency: sheet.currency.clone(),

@@ -51,15 +51,7 @@ impl PriceSheet {
         content.unmapped.clear();
         for cell in &mut content.rates {
             cell.source = None;
-            let prices = [
-                &mut cell.input,
-                &mut cell.output,
-                &mut cell.reasoning,
-                &mut cell.cache_read,
-                &mut cell.cache_read_explicit,
-                &mut cell.cache_storage_per_hour,
-            ];
-            for price in prices.into_iter().flatten() {
+            for price in cell.single_prices().into_iter().flatten() {
                 *price = price.normalized();
             }
             for write in &mut cell.cache_write {

@@ -12,11 +12,9 @@
 //! assert_eq!(in_words(&sheet("2", "12"), &sheet("2.0", "10.00")), "output 12 → 10 $/Mtok, input unchanged");
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::cells::other_name;
-use super::decision::{field_of, is_same_threshold, prices_of};
+use super::cells::{CellName, named_prices};
 use crate::sheet::{Limits, PriceSheet, RateCell};
 use unroof_base::units::Decimal;
 
@@ -49,6 +47,15 @@ pub struct PriceDifference {
 }
 
 impl PriceDifference {
+    fn new(name: &CellName, before: Option<&Decimal>, after: Option<&Decimal>) -> Self {
+        Self {
+            price: words(name),
+            place: Some(PricePlace::of(name)),
+            before: before.cloned(),
+            after: after.cloned(),
+        }
+    }
+
     /// Whether both prices are equal.
     #[must_use]
     pub fn is_unchanged(&self) -> bool {
@@ -78,26 +85,23 @@ impl PriceDifference {
 /// Every price of either sheet, base prices first.
 #[must_use]
 pub fn price_differences(before: &PriceSheet, after: &PriceSheet) -> Vec<PriceDifference> {
-    let (before, mut after) = (Lines::of(before), Lines::of(after));
+    let (before, mut after) = (named_prices(before), named_prices(after));
     let all_after = after.clone();
+    let place = |prices: &[(CellName, &Decimal)], name: &CellName| {
+        prices.iter().position(|(known, _)| known.is_same(name))
+    };
     let mut differences = Vec::new();
-    for (line, price) in &before.0 {
-        differences.push(PriceDifference {
-            price: line.words(),
-            place: Some(line.place()),
-            before: Some((*price).clone()),
-            after: after
-                .take(line)
-                .or_else(|| after.take(&line.other_name(&before, &all_after)?))
-                .cloned(),
-        });
+    for (name, price) in &before {
+        // A second name counts where neither sheet states both.
+        let other = name
+            .other()
+            .filter(|other| place(&before, other).is_none() && place(&all_after, name).is_none());
+        let found = place(&after, name).or_else(|| place(&after, &other?));
+        let found = found.map(|place| after.remove(place).1);
+        differences.push(PriceDifference::new(name, Some(price), found));
     }
-    differences.extend(after.0.into_iter().map(|(line, price)| PriceDifference {
-        price: line.words(),
-        place: Some(line.place()),
-        before: None,
-        after: Some(price.clone()),
-    }));
+    let new = after.into_iter();
+    differences.extend(new.map(|(name, price)| PriceDifference::new(&name, None, Some(price))));
     differences
 }
 
@@ -164,7 +168,7 @@ pub fn in_words(before: &PriceSheet, after: &PriceSheet) -> String {
 #[must_use]
 pub fn first_words(sheet: &PriceSheet) -> String {
     let unit = unit(sheet);
-    let prices = sheet.base_rate().map(prices_of).unwrap_or_default();
+    let prices = sheet.base_rate().map(RateCell::prices).unwrap_or_default();
     let prices: Vec<String> = prices
         .iter()
         .take(MOST_NAMED)
@@ -246,93 +250,54 @@ fn limit_changes(before: &Limits, after: &Limits) -> Vec<String> {
         .collect()
 }
 
-/// Name of a price, ordered for display.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Line<'a> {
-    is_other_tier: bool,
-    service_tier: &'a str,
-    schedule: Option<&'a str>,
-    threshold: u32,
-    /// Position of the meter in its cell.
-    place: usize,
-    meter: String,
+/// A price in words, such as `batch input above 200000 tokens`.
+fn words(CellName(tier, schedule, meter, threshold): &CellName) -> String {
+    let mut words = String::new();
+    if !tier.is_empty() {
+        words.push_str(tier);
+        words.push(' ');
+    }
+    words.push_str(meter);
+    if *threshold > 0 {
+        let _ = write!(words, " above {threshold} tokens");
+    }
+    if !schedule.is_empty() {
+        let _ = write!(words, " ({schedule})");
+    }
+    words
 }
 
-impl Line<'_> {
-    fn words(&self) -> String {
-        let mut words = String::new();
-        if self.is_other_tier {
-            words.push_str(self.service_tier);
-            words.push(' ');
+/// The field of a rate cell that a price is from, with the time to live of a cache write.
+fn field_of(name: &str) -> (&'static str, Option<u32>) {
+    match name {
+        "input" => ("input", None),
+        "output" => ("output", None),
+        "reasoning" => ("reasoning", None),
+        "cache read" => ("cache_read", None),
+        "explicit cache read" => ("cache_read_explicit", None),
+        "cache storage" => ("cache_storage_per_hour", None),
+        write => {
+            let seconds = write.strip_prefix("cache write for ");
+            let seconds = seconds.and_then(|seconds| seconds.strip_suffix(" s"));
+            (
+                "cache_write",
+                seconds.and_then(|seconds| seconds.parse().ok()),
+            )
         }
-        words.push_str(&self.meter);
-        if self.threshold > 0 {
-            let _ = write!(words, " above {} tokens", self.threshold);
-        }
-        if let Some(schedule) = self.schedule {
-            let _ = write!(words, " ({schedule})");
-        }
-        words
     }
+}
 
-    fn place(&self) -> PricePlace {
-        let (meter, ttl_seconds) = field_of(&self.meter);
-        PricePlace {
+impl PricePlace {
+    fn of(CellName(tier, schedule, meter, threshold): &CellName) -> Self {
+        let (meter, ttl_seconds) = field_of(meter);
+        let tier = Some(tier.as_str()).filter(|tier| !tier.is_empty());
+        Self {
             meter,
             ttl_seconds,
-            service_tier: self.service_tier.to_owned(),
-            min_prompt_tokens: self.threshold,
-            schedule: self.schedule.map(str::to_owned),
+            service_tier: tier.unwrap_or(RateCell::STANDARD).to_owned(),
+            min_prompt_tokens: *threshold,
+            schedule: Some(schedule.clone()).filter(|schedule| !schedule.is_empty()),
         }
-    }
-
-    /// Whether the other is the same price, up to the notation of the threshold.
-    fn is_same(&self, other: &Self) -> bool {
-        self.service_tier == other.service_tier
-            && self.schedule == other.schedule
-            && self.meter == other.meter
-            && is_same_threshold(self.threshold, other.threshold)
-    }
-
-    /// Second name of the line, where neither sheet states both: a cache write without a time to live is one for five minutes.
-    fn other_name(&self, own: &Lines<'_>, others: &Lines<'_>) -> Option<Self> {
-        let other = Self {
-            meter: other_name(&self.meter)?.to_owned(),
-            ..self.clone()
-        };
-        (!own.has(&other) && !others.has(self)).then_some(other)
-    }
-}
-
-#[derive(Clone)]
-struct Lines<'a>(BTreeMap<Line<'a>, &'a Decimal>);
-
-impl<'a> Lines<'a> {
-    fn of(sheet: &'a PriceSheet) -> Self {
-        let mut lines = BTreeMap::new();
-        for cell in &sheet.rates {
-            for (place, (name, price)) in prices_of(cell).into_iter().enumerate() {
-                let line = Line {
-                    is_other_tier: cell.service_tier != RateCell::STANDARD,
-                    service_tier: &cell.service_tier,
-                    schedule: cell.schedule.as_deref(),
-                    threshold: cell.context_tier.min_prompt_tokens,
-                    place,
-                    meter: name,
-                };
-                lines.insert(line, price);
-            }
-        }
-        Self(lines)
-    }
-
-    fn has(&self, line: &Line<'_>) -> bool {
-        self.0.keys().any(|known| known.is_same(line))
-    }
-
-    fn take(&mut self, line: &Line<'_>) -> Option<&'a Decimal> {
-        let found = self.0.keys().find(|known| known.is_same(line)).cloned()?;
-        self.0.remove(&found)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Sheets of one seller as one observation: a sheet that is sent twice, or in parts, counts once.
 
+use std::collections::BTreeMap;
+
 use crate::sheet::{PriceSheet, RateCell};
 use unroof_base::units::Decimal;
 
@@ -43,20 +45,9 @@ fn joined(known: &PriceSheet, other: &PriceSheet) -> Option<Vec<RateCell>> {
 
 /// A cell with the prices of two; none if they differ in one.
 fn both(left: &RateCell, right: &RateCell) -> Option<RateCell> {
-    let mut cell = left.clone();
-    let prices = [
-        (&mut cell.input, &right.input),
-        (&mut cell.output, &right.output),
-        (&mut cell.reasoning, &right.reasoning),
-        (&mut cell.cache_read, &right.cache_read),
-        (&mut cell.cache_read_explicit, &right.cache_read_explicit),
-        (
-            &mut cell.cache_storage_per_hour,
-            &right.cache_storage_per_hour,
-        ),
-    ];
-    for (own, others) in prices {
-        *own = agreed(own.take(), others.as_ref())?;
+    let (mut cell, mut other) = (left.clone(), right.clone());
+    for (own, others) in cell.single_prices().into_iter().zip(other.single_prices()) {
+        *own = agreed(own.take(), others.take())?;
     }
     for write in &right.cache_write {
         let mut own = cell.cache_write.iter();
@@ -74,11 +65,10 @@ fn both(left: &RateCell, right: &RateCell) -> Option<RateCell> {
     clippy::option_option,
     reason = "a price that neither states, and prices that differ, are two things"
 )]
-fn agreed(own: Option<Decimal>, others: Option<&Decimal>) -> Option<Option<Decimal>> {
+fn agreed(own: Option<Decimal>, others: Option<Decimal>) -> Option<Option<Decimal>> {
     match (own, others) {
-        (Some(own), Some(others)) => (own == *others).then_some(Some(own)),
-        (None, others) => Some(others.cloned()),
-        (own, None) => Some(own),
+        (Some(own), Some(others)) => (own == others).then_some(Some(own)),
+        (own, others) => Some(own.or(others)),
     }
 }
 
@@ -87,16 +77,12 @@ fn take_up(known: &mut PriceSheet, other: &PriceSheet, rates: Vec<RateCell>) {
     known.rates = rates;
     known.limits.context = known.limits.context.max(other.limits.context);
     known.limits.max_input = known.limits.max_input.max(other.limits.max_input);
-    for (name, tier) in &other.service_tiers {
-        known
-            .service_tiers
-            .entry(name.clone())
-            .or_insert_with(|| tier.clone());
-    }
-    for (name, schedule) in &other.schedules {
-        known
-            .schedules
-            .entry(name.clone())
-            .or_insert_with(|| schedule.clone());
-    }
+    add_missing(&mut known.service_tiers, &other.service_tiers);
+    add_missing(&mut known.schedules, &other.schedules);
+}
+
+fn add_missing<T: Clone>(known: &mut BTreeMap<String, T>, other: &BTreeMap<String, T>) {
+    let mut all = other.clone();
+    all.append(known);
+    *known = all;
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
-use super::{COPY_FACTORS, Price, Prices, half, is_rounded, is_same_threshold};
+use super::{COPY_FACTORS, Price, Prices, half, is_copy, shared};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 
 /// Tolerance far above floating-point errors; it only adds candidates.
@@ -25,34 +25,22 @@ pub struct Index<'p> {
     groups: Vec<Group>,
 }
 
-/// Key of a price, and whether it is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Place {
-    key: usize,
-    threshold: u32,
-    is_zero: bool,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Placed {
-    place: Place,
-    value: f64,
-}
+/// A price under the number of its key.
+type Placed = Price<usize>;
 
 /// Sheets that state the same prices, published to the same digit, with the same multipliers.
 #[derive(Debug)]
 struct Group {
-    places: Vec<Place>,
     step: f64,
     multipliers: Vec<f64>,
     members: Vec<usize>,
-    /// Per place, the sorted values of all members with their indices.
+    /// Per price, the sorted values of all members with their indices.
     columns: Vec<Vec<(f64, u32)>>,
 }
 
-impl Eq for Price {}
+impl Eq for Price<Box<str>> {}
 
-impl Hash for Price {
+impl Hash for Price<Box<str>> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.key, self.threshold, self.value.to_bits()).hash(state);
     }
@@ -85,11 +73,8 @@ impl<'p> Index<'p> {
             wanted.check()?;
             let first = *seen.entry(*prices).or_insert(number);
             let placed = prices.stated.iter().map(|price| Placed {
-                place: Place {
-                    key: keys[&*price.key],
-                    threshold: price.threshold,
-                    is_zero: price.value == 0.0,
-                },
+                key: keys[&*price.key],
+                threshold: price.threshold,
                 value: price.value,
             });
             let placed: Vec<Placed> = placed.collect();
@@ -97,7 +82,7 @@ impl<'p> Index<'p> {
             if first == number {
                 let shape = Shape::of(prices, &placed);
                 let group = *groups.entry(shape).or_insert_with(|| {
-                    index.groups.push(Group::new(prices, &placed));
+                    index.groups.push(Group::new(prices));
                     index.groups.len() - 1
                 });
                 index.groups[group].members.push(number);
@@ -133,7 +118,8 @@ impl<'p> Index<'p> {
             {
                 continue;
             }
-            let Some(beside) = Beside::of(group, prices, &self.placed[sheet]) else {
+            let first_member = &self.placed[group.members[0]];
+            let Some(beside) = Beside::of(group, first_member, prices, &self.placed[sheet]) else {
                 continue;
             };
             for member in beside.candidates() {
@@ -161,7 +147,8 @@ struct Shape {
     currency: Box<str>,
     step: u64,
     multipliers: Vec<u64>,
-    places: Vec<Place>,
+    /// Key and threshold of each price, and whether it is 0.
+    places: Vec<(usize, u32, bool)>,
 }
 
 impl Shape {
@@ -173,7 +160,10 @@ impl Shape {
                 .iter()
                 .map(|factor| factor.to_bits())
                 .collect(),
-            places: placed.iter().map(|placed| placed.place).collect(),
+            places: placed
+                .iter()
+                .map(|price| (price.key, price.threshold, price.value == 0.0))
+                .collect(),
         }
     }
 }
@@ -186,9 +176,8 @@ fn sorted(prices: &Prices) -> Vec<f64> {
 }
 
 impl Group {
-    fn new(prices: &Prices, placed: &[Placed]) -> Self {
+    fn new(prices: &Prices) -> Self {
         Self {
-            places: placed.iter().map(|placed| placed.place).collect(),
             step: prices.step,
             multipliers: sorted(prices),
             members: Vec::new(),
@@ -197,7 +186,8 @@ impl Group {
     }
 
     fn fill(&mut self, placed: &[Vec<Placed>]) {
-        let columns = (0..self.places.len()).map(|place| {
+        let count = placed[self.members[0]].len();
+        let columns = (0..count).map(|place| {
             let values = self.members.iter().map(|member| {
                 let number = u32::try_from(*member).unwrap_or(u32::MAX);
                 (placed[*member][place].value, number)
@@ -220,34 +210,13 @@ struct Beside<'i> {
 }
 
 impl<'i> Beside<'i> {
-    /// None if no price is shared, or one is 0 on one side only.
-    fn of(group: &'i Group, prices: &Prices, placed: &[Placed]) -> Option<Self> {
-        let mut shared = Vec::new();
-        let mut rest = placed;
-        for (column, place) in group.places.iter().enumerate() {
-            while rest
-                .first()
-                .is_some_and(|first| first.place.key < place.key)
-            {
-                rest = &rest[1..];
-            }
-            let mut of_key = rest.iter().take_while(|found| found.place.key == place.key);
-            let is_same =
-                |found: &&Placed| is_same_threshold(place.threshold, found.place.threshold);
-            let Some(found) = of_key.find(is_same) else {
-                continue;
-            };
-            if place.is_zero != found.place.is_zero {
-                return None;
-            }
-            if !place.is_zero {
-                shared.push((column, found.value));
-            }
-        }
+    /// None if no price is shared with the first member, or one is 0 on one side only.
+    fn of(group: &'i Group, member: &[Placed], prices: &Prices, placed: &[Placed]) -> Option<Self> {
+        let shared = shared(member, placed)?.into_iter();
         let stated = group.multipliers.iter().chain(&prices.multipliers).copied();
-        (!shared.is_empty()).then(|| Self {
+        Some(Self {
             group,
-            shared,
+            shared: shared.map(|(column, (_, value))| (column, value)).collect(),
             factors: COPY_FACTORS.into_iter().chain(stated).collect(),
             step: prices.step,
         })
@@ -290,9 +259,7 @@ impl<'i> Beside<'i> {
             let shared = self.shared.iter();
             shared.map(|(column, value)| (member[*column].value, *value))
         };
-        self.factors.iter().any(|factor| {
-            pairs().all(|(left, right)| is_rounded(left * factor, right, self.step))
-                || pairs().all(|(left, right)| is_rounded(right * factor, left, self.group.step))
-        })
+        let factors = self.factors.iter().copied();
+        is_copy(pairs, factors, [self.group.step, self.step])
     }
 }

@@ -1,7 +1,7 @@
 //! Pricing decisions: recognises sheets of a model that are duplicates or resellers' markups.
 //!
 //! ```
-//! use unroof_price_sheet::sheet::compare::decision::{Likeness, likeness};
+//! use unroof_price_sheet::sheet::compare::decision::{Likeness, Prices};
 //! use unroof_price_sheet::sheet::{ContextTier, PriceSheet, RateCell};
 //!
 //! let sheet = |seller: &str, input: &str, output: &str| {
@@ -9,9 +9,10 @@
 //!     (cell.input, cell.output) = (input.parse().ok(), output.parse().ok());
 //!     PriceSheet::new(seller, "m-1", vec![cell])
 //! };
-//! let author = sheet("acme", "3.00", "15.00");
-//! assert_eq!(likeness(&author, &sheet("host", "3.00", "15.00")), Some(Likeness::OneDecision));
-//! assert_eq!(likeness(&author, &sheet("reseller", "4.50", "22.50")), Some(Likeness::OneRatio));
+//! let author = Prices::of(&sheet("acme", "3.00", "15.00"));
+//! let likeness = |other: &PriceSheet| author.likeness(&Prices::of(other));
+//! assert_eq!(likeness(&sheet("host", "3.00", "15.00")), Some(Likeness::OneDecision));
+//! assert_eq!(likeness(&sheet("reseller", "4.50", "22.50")), Some(Likeness::OneRatio));
 //! ```
 
 mod index;
@@ -20,7 +21,7 @@ pub use index::Index;
 
 use std::collections::BTreeSet;
 
-use crate::sheet::{PriceSheet, RateCell};
+use crate::sheet::PriceSheet;
 use unroof_base::units::Decimal;
 
 /// Similarity of the prices of two sheets of a model.
@@ -61,60 +62,39 @@ pub fn decisions(
         let sheet = sheets[*index];
         (!is_author(sheet), sheet.provider.clone(), sheet.id())
     });
-    let mut groups: Vec<Vec<Counted>> = Vec::new();
+    // The sheets that stand for decisions, each with its sellers.
+    let mut groups: Vec<Vec<(usize, BTreeSet<&str>)>> = Vec::new();
     for index in order {
         let seller = sheets[index].provider.as_str();
         let alike = |known: usize| prices[known].likeness(&prices[index]);
-        let mut counted = groups.iter_mut().flatten();
-        if let Some(same) = counted.find(|known| alike(known.sheet) == Some(Likeness::OneDecision))
-        {
-            same.sellers.insert(seller);
+        let mut known = groups.iter_mut().flatten();
+        let same = known.find(|(known, _)| alike(*known) == Some(Likeness::OneDecision));
+        if let Some((_, sellers)) = same {
+            sellers.insert(seller);
             continue;
         }
-        let decision = Counted {
-            sheet: index,
-            sellers: BTreeSet::from([seller]),
-        };
-        match groups
-            .iter_mut()
-            .find(|group| alike(group[0].sheet) == Some(Likeness::OneRatio))
-        {
+        let decision = (index, BTreeSet::from([seller]));
+        let mut known = groups.iter_mut();
+        match known.find(|group| alike(group[0].0) == Some(Likeness::OneRatio)) {
             Some(group) => group.push(decision),
             None => groups.push(vec![decision]),
         }
     }
+    let decision = |(sheet, sellers): (usize, BTreeSet<&str>)| Decision {
+        sheet,
+        copies: sellers.len() - 1,
+    };
     groups
         .into_iter()
-        .map(|group| group.iter().map(Counted::decision).collect())
+        .map(|group| group.into_iter().map(decision).collect())
         .collect()
-}
-
-/// A decision with its sellers.
-struct Counted<'a> {
-    sheet: usize,
-    sellers: BTreeSet<&'a str>,
-}
-
-impl Counted<'_> {
-    fn decision(&self) -> Decision {
-        Decision {
-            sheet: self.sheet,
-            copies: self.sellers.len() - 1,
-        }
-    }
-}
-
-/// Similarity of the prices of two sheets of a model; None for separate decisions.
-#[must_use]
-pub fn likeness(left: &PriceSheet, right: &PriceSheet) -> Option<Likeness> {
-    Prices::of(left).likeness(&Prices::of(right))
 }
 
 /// The prices of a sheet, prepared for comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
     /// Prices sorted by key; those with one key are in the order of the sheet.
-    stated: Box<[Price]>,
+    stated: Box<[Price<Box<str>>]>,
     /// Rounding step of the published prices.
     step: f64,
     currency: Box<str>,
@@ -123,9 +103,9 @@ pub struct Prices {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Price {
-    /// Service tier, schedule and meter.
-    key: Box<str>,
+struct Price<Key> {
+    /// Service tier, schedule and meter, or their number among all.
+    key: Key,
     /// Prompt length from which it applies.
     threshold: u32,
     value: f64,
@@ -136,9 +116,9 @@ impl Prices {
     #[must_use]
     pub fn of(sheet: &PriceSheet) -> Self {
         let mut step = CENT;
-        let mut prices = Vec::new();
+        let mut prices: Vec<Price<Box<str>>> = Vec::new();
         for cell in &sheet.rates {
-            for (name, price) in prices_of(cell) {
+            for (name, price) in cell.prices() {
                 step = step.min(last_digit(price));
                 prices.push(Price {
                     key: format!("{} {:?} {name}", cell.service_tier, cell.schedule).into(),
@@ -195,42 +175,53 @@ impl Prices {
 
     fn is_copy(&self, other: &Self, pairs: &[(f64, f64)]) -> bool {
         let stated = self.multipliers.iter().chain(&other.multipliers).copied();
-        let mut factors = COPY_FACTORS.into_iter().chain(stated);
+        let factors = COPY_FACTORS.into_iter().chain(stated);
         // The same digits in two currencies are two prices.
         self.currency == other.currency
-            && factors.any(|factor| {
-                let up = pairs
-                    .iter()
-                    .all(|(left, right)| is_rounded(left * factor, *right, other.step));
-                up || pairs
-                    .iter()
-                    .all(|(left, right)| is_rounded(right * factor, *left, self.step))
-            })
+            && is_copy(|| pairs.iter().copied(), factors, [self.step, other.step])
     }
 
     /// Pairs of shared non-zero prices; None if there are none, or if only one of a pair is zero.
     fn beside(&self, other: &Self) -> Option<Vec<(f64, f64)>> {
-        let mut pairs = Vec::new();
-        let mut rest = &*other.stated;
-        for price in &self.stated {
-            while rest.first().is_some_and(|first| first.key < price.key) {
-                rest = &rest[1..];
-            }
-            let of_key = rest.iter().take_while(|found| found.key == price.key);
-            let mut same =
-                of_key.filter(|found| is_same_threshold(price.threshold, found.threshold));
-            let Some(found) = same.next() else {
-                continue;
-            };
-            if (price.value == 0.0) != (found.value == 0.0) {
-                return None;
-            }
-            if price.value > 0.0 {
-                pairs.push((price.value, found.value));
-            }
-        }
-        (!pairs.is_empty()).then_some(pairs)
+        let shared = shared(&self.stated, &other.stated)?.into_iter();
+        Some(shared.map(|(_, pair)| pair).collect())
     }
+}
+
+/// The non-zero prices that both state, each with its place among the first ones; None if there are none, or if only one of a pair
+/// is zero.
+fn shared<Key: Ord>(own: &[Price<Key>], other: &[Price<Key>]) -> Option<Vec<(usize, (f64, f64))>> {
+    let mut shared = Vec::new();
+    let mut rest = other;
+    for (place, price) in own.iter().enumerate() {
+        while rest.first().is_some_and(|first| first.key < price.key) {
+            rest = &rest[1..];
+        }
+        let mut of_key = rest.iter().take_while(|found| found.key == price.key);
+        let is_same = |found: &&Price<Key>| is_same_threshold(price.threshold, found.threshold);
+        let Some(found) = of_key.find(is_same) else {
+            continue;
+        };
+        if (price.value == 0.0) != (found.value == 0.0) {
+            return None;
+        }
+        if price.value > 0.0 {
+            shared.push((place, (price.value, found.value)));
+        }
+    }
+    (!shared.is_empty()).then_some(shared)
+}
+
+/// Whether all prices on one side are those on the other times one of the factors, as published with these rounding steps.
+fn is_copy<Pairs: Iterator<Item = (f64, f64)>>(
+    pairs: impl Fn() -> Pairs,
+    mut factors: impl Iterator<Item = f64>,
+    [left_step, right_step]: [f64; 2],
+) -> bool {
+    factors.any(|factor| {
+        pairs().all(|(left, right)| is_rounded(left * factor, right, right_step))
+            || pairs().all(|(left, right)| is_rounded(right * factor, left, left_step))
+    })
 }
 
 /// Whether a published price equals an exact one after rounding.
@@ -241,49 +232,6 @@ fn is_rounded(exact: f64, published: f64, step: f64) -> bool {
 /// Half a rounding step, plus floating-point tolerance.
 fn half(step: f64) -> f64 {
     0.5 * step * (1.0 + 1e-9)
-}
-
-/// The prices of a cell by meter.
-pub(super) fn prices_of(cell: &RateCell) -> Vec<(String, &Decimal)> {
-    let single = [
-        ("input", &cell.input),
-        ("output", &cell.output),
-        ("reasoning", &cell.reasoning),
-        ("cache read", &cell.cache_read),
-        ("explicit cache read", &cell.cache_read_explicit),
-        ("cache storage", &cell.cache_storage_per_hour),
-    ];
-    let single = single
-        .into_iter()
-        .filter_map(|(name, price)| Some((name.to_owned(), price.as_ref()?)));
-    let writes = cell.cache_write.iter().map(|write| {
-        let name = match write.ttl_seconds {
-            Some(seconds) => format!("cache write for {seconds} s"),
-            None => "cache write".to_owned(),
-        };
-        (name, &write.price)
-    });
-    single.chain(writes).collect()
-}
-
-/// The field of a rate cell that a price is from, with the time to live of a cache write.
-pub(super) fn field_of(name: &str) -> (&'static str, Option<u32>) {
-    match name {
-        "input" => ("input", None),
-        "output" => ("output", None),
-        "reasoning" => ("reasoning", None),
-        "cache read" => ("cache_read", None),
-        "explicit cache read" => ("cache_read_explicit", None),
-        "cache storage" => ("cache_storage_per_hour", None),
-        write => {
-            let seconds = write.strip_prefix("cache write for ");
-            let seconds = seconds.and_then(|seconds| seconds.strip_suffix(" s"));
-            (
-                "cache_write",
-                seconds.and_then(|seconds| seconds.parse().ok()),
-            )
-        }
-    }
 }
 
 /// 0.01 for a price with two decimals.
