@@ -226,10 +226,7 @@ fn estimated(
                 conflicts: 0,
                 is_misfit: false,
                 numbers: Value::Object(row).to_string(),
-                document: Document {
-                    text: "{}".to_owned(),
-                    checksum: Vec::new(),
-                },
+                document: Document::new("{}".to_owned()),
             },
             author,
             // Of another one, the service would estimate all models again while it is measured.

@@ -11,7 +11,6 @@ use unroof_base::units::{Decimal, readable};
 use unroof_calibration::prices::{PricedModel, built_in};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
-use unroof_infer::evidence::unknowns::Unknowns;
 use unroof_infer::posterior::{Prior, sample_prior, summarize};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::Calibration;
@@ -149,15 +148,12 @@ impl ModelCosts {
         let assumptions = stated(model, context_tokens)?;
         let prior = Prior::new(Calibration::shipped(), &assumptions);
         let draws = sample_prior(&prior, DRAWS);
-        let median = |log_cost: fn(&Unknowns<'_>) -> f64| {
-            let logs: Vec<f64> = draws.iter().map(|unknowns| log_cost(&unknowns)).collect();
-            summarize(logs.iter().copied(), draws.weights()).median()
-        };
+        let median = |logs: Vec<f64>| summarize(logs.iter().copied(), draws.weights()).median();
         let is_first = |sheet: &&PriceSheet| is_author(&sheet.provider, &model.name);
         Some(Self {
             costs: [
-                median(|unknowns| unknowns.log_input_cost()),
-                median(|unknowns| unknowns.log_output_cost()),
+                median(draws.iter().map(|one| one.log_input_cost()).collect()),
+                median(draws.iter().map(|one| one.log_output_cost()).collect()),
             ],
             cheapest: LINES.map(|line| least(model.sheets.iter(), line)),
             first_party: LINES.map(|line| least(model.sheets.iter().filter(is_first), line)),

@@ -59,7 +59,9 @@ impl<'t> Template<'t> {
         self.keep_through(from);
         self.keep_through("|---|\n");
         for cells in rows {
-            self.filled += &format!("| {} |\n", cells.join(" | "));
+            self.filled += "| ";
+            self.filled += &cells.join(" | ");
+            self.filled += " |\n";
         }
         while self.rest.starts_with('|') {
             self.rest = self.rest.split_once('\n').map_or("", |(_, rest)| rest);

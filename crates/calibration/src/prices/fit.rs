@@ -151,13 +151,12 @@ fn rows_of(
     settings: &Settings,
 ) -> Vec<Row> {
     let sheets: Vec<&PriceSheet> = priced.sheets.iter().collect();
-    let groups = match settings.copy_weight {
-        Some(_) => decisions(&sheets, sells_own),
+    let groups = if settings.copy_weight.is_some() {
+        decisions(&sheets, sells_own)
+    } else {
         // Every sheet is a decision of its own.
-        None => {
-            let alone = |sheet| vec![Decision { sheet, copies: 0 }];
-            (0..sheets.len()).map(alone).collect()
-        }
+        let alone = |sheet| vec![Decision { sheet, copies: 0 }];
+        (0..sheets.len()).map(alone).collect()
     };
     let mut rows = Vec::new();
     for group in groups {

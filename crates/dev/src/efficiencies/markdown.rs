@@ -133,9 +133,10 @@ impl Report {
             ratio(Some(median(peak))),
         );
         page.between("At peak the same rows are ", " in the median.\n", &range);
-        let noted = rows.iter().filter(|row| !row.measured.note.is_empty());
-        let notes = noted.map(|row| format!("- row {}: {}", row.measured.id, row.measured.note));
-        let notes: Vec<String> = notes.collect();
+        let with_note = rows.iter().filter(|row| !row.measured.note.is_empty());
+        let notes: Vec<String> = with_note
+            .map(|row| format!("- row {}: {}", row.measured.id, row.measured.note))
+            .collect();
         page.between("is published, and\n\n", "\n\n## ", &notes.join("\n"));
     }
 

@@ -2,13 +2,14 @@
 //! parameters.
 
 use super::{Clue, Readings, or_lacking};
-use crate::evidence::builder::{Drawn, ReadingBuilder};
+use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::fastest_step::{Waits, log_fastest_speed};
 use crate::evidence::likelihood::{
     Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_below, normal_tail, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
+use crate::evidence::reading::Reading;
 use crate::evidence::reading::{Kind, Specification};
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
@@ -36,14 +37,14 @@ static WEIGHT_BYTES: Specification = Specification {
 
 fn read(evidence: &Evidence<'_>) -> Readings {
     let of_tier = |(tier, service): (&String, &ServiceTier)| {
-        Some(weight_bytes(evidence, tier, promised_speed(service)?))
+        Some(Ok(weight_bytes(evidence, tier, promised_speed(service)?)))
     };
     let drawn = evidence.sheet.service_tiers.iter().filter_map(of_tier);
     let lack = "the sheet promises no output tokens per second; a multiplier is not a speed";
     or_lacking(drawn, lack)
 }
 
-fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Drawn {
+fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> Reading {
     let quantities = [
         Q::DecodeBandwidthEfficiency,
         Q::Chips,
@@ -51,7 +52,7 @@ fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> 
         Q::AcceptedTokens,
     ];
     let with_capacity = [&quantities[..], &[Q::UnitCapacity]].concat();
-    Ok(ReadingBuilder::new(&WEIGHT_BYTES, evidence)
+    ReadingBuilder::new(&WEIGHT_BYTES, evidence)
         .label("service_tier", tier)
         .sheet(
             "output_tokens_per_second",
@@ -73,7 +74,7 @@ fn weight_bytes(evidence: &Evidence<'_>, tier: &str, tokens_per_second: f64) -> 
                     * sweeps_per_second)
             },
         )
-        .build())
+        .build()
 }
 
 /// The law of speeds, learned from `data/serving_speeds.csv`: log v = `CONSTANT` + `ACTIVE`·log `N_a` + `INPUT`·log `p_in` +

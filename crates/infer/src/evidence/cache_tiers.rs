@@ -180,7 +180,6 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
 
 /// Bytes that one accelerator for prompts writes and loads, were the unknowns true.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "the prefix is the unit")]
 pub struct Demand {
     /// log of the bytes of fresh tokens per second over the day, `U·x·k_st·b_kv`.
     log_written: f64,
