@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 use unroof_infer::estimate::{ENGINE_VERSION, Format, infer, read_request};
 use unroof_roofline::reference::calibration::Calibration;
 use unroof_store::{
-    DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, ObservedBy, Recording,
-    Store, StoreLimits,
+    Document, DueModel, EstimateRecord, ModelOutcome, ModelRecord, NewModelEstimate, ObservedBy,
+    Recording, Store, StoreLimits,
 };
 use uuid::Uuid;
 
@@ -219,17 +219,22 @@ fn estimated(
     ModelRecord {
         due,
         outcome: ModelOutcome::Estimated(Box::new(NewModelEstimate {
-            id: Uuid::new_v4(),
+            record: EstimateRecord {
+                id: Uuid::new_v4(),
+                engine_version: ENGINE_VERSION,
+                readings_defined: 0,
+                conflicts: 0,
+                is_misfit: false,
+                numbers: Value::Object(row).to_string(),
+                document: Document::new("{}".to_owned()),
+            },
             author,
-            engine_version: ENGINE_VERSION,
             // Of another one, the service would estimate all models again while it is measured.
             calibration_id: Calibration::shipped().id(),
             sheets: i64::try_from(HOSTS).unwrap(),
             used: Vec::new(),
             decisions: i64::try_from(HOSTS).unwrap(),
             observed_at: now.into(),
-            row_values: Value::Object(row).to_string(),
-            document: "{}".to_owned(),
             news: None,
         })),
     }

@@ -41,7 +41,8 @@ pub struct Document {
 
 impl Document {
     /// A text with its checksum.
-    pub(crate) fn new(text: String) -> Self {
+    #[must_use]
+    pub fn new(text: String) -> Self {
         Self {
             checksum: checksum(&text),
             text,
