@@ -13,7 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tower::ServiceExt;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::{App, router};
 use unroof_store::clock::Clock;
 use unroof_store::{Store, StoreLimits};

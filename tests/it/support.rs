@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 use tower::ServiceExt;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::{App, router};
 use unroof_store::clock::Clock;
 use unroof_store::{Store, StoreLimits};

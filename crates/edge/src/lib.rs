@@ -1,8 +1,8 @@
 //! The edge of the HTTP service: listeners, limits, problem documents, cached answers and traces.
 
-pub mod answer;
-pub mod limit;
-pub mod listen;
+mod answer;
+mod limit;
+mod listen;
 
 pub use crate::answer::coding::{Coding, SizeOfBody};
 pub use crate::answer::csv::{CsvError, write_csv_header, write_csv_of_rows, write_csv_rows};
@@ -11,9 +11,9 @@ pub use crate::answer::described::{
 };
 pub use crate::answer::names::{FilterText, MOST_NAMES, Names, some_of};
 pub use crate::answer::problem::{
-    CHALLENGE, CONFLICT, FORBIDDEN, FULL, INTERNAL, INVALID, LIMITED, METHOD_NOT_ALLOWED,
-    NOT_FOUND, PROBLEM_JSON, PROBLEM_KINDS, Problem, ProblemKind, Reply, TIMEOUT, TOO_LARGE,
-    UNAUTHORIZED, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
+    BUSY, CHALLENGE, CONFLICT, FORBIDDEN, FULL, INTERNAL, INVALID, LIMITED, METHOD_NOT_ALLOWED,
+    MISDIRECTED, NO_WRITES, NOT_FOUND, PROBLEM_JSON, PROBLEM_KINDS, Problem, ProblemKind, Reply,
+    TIMEOUT, TOO_LARGE, UNAUTHORIZED, UNAVAILABLE, UNREADABLE, UNSUPPORTED_MEDIA_TYPE,
 };
 pub use crate::answer::response_cache::{BodyCache, CachedBody, prefers, prefers_csv};
 pub use crate::answer::since::Since;
@@ -28,6 +28,7 @@ pub use crate::limit::queue::{CLIENT, Turn};
 pub use crate::limit::quota::{Quotas, RATE_LIMIT, RATE_LIMIT_POLICY};
 pub use crate::limit::refusals::{PAUSE, Refusals};
 pub use crate::limit::workers::Workers;
+pub use crate::limit::{client_limit, places, quota};
 pub use crate::listen::hosts::{check_host, host_name, is_from_own_page, require_known_host};
 pub use crate::listen::lingering::linger;
 pub use crate::listen::listener::{ListenAddress, Server, Stream, try_answer};

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 
 use crate::list::page::Moment;
 use unroof_base::input::cursor::nearest_names;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::{Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_store::DbTime;
 

@@ -7,7 +7,7 @@ use axum::http::{Method, Request, StatusCode};
 use futures_util::future::join_all;
 use futures_util::stream;
 use serde_json::json;
-use unroof_edge::limit::limits::{ClientLimits, Limits};
+use unroof_edge::{ClientLimits, Limits};
 use unroof_store::access::Scope;
 
 use super::{get, key, post, send, service_within};

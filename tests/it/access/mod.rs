@@ -14,7 +14,7 @@ mod timing;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::{Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::access::{Access, Actor, NewKey, Scope};
 use unroof_store::{NewKeyRow, Store};

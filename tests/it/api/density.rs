@@ -6,7 +6,7 @@ use unroof_infer::estimate::Estimator;
 use unroof_roofline::reference::calibration::Calibration;
 use uuid::Uuid;
 
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 
 use crate::models::{estimate_models, hosted, observe};

@@ -261,7 +261,7 @@ async fn an_unreachable_database_is_a_503_with_retry_after() {
         let app = unroof_server::App::new(
             store.clone(),
             crate::support::clock(),
-            unroof_edge::limit::limits::Limits::default(),
+            unroof_edge::Limits::default(),
         );
         let api = crate::support::Api::new(app);
         store.close().await;

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::clock::Clock;
 

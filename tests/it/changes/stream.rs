@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::Method;
 use serde_json::Value;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::access::{Actor, Scope};
 

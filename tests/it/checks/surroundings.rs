@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::clock::Clock;
 

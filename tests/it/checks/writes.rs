@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 
 use super::stored_sheet;
 use crate::support::{Api, Reply, TestDatabase, on_each_database, sheet, sheet_of, with};

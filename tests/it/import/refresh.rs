@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::json;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_jobs::Refresh;
 use unroof_server::App;
 use unroof_store::{ImportOrder, ImportRow, ImportSelection, Store};

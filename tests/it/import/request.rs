@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Method;
 use serde_json::json;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 
 use super::{catalog, import, summary};
 use crate::support::{TestDatabase, on_each_database, sheet, sheet_of};

@@ -12,7 +12,7 @@ use axum::http::Request;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::{ImportOrder, ImportOutcome, ImportRow, ImportSelection, Store};
 use uuid::Uuid;

@@ -15,7 +15,7 @@ use axum::http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tower::ServiceExt;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::{App, metrics_router};
 use unroof_store::Store;
 

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_infer::estimate::Estimator;
 use unroof_server::App;
 use unroof_store::import::ModelEstimator;

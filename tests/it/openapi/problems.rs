@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::{Request, header};
 use serde_json::{Value, json};
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::access::Scope;
 

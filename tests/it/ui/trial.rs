@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 use unroof_base::units::compact;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use url::form_urlencoded;
 
 use super::page;

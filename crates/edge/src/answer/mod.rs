@@ -1,12 +1,12 @@
 //! Requests read and answers written: problem documents, codings, caches.
 
-pub mod coding;
-pub mod csv;
-pub mod described;
-pub mod names;
-pub mod problem;
-pub mod response_cache;
-pub mod since;
+pub(crate) mod coding;
+pub(crate) mod csv;
+pub(crate) mod described;
+pub(crate) mod names;
+pub(crate) mod problem;
+pub(crate) mod response_cache;
+pub(crate) mod since;
 
 use axum::http::{HeaderMap, header};
 

@@ -1,13 +1,13 @@
 //! Limits of one client and of all clients together: queues, budgets, places.
 
-pub mod budget;
+pub(crate) mod budget;
 pub mod client_limit;
-pub mod known_keys;
-pub mod limits;
-pub mod per_address;
+pub(crate) mod known_keys;
+pub(crate) mod limits;
+pub(crate) mod per_address;
 pub mod places;
-pub mod queue;
+pub(crate) mod queue;
 pub mod quota;
-pub mod refusals;
-pub mod rotation;
-pub mod workers;
+pub(crate) mod refusals;
+pub(crate) mod rotation;
+pub(crate) mod workers;

@@ -20,7 +20,7 @@ const LONG_QUEUE: usize = 2;
 
 /// A queue with a fixed number of places for running requests, and a limit on waiting requests.
 #[derive(Debug)]
-pub struct Queue {
+pub(crate) struct Queue {
     /// Requests that run at once.
     places: usize,
     /// Requests that may wait.
@@ -50,7 +50,7 @@ pub struct Turn {
 
 /// Reason why a request may not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// The queue is full.
     Full,
     /// The client has its share of the queue.
@@ -60,7 +60,7 @@ pub enum Refused {
 impl Queue {
     /// An empty queue.
     #[must_use]
-    pub fn new(places: usize, most_waiting: usize) -> Arc<Self> {
+    pub(crate) fn new(places: usize, most_waiting: usize) -> Arc<Self> {
         Arc::new(Self {
             places,
             most_waiting,
@@ -70,13 +70,13 @@ impl Queue {
     }
 
     /// Numbers of running and of waiting requests.
-    pub fn lengths(&self) -> (usize, usize) {
+    pub(crate) fn lengths(&self) -> (usize, usize) {
         let state = self.state();
         (state.running.len(), state.waiting.count())
     }
 
     /// Whether many requests wait.
-    pub fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.lengths().1 > LONG_QUEUE * self.places
     }
 
@@ -88,7 +88,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full, or the client has its share.
-    pub async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
+    pub(crate) async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
         match self.join()? {
             Joined::Now(turn) => Ok(turn),
             Joined::Waits(call) => call.await.map_err(|_| Refused::Full),
@@ -135,7 +135,7 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full, or the client has its share.
-    pub fn has_room(&self) -> Result<(), Refused> {
+    pub(crate) fn has_room(&self) -> Result<(), Refused> {
         let mut state = self.state();
         self.check_share(&state, client().as_ref())?;
         self.check_room(&mut state)

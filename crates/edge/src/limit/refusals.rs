@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Refusals per second that are logged, and that are sent without delay.
-pub const FEW: u32 = 50;
+pub(crate) const FEW: u32 = 50;
 /// Delay of the other refusals, and the value of `Retry-After`.
 pub const PAUSE: Duration = Duration::from_secs(1);
 /// Shortest time between two warnings, so that a flood of refusals does not flood the log.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Items by their keys. The keys take turns; the items of one key keep their order.
 #[derive(Debug)]
-pub struct Rotation<K, T> {
+pub(crate) struct Rotation<K, T> {
     /// The keys with items, the next one first; none without an item.
     keys: VecDeque<(K, VecDeque<T>)>,
 }
@@ -20,18 +20,18 @@ impl<K, T> Default for Rotation<K, T> {
 impl<K: PartialEq, T> Rotation<K, T> {
     /// Number of items that wait.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.keys.iter().map(|(_, items)| items.len()).sum()
     }
 
     /// The items of a key.
-    pub fn of(&self, key: &K) -> impl Iterator<Item = &T> {
+    pub(crate) fn of(&self, key: &K) -> impl Iterator<Item = &T> {
         let same = self.keys.iter().filter(move |(known, _)| known == key);
         same.flat_map(|(_, items)| items)
     }
 
     /// Adds an item behind those of its key; a new key comes after all others.
-    pub fn push(&mut self, key: K, item: T) {
+    pub(crate) fn push(&mut self, key: K, item: T) {
         match self.keys.iter_mut().find(|(known, _)| *known == key) {
             Some((_, items)) => items.push_back(item),
             None => self.keys.push_back((key, [item].into())),
@@ -39,7 +39,7 @@ impl<K: PartialEq, T> Rotation<K, T> {
     }
 
     /// Takes the first item of the next key, which then comes after all others.
-    pub fn pop(&mut self) -> Option<(K, T)>
+    pub(crate) fn pop(&mut self) -> Option<(K, T)>
     where
         K: Clone,
     {
@@ -52,7 +52,7 @@ impl<K: PartialEq, T> Rotation<K, T> {
     }
 
     /// Keeps the items for which the function is true.
-    pub fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
+    pub(crate) fn retain(&mut self, is_kept: impl Fn(&T) -> bool) {
         for (_, items) in &mut self.keys {
             items.retain(&is_kept);
         }

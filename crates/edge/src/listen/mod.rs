@@ -1,8 +1,8 @@
 //! Listeners, peers and host names.
 
-pub mod hosts;
-pub mod lingering;
-pub mod listener;
-pub mod peer;
+pub(crate) mod hosts;
+pub(crate) mod lingering;
+pub(crate) mod listener;
+pub(crate) mod peer;
 #[cfg(unix)]
-pub mod unix_socket;
+pub(crate) mod unix_socket;

@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use listenfd::ListenFd;
 use tokio::net::UnixListener;
 
-pub use tokio::net::UnixStream;
+pub(crate) use tokio::net::UnixStream;
 
 /// Permissions of the file: owner and group may connect.
 const MODE: u32 = 0o660;
 
 /// A Unix socket that listens. Its file is removed on drop where this process made it; one that is killed leaves it.
 #[derive(Debug)]
-pub struct SocketFile {
+pub(crate) struct SocketFile {
     listener: UnixListener,
     made: Option<PathBuf>,
 }
 
 impl SocketFile {
     /// Makes the file of a socket. One that a dead process has left is replaced.
-    pub fn bind(file: &Path) -> io::Result<Self> {
+    pub(crate) fn bind(file: &Path) -> io::Result<Self> {
         let listener = match UnixListener::bind(file) {
             Err(error) if error.kind() == ErrorKind::AddrInUse && is_abandoned(file) => {
                 fs::remove_file(file)?;
@@ -42,7 +42,7 @@ impl SocketFile {
     }
 
     /// Waits for the next connection.
-    pub async fn accept(&self) -> io::Result<UnixStream> {
+    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
         let (stream, _) = self.listener.accept().await?;
         Ok(stream)
     }
@@ -65,7 +65,7 @@ fn is_abandoned(file: &Path) -> bool {
 }
 
 /// A socket that was opened for this process.
-pub enum Inherited {
+pub(crate) enum Inherited {
     /// One of TCP, in the type by which it becomes one of tokio.
     Tcp(net::TcpStream),
     /// A Unix socket, and its file.
@@ -73,7 +73,7 @@ pub enum Inherited {
 }
 
 /// The socket that the supervisor has opened, if there is one.
-pub fn inherited() -> io::Result<Option<Inherited>> {
+pub(crate) fn inherited() -> io::Result<Option<Inherited>> {
     let mut sockets = ListenFd::from_env();
     if sockets.len() > 1 {
         return Err(io::Error::new(

@@ -6,7 +6,7 @@ use crate::api::answers::compare::{
 use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::units::compact;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_report::chart::kinds::strip::{Strip, compared};
 use unroof_report::chart::{Chart, Words};
 use unroof_report::words::capital;

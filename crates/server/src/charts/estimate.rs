@@ -6,7 +6,7 @@ use super::subject::Subject;
 use crate::api::answers::density::{EstimateDensity, read_density};
 use crate::compute::Views;
 use crate::question::Question;
-use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
+use unroof_edge::{NOT_FOUND, Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_price_sheet::sheet::PriceSheet;

@@ -19,9 +19,7 @@ use crate::api::calculators::calculated::{Calculated, Calculator, VIEW, calculat
 use crate::question::Question;
 use crate::service::extract::Path;
 use unroof_base::input::cursor::nearest_names;
-use unroof_edge::answer::described::{StoreRefusals, Unchanged};
-use unroof_edge::answer::problem::{NOT_FOUND, Problem, UNREADABLE};
-use unroof_edge::answer::response_cache::CachedBody;
+use unroof_edge::{CachedBody, NOT_FOUND, Problem, StoreRefusals, UNREADABLE, Unchanged};
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
 

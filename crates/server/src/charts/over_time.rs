@@ -9,7 +9,7 @@ use crate::api::answers::series::{EstimateStep, Series, read_series};
 use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::units::{compact, readable};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;

@@ -2,7 +2,7 @@
 
 use crate::api::answers::track_record::{HeldOutModel, TrackedQuantity, track_record};
 use crate::question::Question;
-use unroof_edge::answer::problem::{Problem, UNREADABLE};
+use unroof_edge::{Problem, UNREADABLE};
 use unroof_infer::estimate::judgement::headline::errors_in_words;
 use unroof_report::chart::kinds::calibration::calibration;
 use unroof_report::chart::kinds::truth::{Scored, truth};

@@ -7,7 +7,7 @@ use crate::answers::Answers;
 use crate::api::answers::models::{ModelOffer, ModelShown, no_model};
 use crate::question::Question;
 use unroof_base::input::json;
-use unroof_edge::answer::problem::{INTERNAL, NOT_FOUND, Problem};
+use unroof_edge::{INTERNAL, NOT_FOUND, Problem};
 use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
 use unroof_infer::estimate::model::author_of;

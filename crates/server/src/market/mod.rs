@@ -6,7 +6,7 @@ mod snapshot;
 use std::sync::Arc;
 
 use super::compute::Views;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_store::DbTime;
 
 pub(super) use question::{MarketQuestion, PARAMETERS, ROWS, Sort};

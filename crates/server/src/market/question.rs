@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::snapshot::{MarketModel, Price};
 use crate::question::Question;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::JointQuantity;
 
 /// Names of the parameters.

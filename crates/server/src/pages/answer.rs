@@ -9,9 +9,8 @@ use axum::response::IntoResponse;
 
 use super::layout::{Page, of_problem};
 use crate::answers::Answers;
-use unroof_edge::answer::problem::{CHALLENGE, NOT_FOUND, Problem};
-use unroof_edge::answer::response_cache::CachedBody;
-use unroof_edge::limit::quota;
+use unroof_edge::quota;
+use unroof_edge::{CHALLENGE, CachedBody, NOT_FOUND, Problem};
 
 /// Media type of a page.
 pub(crate) const HTML: &str = "text/html; charset=utf-8";

@@ -14,7 +14,7 @@ use super::answer;
 use super::layout::{Page, Tab};
 use crate::answers::Answers;
 use unroof_base::units::readable;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_report::names::offer_address;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::{scrolling, table};

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, MODULE, STYLE_SHEET};
 use super::hint::linked;
-use unroof_edge::answer::problem::{Problem, UNAUTHORIZED};
+use unroof_edge::{Problem, UNAUTHORIZED};
 
 /// A page with its title and tab.
 pub(super) struct Page {

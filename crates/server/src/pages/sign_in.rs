@@ -19,8 +19,7 @@ use crate::clients::Clients;
 use crate::compute::Views;
 use crate::service::access::{SESSION, Sender, session};
 use crate::service::extract::{FormBody, Query};
-use unroof_edge::answer::problem::{FORBIDDEN, Problem, UNAUTHORIZED};
-use unroof_edge::listen::hosts::is_from_own_page;
+use unroof_edge::{FORBIDDEN, Problem, UNAUTHORIZED, is_from_own_page};
 use unroof_store::access::{Actor, Identity};
 
 /// Time for which a browser stays signed in.

@@ -18,7 +18,7 @@ use tokio::time::{Instant, Interval, interval_at};
 use super::middleware::RequestId;
 use crate::App;
 use crate::clients::Clients;
-use unroof_edge::limit::client_limit;
+use unroof_edge::client_limit;
 use unroof_edge::{Account, FORBIDDEN, Peer, Problem, UNAUTHORIZED, is_from_own_page};
 use unroof_store::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 

@@ -19,7 +19,7 @@ use super::metrics_page::metrics_service;
 use super::middleware;
 use crate::compute::Views;
 use crate::{App, service};
-use unroof_edge::limit::places;
+use unroof_edge::places;
 use unroof_edge::{
     FromPeer, Limits, Peer, PerAddress, Refusals, Server, Stream, TooMany, try_answer,
 };

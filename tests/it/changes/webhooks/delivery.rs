@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_store::clock::Clock;
 
 use crate::changes::{Prepared, models};

@@ -13,7 +13,7 @@ use axum::response::IntoResponse;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 use unroof_store::Store;
 use unroof_store::clock::Clock;

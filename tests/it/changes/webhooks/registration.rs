@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
-use unroof_edge::limit::limits::Limits;
+use unroof_edge::Limits;
 use unroof_server::App;
 
 use crate::changes::{Prepared, models};

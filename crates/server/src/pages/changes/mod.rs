@@ -15,7 +15,7 @@ use super::answer;
 use super::layout::Page;
 use crate::answers::Answers;
 use crate::question::{Question, wrong};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom};
 
 pub(super) use brief::{address_of, brief, changed_prices, folded};

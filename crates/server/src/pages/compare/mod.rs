@@ -20,7 +20,7 @@ use crate::charts::compare::{CLEAR, chart_of, probability, ranking};
 use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::units::compact;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_report::names::model_address;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::table_of;

@@ -14,7 +14,7 @@ use crate::compute::Views;
 use crate::market;
 use crate::market::{MarketModel, MarketQuestion, PARAMETERS};
 use crate::question::Question;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_report::chart::kinds::sparkline::Steps;
 use unroof_report::chart::scale::seconds;
 use unroof_store::{ChangeFilter, ChangeKind, ChangesFrom, PastPriceRow};

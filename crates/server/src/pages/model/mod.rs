@@ -29,7 +29,7 @@ use crate::charts::subject::Subject;
 use crate::compute::Views;
 use crate::question::Question;
 use crate::service::extract::Path;
-use unroof_edge::answer::problem::{CONFLICT, Problem};
+use unroof_edge::{CONFLICT, Problem};
 use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::history::UNKNOWN_START;

@@ -9,7 +9,7 @@ use crate::pages::hint::linked;
 use crate::pages::slider::slider;
 use crate::question::Question;
 use unroof_base::input::cursor::Fault;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_report::calculators::parts::written;
 use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};

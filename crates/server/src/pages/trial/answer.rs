@@ -10,7 +10,7 @@ use crate::compute::Answered;
 use crate::pages::hint::linked;
 use crate::pages::{quantities, words};
 use unroof_base::units::{compact, readable};
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
 use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::storage_tiers::OfferTiers;

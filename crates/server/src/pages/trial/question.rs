@@ -11,7 +11,7 @@ use unroof_base::input::cursor::{Cursor, Fault, Faults, nearest_names};
 use unroof_base::input::json;
 use unroof_base::input::json::{Json, JsonError};
 use unroof_base::input::place;
-use unroof_edge::answer::problem::Problem;
+use unroof_edge::Problem;
 use unroof_infer::estimate::Format;
 use unroof_price_sheet::catalog::{Catalog, UnknownFormat, recognized};
 
