@@ -101,7 +101,7 @@ impl ModelEstimator {
         let newest = rows.iter().map(|row| row.observed_at).max();
         let outcome = match newest {
             None => ModelOutcome::Gone,
-            Some(newest) => self.outcome(model, rows, newest, runtime, wanted)?,
+            Some(newest) => self.outcome(model, &rows, newest, runtime, wanted)?,
         };
         Ok(ModelRecord {
             due: due.clone(),
@@ -112,7 +112,7 @@ impl ModelEstimator {
     fn outcome(
         &self,
         model: &str,
-        rows: Vec<ModelSheetRow>,
+        rows: &[ModelSheetRow],
         observed_at: DbTime,
         runtime: &Handle,
         wanted: &CancelToken,
