@@ -14,8 +14,8 @@ mod turn;
 pub(crate) mod workers;
 
 pub use crate::import::entry::entries::{CatalogError, CatalogFormat};
+pub use crate::import::entry::refusals::Refusal;
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
-pub use crate::import::progress::refusals::Refusal;
 pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use error::ImportError;
 pub use fetch::{

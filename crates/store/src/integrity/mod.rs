@@ -2,11 +2,10 @@
 //! the stored periods of prices follow from what was seen.
 
 mod checker;
-mod fault;
 mod repeated;
 
+pub use crate::keep::check::fault::{Fault, Subject};
 pub use checker::{Checked, Checker, Part, Sample, Watch};
-pub use fault::{Fault, Subject};
 
 use crate::StoreError;
 

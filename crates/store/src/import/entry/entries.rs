@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::listed::Listed;
+use super::refusals::Refusal;
 use super::weight::bytes_of;
-use crate::import::progress::refusals::Refusal;
 use unroof_base::input::RequestError;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names, shortened};

@@ -9,4 +9,5 @@ pub(crate) mod hosts;
 pub(crate) mod leaders;
 pub(crate) mod listed;
 pub(crate) mod names;
+pub(crate) mod refusals;
 pub(crate) mod weight;

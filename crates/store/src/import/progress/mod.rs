@@ -1,6 +1,5 @@
 //! Lines and summaries of an import.
 
 pub mod lines;
-pub(crate) mod refusals;
 pub(crate) mod report;
 pub(crate) mod reporter;

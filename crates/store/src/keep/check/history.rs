@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::differing;
+use super::fault::{Fault, Subject};
 use crate::connect::query::Query;
-use crate::integrity::{Fault, Subject};
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;

@@ -1,6 +1,7 @@
 //! Rows for the check of a database, a page at a time, and what is wrong with those that need no engine.
 
 mod estimates;
+pub(crate) mod fault;
 mod history;
 mod sheets;
 

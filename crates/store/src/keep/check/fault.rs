@@ -19,7 +19,7 @@ pub enum Subject {
 
 impl Subject {
     /// Id of the offer, if it is one.
-    pub(super) fn offer(self) -> Option<Uuid> {
+    pub(crate) fn offer(self) -> Option<Uuid> {
         match self {
             Self::Offer(id) => Some(id),
             _ => None,
