@@ -341,7 +341,7 @@ fn no_folder_has_more_than_twenty_files_and_its_own_file_is_in_it() {
 }
 
 /// Most lines of code of a package, without comments, blank lines and tests: the largest one today. The goal is 16,000.
-const MOST_LINES: usize = 18_000;
+const MOST_LINES: usize = 16_000;
 
 #[test]
 fn no_package_is_too_large_to_be_held_in_mind() {

@@ -21,7 +21,7 @@ use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, 
 use unroof_roofline::calculator::scenario::model::FILE_PLACEHOLDER;
 use unroof_roofline::reference::accelerators;
 
-/// Arguments of a calculator's command: a request from a file and flags, and what becomes of the answer.
+/// Arguments of a calculator's command: a request from a file and flags, and where the answer goes.
 #[derive(Debug, Args)]
 pub(crate) struct Calculation<Request: Body + Clone> {
     #[arg(help = file_help::<Request>())]

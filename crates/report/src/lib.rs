@@ -1,4 +1,4 @@
-//! What pages show of an answer: charts as SVG, each with the words that explain it and the table behind it, and the
+//! Parts of pages: charts as SVG, each with the words that explain it and the table behind it, and the
 //! answers of the calculators as HTML.
 
 pub mod calculators;

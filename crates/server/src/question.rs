@@ -123,7 +123,7 @@ impl Question {
     /// The number that a parameter is; none where it is empty.
     ///
     /// # Errors
-    /// It is no number.
+    /// It is not a number.
     pub(crate) fn number<N: FromStr>(&self, name: &str) -> Result<Option<N>, Problem> {
         self.parsed(name, "a number")
     }

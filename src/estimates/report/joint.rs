@@ -167,7 +167,7 @@ fn in_report(reason: &NotIdentified) -> String {
     }
 }
 
-/// What decoding waits for.
+/// The resource that decoding waits for.
 pub(crate) fn waits_for(regime: Regime) -> &'static str {
     match regime {
         Regime::MemoryBound => "memory",

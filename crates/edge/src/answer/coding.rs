@@ -88,7 +88,7 @@ impl Coding {
     }
 }
 
-/// What a header of a client accepts, with the weights.
+/// Values that a header of a client accepts, with their weights.
 pub(super) struct Accepted<'a>(Vec<(&'a str, f32)>);
 
 impl<'a> Accepted<'a> {

@@ -222,7 +222,7 @@ impl<'a> ReadingBuilder<'a> {
         self
     }
 
-    /// What the sheet states, or the end of the reading with the reason that it does not.
+    /// A value of the sheet, or the end of the reading with the reason that it does not.
     pub(crate) fn given<T>(&self, stated: Result<T, NotDefined>) -> Result<T, Box<Reading>> {
         stated.map_err(|reason| {
             Box::new(Reading {

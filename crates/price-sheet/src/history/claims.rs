@@ -49,7 +49,7 @@ impl<'a> Claim<'a> {
         (first, second, observation.price_id, last.0, last.1)
     }
 
-    /// What its source states, for the quarantine.
+    /// The statement of its source, for the quarantine.
     pub(super) fn statement(&self) -> Statement<'a> {
         Statement {
             observation: self.observation,

@@ -78,7 +78,7 @@ pub(crate) struct AuditEntry<'a> {
 }
 
 impl<'a> AuditEntry<'a> {
-    /// What an actor changed at a time.
+    /// A change by an actor at a time.
     pub(crate) fn new(
         actor: &'a Actor,
         at: Timestamp,

@@ -54,7 +54,7 @@ fn is_number(name: &str) -> bool {
     }
 }
 
-/// What is wrong, and what removes the fault.
+/// A fault, and what removes it.
 type Misread = (String, &'static str);
 
 /// Puts a value where its name belongs, unless an accelerator is chosen already.
