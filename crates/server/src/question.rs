@@ -198,7 +198,7 @@ impl Question {
         Ok(Some(moment.0.into()))
     }
 
-    /// Refuses parameters that a chart does not read.
+    /// Refuses parameters that are not known here.
     ///
     /// # Errors
     /// One is unknown.
@@ -210,7 +210,7 @@ impl Question {
         let Some((unknown, _)) = unknown else {
             return Ok(());
         };
-        let listed = format!("this chart reads: {}", known.join(", "));
+        let listed = format!("the parameters here are: {}", known.join(", "));
         let hint = match nearest_names(unknown, known).as_slice() {
             [] => listed,
             [nearest, ..] => format!("did you mean `{nearest}`? {listed}"),

@@ -285,6 +285,13 @@ pub fn significant(number: f64) -> f64 {
     format!("{number:.8e}").parse().unwrap_or(number)
 }
 
+/// A count of draws, sheets or rows as a number.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+pub fn count_f64(count: usize) -> f64 {
+    count as f64
+}
+
 /// A number for display: five significant digits, thousands separators, powers of ten for very large and small ones.
 #[must_use]
 pub fn readable(number: f64) -> String {

@@ -3,10 +3,10 @@
 use super::{Clue, Readings, or_lacking};
 use crate::evidence::builder::{Drawn, ReadingBuilder, Values};
 use crate::evidence::clue_table::ReadingId;
-use crate::evidence::likelihood::count_f64;
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::{Kind, NotDefined, Reading, Specification};
 use crate::evidence::sheet::{ContextStep, Evidence};
+use unroof_base::units::count_f64;
 
 /// No term of the joint estimate: the first threshold has one already (`context_tier`), and the line through all bands
 /// predicts the KV cache of open-weight models worse than that threshold alone.

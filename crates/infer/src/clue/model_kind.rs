@@ -2,10 +2,11 @@
 
 use super::Clue;
 use crate::evidence::clue_table::ClueKind;
-use crate::evidence::likelihood::{Likelihood, Observed, count_f64, terms};
+use crate::evidence::likelihood::{Likelihood, Observed, terms};
 use crate::evidence::release::release;
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
+use unroof_base::units::count_f64;
 use unroof_roofline::reference::AttentionKind;
 use unroof_roofline::reference::calibration::Calibration;
 

@@ -6,13 +6,14 @@ use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::fastest_step::{Waits, log_fastest_speed};
 use crate::evidence::likelihood::{
-    Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_below, normal_tail, terms,
+    Likelihood, MISPRINTS, Observed, log_normal, normal_below, normal_tail, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::Reading;
 use crate::evidence::reading::{Kind, Specification};
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::exp;
 use unroof_price_sheet::sheet::{MeasuredSpeed, RateCell, ServiceTier};
 use unroof_roofline::reference::calibration::Calibration;

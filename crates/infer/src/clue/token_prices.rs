@@ -5,13 +5,14 @@ use wide::f64x8;
 use super::Clue;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::{
-    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, count_f64, log_normal, normal_tail,
+    LOG_NORMAL_PEAK, Likelihood, MISPRINTS, Observed, log_normal, normal_tail,
     student_t_scale_mixture, terms,
 };
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::release::release;
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::{exp, exp_each, ln};
 use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::PriceSheet;

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 
 use super::quantities::JointQuantity;
 use super::samples::{PriorAndPosterior, Samples};
-use crate::evidence::likelihood::count_f64;
+use unroof_base::units::count_f64;
 
 /// Points of the grid of a quantity.
 pub const GRID: usize = 64;

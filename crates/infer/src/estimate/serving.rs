@@ -17,10 +17,10 @@
 //! # Ok::<(), unroof_base::input::cancel::Cancelled>(())
 //! ```
 
-use crate::evidence::likelihood::count_f64;
 use crate::evidence::machine::Machine;
 use crate::evidence::unknowns::{Running, Unknowns};
 use crate::posterior::{Draws, Interval, summarize};
+use unroof_base::units::count_f64;
 use unroof_roofline::reference::accelerators;
 
 /// Draws that are served: two digits need no more.

@@ -18,10 +18,10 @@ use std::f64::consts::LN_2;
 
 use super::assumptions::Assumptions;
 use super::hold_cost::tiers;
-use super::likelihood::{count_f64, normal_below};
+use super::likelihood::normal_below;
 use super::unknowns::Unknowns;
 use unroof_base::units::elementary::{exp, ln};
-use unroof_base::units::{Bytes, BytesPerSecond};
+use unroof_base::units::{Bytes, BytesPerSecond, count_f64};
 use unroof_roofline::forward::{HoldCost, fill_time};
 use unroof_roofline::reference::{
     AcceleratorStatus, StorageKind, StorageTier, accelerators, storage_tiers,

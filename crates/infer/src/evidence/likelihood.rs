@@ -23,6 +23,7 @@ use statrs::distribution::{ContinuousCDF, Gamma, StudentsT};
 
 use super::clue_table::ClueKind;
 use super::unknowns::Unknowns;
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::{ROUNDER, ln};
 use unroof_base::units::number::Number;
 
@@ -141,12 +142,6 @@ pub(crate) fn student_t_below(standardised: f64, law: &StudentsT) -> f64 {
 /// Whether the degrees of freedom are the two for which a Student-t has closed forms.
 fn is_two(freedom: f64) -> bool {
     (freedom - 2.0).abs() < f64::EPSILON
-}
-
-/// A count of draws, sheets or rows as a number.
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-pub(crate) fn count_f64(count: usize) -> f64 {
-    count as f64
 }
 
 /// Probability of a normal residual at least this far out, on either side.

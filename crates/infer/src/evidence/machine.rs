@@ -14,9 +14,8 @@ use std::collections::BTreeMap;
 
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
-use super::likelihood::count_f64;
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
+use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond, count_f64};
 use unroof_roofline::forward;
 use unroof_roofline::forward::{Efficiencies, Formats, UnitLogs, compute_to_bandwidth};
 use unroof_roofline::reference::{

@@ -1,6 +1,6 @@
 //! Pareto k̂: the tail of the importance weights.
 
-use crate::evidence::likelihood::count_f64;
+use unroof_base::units::count_f64;
 
 /// Shape k̂ of a generalized Pareto distribution fitted to the largest weights, by the estimator of Zhang and Stephens
 /// (2009) as Pareto-smoothed importance sampling uses it (Vehtari et al., 2024); above 0.7 the draws are not to be

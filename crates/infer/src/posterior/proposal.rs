@@ -8,8 +8,9 @@ use super::placing::{BLOCK, Placer};
 use super::prior::{ClassPrior, Prior};
 use super::sobol::{Point, points};
 use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax};
-use crate::evidence::likelihood::{Likelihood, count_f64};
+use crate::evidence::likelihood::Likelihood;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::{exp, ln};
 
 /// Draws per round and class of models while proposals are fitted.

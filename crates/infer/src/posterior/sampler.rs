@@ -12,9 +12,10 @@ use super::sobol::{MOST_POINTS, Point, points};
 use super::summary::{Summary, summarize};
 use super::weights::{effective_sample_size, log_sum, normalize, share_of, softmax, whole};
 use crate::estimate::quantities::JointQuantity;
-use crate::evidence::likelihood::{Likelihood, count_f64};
+use crate::evidence::likelihood::Likelihood;
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::ln;
 
 /// Effective sample size of a full answer.

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::evidence::likelihood::count_f64;
-use unroof_base::units::significant;
+use unroof_base::units::{count_f64, significant};
 
 /// Ends of an interval that holds a stated share of the probability, as much on either side.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, ToSchema)]

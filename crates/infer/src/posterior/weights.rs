@@ -1,6 +1,6 @@
 //! Weights of draws: their sums, and how many draws they are worth.
 
-use crate::evidence::likelihood::count_f64;
+use unroof_base::units::count_f64;
 use unroof_base::units::elementary::{exp, ln};
 
 /// log of the sum of exponentials.

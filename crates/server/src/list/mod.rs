@@ -115,10 +115,7 @@ pub(super) fn name_in_order<Order: Debug + PartialEq>(
 macro_rules! list {
     (@shown $query:expr) => { $query };
     (@shown $query:expr, $owned:expr) => { $owned };
-    (without_if_none_match $($list:tt)+) => {
-        $crate::list::list! { @route [] $($list)+ }
-    };
-    (@route [$($header:tt)*]
+    (
         $(#[doc = $about:literal])+
         $handler:ident: $path:literal in $tag:literal,
         $(of $List:ident($parameter:literal: $Owner:ty, $owner:literal, or $missing:literal),)?
@@ -136,7 +133,7 @@ macro_rules! list {
             get,
             path = $path,
             tag = $tag,
-            params($(($parameter = $Owner, Path, description = $owner),)? $Query, $($header)*),
+            params($(($parameter = $Owner, Path, description = $owner),)? $Query, unroof_edge::KnownTag),
             responses(
                 (status = 200, description = $page,
                     content(($crate::list::page::Page<$Item> = "application/json"), (String = "text/csv")),
@@ -155,12 +152,6 @@ macro_rules! list {
         ) -> unroof_edge::Reply {
             let list = $crate::list::list!(@shown &query $(, &$List(owner))?);
             $crate::list::respond(&answers, list, (&query, query.part()), &headers, &uri).await
-        }
-    };
-    ($($list:tt)+) => {
-        $crate::list::list! {
-            @route [unroof_edge::KnownTag]
-            $($list)+
         }
     };
 }

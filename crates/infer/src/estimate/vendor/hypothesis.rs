@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::evidence::likelihood::count_f64;
 use crate::evidence::machine::Machine;
+use unroof_base::units::count_f64;
 use unroof_price_sheet::vendors::vendor;
 use unroof_roofline::reference::calibration::{Calibration, HostMarkup, OverLines};
 

@@ -5,9 +5,8 @@ use std::cmp::Ordering;
 use super::answer::{MarkupEstimate, SizeEstimate, SizeRatio, Span, VendorEstimate};
 use super::drawn::{Drawn, Sizes};
 use super::hypothesis::{Accelerators, MARKUPS, spread};
-use crate::evidence::likelihood::count_f64;
 use crate::posterior::summarize;
-use unroof_base::units::significant;
+use unroof_base::units::{count_f64, significant};
 
 /// Most models of a vendor that are drawn together.
 pub const MOST_MODELS: usize = 16;

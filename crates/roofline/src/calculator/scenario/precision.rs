@@ -79,14 +79,17 @@ impl StatedPrecision {
 
     /// The width of every component: its own, else the one stated for all, else that of the published weights.
     fn formats(&self, inputs: &Inputs<'_>, model: Option<&Model>) -> Option<WeightFormats> {
-        let native = model.map_or(WeightFormats::uniform(1.0), |model| model.native_formats);
+        let (native, known) = match model.and_then(|model| model.native_formats) {
+            Some(published) => (published, Origin::Reference),
+            None => (WeightFormats::uniform(1.0), Origin::Default),
+        };
         let mean = model.map_or(1.0, |model| native.mean(&model.architecture));
         let weights = &self.weight_bytes_per_parameter;
-        let mean = inputs.or(weights, mean, Origin::Reference)?;
+        let mean = inputs.or(weights, mean, known)?;
         let (base, from) = if weights.is_stated() {
             (WeightFormats::uniform(mean), Origin::Stated)
         } else {
-            (native, Origin::Reference)
+            (native, known)
         };
         let of_part = |field, width| inputs.or(field, width, from);
         Some(WeightFormats {

@@ -231,7 +231,6 @@ fn body_of(lines: LineReceiver, holds: impl Send + 'static) -> Body {
 }
 
 list! {
-    without_if_none_match
     /// List imports, newest first
     ///
     /// One row per import: by a request, the command line or a scheduled refresh.
