@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::answers::Answers;
 use super::market::Markets;
-use crate::api::answers::density::EstimateDensity;
+use crate::api::answers::estimate_density::EstimateDensity;
 use crate::api::answers::model_link::ModelLink;
 use crate::api::answers::observation::Observation;
 use unroof_edge::{Budget, Limits, Problem, Text, Workers};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::subject::Subject;
-use crate::api::answers::density::{EstimateDensity, read_density};
+use crate::api::answers::density::read_density;
+use crate::api::answers::estimate_density::EstimateDensity;
 use crate::compute::Views;
 use crate::question::Question;
 use unroof_edge::{NOT_FOUND, Problem, UNREADABLE};

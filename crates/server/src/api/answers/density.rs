@@ -5,34 +5,16 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde::Deserialize;
 use uuid::Uuid;
 
+use super::estimate_density::EstimateDensity;
 use crate::compute::Views;
 use crate::service::extract::{NoQuery, Path};
 use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
-use unroof_infer::estimate::serving::Serving;
 use unroof_infer::estimate::{NotRepeatable, Question};
 use unroof_store::{ModelSheetRow, StoreError};
-
-/// Prior and posterior of a stored estimate.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct EstimateDensity {
-    /// Id of the estimate.
-    pub(crate) id: Uuid,
-    /// The calibration behind it.
-    pub(crate) calibration_id: String,
-    /// Version of the estimation engine.
-    pub(crate) engine_version: String,
-    /// Densities and joint draws.
-    #[serde(flatten)]
-    pub(crate) densities: Densities,
-    /// Serving of the drawn models, for charts.
-    #[serde(skip)]
-    pub(crate) serving: Serving,
-}
 
 /// Show the prior and posterior of an estimate
 ///

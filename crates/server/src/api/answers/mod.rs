@@ -3,6 +3,7 @@
 pub(crate) mod badge;
 pub(crate) mod compare;
 pub(crate) mod density;
+pub(crate) mod estimate_density;
 pub(crate) mod estimates;
 pub(crate) mod infer;
 pub(crate) mod known_answers;
