@@ -33,7 +33,7 @@
 //! #     cell.input = input.parse().ok();
 //! #     let sheet = PriceSheet::new("acme", "m-1", vec![cell]);
 //! #     Observation {
-//! #         sheet_id: sheet.id().0, price_id: sheet.price_id(), source: source.to_owned(), source rank: SourceRank::Catalog,
+//! #         sheet_id: sheet.id().0, price_id: sheet.price_id(), source: source.to_owned(), source_rank: SourceRank::Catalog,
 //! #         valid_from: None, valid_to: None, first_at: day(first), last_at: day(last), next_at: None, is_sellers_own: false,
 //! #         is_misfit: false, states_limits: false, cells: Cells::of(&sheet).into(), input_price: None, output_price: None,
 //! #     }

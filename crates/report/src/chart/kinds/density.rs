@@ -133,7 +133,7 @@ mod tests {
         let interval = json!({"low": 5e9, "high": 3e10});
         let own = serde_json::from_value(json!({
             "median": 1e10, "interval_50": interval, "interval_90": interval,
-            "prior": {"median": 1e10, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
+            "prior": {"median": 1e10, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
             "moved_by": [],
         }));
         let drawn = QuantityDensity {

@@ -118,7 +118,7 @@ mod tests {
         let [first, second] = [&storage_tiers()[0].id, &storage_tiers()[1].id];
         let tiers: OfferTiers = serde_json::from_value(json!({
             "provider": "acme", "name": "5 minutes", "probabilities": {first: 0.93, second: 0.001},
-            "most_likely": first, "rests_on": [],
+            "most_likely": first, "fill_seconds": {}, "load_over_recompute": {}, "rests_on": [],
         }))
         .unwrap();
         let chart = cache_tiers(&[&tiers]).unwrap();

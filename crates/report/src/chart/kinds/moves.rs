@@ -136,7 +136,7 @@ mod tests {
         let interval = json!({"low": 10.0, "high": 40.0});
         let own: EstimatedQuantity = serde_json::from_value(json!({
             "median": 20.0, "interval_50": interval, "interval_90": interval,
-            "prior": {"median": 10.0, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
+            "prior": {"median": 10.0, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
             "moved_by": [{"clue": "input price", "factor": 4.0}, {"clue": "output price", "factor": 0.5}],
         }))
         .unwrap();

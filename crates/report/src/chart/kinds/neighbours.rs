@@ -147,7 +147,7 @@ mod tests {
             let interval = json!({"low": 0.5 * median, "high": 2.0 * median});
             serde_json::from_value(json!({
                 "median": median, "interval_50": interval, "interval_90": interval,
-                "prior": {"median": median, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
+                "prior": {"median": median, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 1.0, "identified": true,
                 "moved_by": [],
             }))
             .unwrap()
