@@ -186,7 +186,7 @@ fn cells_that_appear_are_no_later_change_of_the_price() {
 }
 
 #[test]
-fn an_observed_start_is_the_time_of_a_observation() {
+fn an_observed_start_is_the_time_of_an_observation() {
     // The first catalog is not read again; the other one is read later and knows of an earlier start.
     let facts = [
         since(listed("a", 1, 0, 0), -20),
