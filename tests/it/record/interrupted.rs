@@ -8,7 +8,7 @@ use super::PERIODS;
 use crate::server::{Server, client, patient_client, post};
 use crate::support::{TestDatabase, on_each_database};
 
-const SIGHTINGS: &str = "
+const OBSERVATIONS: &str = "
     SELECT provider || ' ' || model || ' ' || input_price || ' ' || source || ' ' || first_at || ' '
            || coalesce(CAST(last_at AS text), '')
     FROM observations AS seen
@@ -100,7 +100,7 @@ async fn an_import_that_is_killed_and_sent_again_leaves_what_a_whole_one_leaves(
             cuts
         });
         assert!(cuts > 0, "no import was cut off");
-        for sql in [PERIODS, SIGHTINGS] {
+        for sql in [PERIODS, OBSERVATIONS] {
             let (found, expected) = (database.texts(sql).await, clean.texts(sql).await);
             let [mut found, mut expected] = [found, expected].map(|rows| alike(&rows));
             found.sort();
