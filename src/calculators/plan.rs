@@ -160,7 +160,7 @@ fn rounded(count: f64) -> String {
 /// Columns of the terminal that the whole ranking needs; else the cost of a day, which follows from others, is left out.
 const LEAST_WIDTH_FOR_ALL: usize = 76;
 
-/// The units that compute prompts, where they are others than those that decode.
+/// The units that compute prompts, if they are not the ones that decode.
 fn or_same(prefill: Option<String>) -> String {
     prefill.unwrap_or_else(|| "the same".to_owned())
 }

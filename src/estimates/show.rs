@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ShowArguments, verbosity: Verbosity) -> Result<(),
     document.print(arguments.json, write_shown)
 }
 
-/// A name, and what is looked up by it: a model, else an offer.
+/// A name with what it denotes: a model, else an offer.
 #[derive(Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) name: &'a str,

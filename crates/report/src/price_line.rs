@@ -50,7 +50,7 @@ impl PriceLine {
         }
     }
 
-    /// Costs of the token over the length of its context; none of a cached token, whose cost is that of its storage.
+    /// Costs of the token over the length of its context; empty for a cached token, which costs its storage.
     pub(crate) fn costs(self, serving: &Serving) -> &[CostAt] {
         match self {
             Self::Input => &serving.input,

@@ -48,7 +48,7 @@ impl Question {
         Ok(Self(pairs))
     }
 
-    /// A question of some parameters, but those that are empty.
+    /// A question of some parameters, without the empty ones.
     pub(crate) fn of<'a>(parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let stated = parameters
             .into_iter()
@@ -102,7 +102,7 @@ impl Question {
         self.last(name).unwrap_or_default()
     }
 
-    /// The value of a parameter that is read in some way; none where it is empty.
+    /// The value of a parameter, parsed; `None` if it is empty.
     ///
     /// # Errors
     /// It cannot be read.
@@ -120,7 +120,7 @@ impl Question {
         }
     }
 
-    /// The number that a parameter is; none where it is empty.
+    /// The value of a parameter as a number; `None` if it is empty.
     ///
     /// # Errors
     /// It is not a number.
@@ -128,10 +128,10 @@ impl Question {
         self.parsed(name, "a number")
     }
 
-    /// The value that a parameter names; none where it is empty.
+    /// The value that a parameter names; `None` if it is empty.
     ///
     /// # Errors
-    /// It names none of those that are known.
+    /// The name is unknown.
     pub(crate) fn one_of<T: Copy>(
         &self,
         name: &str,

@@ -422,7 +422,7 @@ async fn a_price_far_from_another_source_is_flagged_until_a_second_source_confir
     .await;
 }
 
-/// A catalog in which sellers have a model at equal prices, be it with a cached prompt token that costs more than a fresh one.
+/// A catalog in which sellers have a model at equal prices, also where a cached prompt token costs more than a fresh one.
 fn copies(sellers: &[(&str, Option<u32>)]) -> Value {
     let mut catalog = json!({});
     for (seller, cache_read) in sellers {

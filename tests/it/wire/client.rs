@@ -60,7 +60,7 @@ impl Client {
         }
     }
 
-    /// Sends a piece again and again until something comes back, be it the end.
+    /// Sends a piece again and again until data or the end comes back.
     pub(super) fn drip(&mut self, piece: &str, pause: Duration) {
         self.stream.set_read_timeout(Some(pause)).unwrap();
         while self.is_silent() && self.since.elapsed() < LONGEST_WAIT {

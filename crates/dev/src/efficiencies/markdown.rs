@@ -199,7 +199,7 @@ impl Report {
         Some([name, full, apart, exchanged, sum, fitted])
     }
 
-    /// A table of kernels of another tool, and what is predicted over it.
+    /// A table of another tool's kernels with the ratio of predicted to measured time.
     fn kernels(&self, time: &KernelTime) -> Option<[String; 6]> {
         let serving = kernel_serving(time, self.fitted)?;
         let fitted_ms = serving.decode(time.batch, time.context_tokens).total.0 * 1e3;

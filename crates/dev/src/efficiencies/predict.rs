@@ -132,7 +132,7 @@ pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
     Some((step_s + time.concurrency * prompt_s / time.output_tokens) * 1e3)
 }
 
-/// Seconds per prompt in passes of a usual length; none where the prompt's length is not known.
+/// Seconds per prompt in passes of a usual length; `None` if the prompt's length is unknown.
 fn prompt_s(serving: &Serving<'_>, prompt: PromptTokens) -> f64 {
     if prompt.fresh <= 0.0 {
         return 0.0;

@@ -156,7 +156,7 @@ fn or_lacking(drawn: impl IntoIterator<Item = Drawn>, lack: &str) -> Readings {
     Ok(readings)
 }
 
-/// The readings of modes, or where there are none, that the sheet lacks the modes or what they are compared with.
+/// The readings of modes; without one, the lack of the modes or of the standard prices that they are compared with.
 fn or_lacking_modes(
     evidence: &Evidence<'_>,
     drawn: impl IntoIterator<Item = Drawn>,

@@ -11,7 +11,7 @@
 //!     "sources": [{"url": "https://example.com", "format": "official"}]}"#, &Format::Canonical)?;
 //! let answer = infer(&request);
 //! let active = &answer.joint.quantities.active_parameters;
-//! // The sheet narrows what is known of the size before it is read.
+//! // The sheet narrows the prior of the size.
 //! let width = |interval: Interval| interval.high / interval.low;
 //! assert!(width(active.interval_90) < width(active.prior.interval_90));
 //! # Ok::<(), unroof_base::input::RequestError>(())

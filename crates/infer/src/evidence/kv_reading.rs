@@ -31,8 +31,8 @@ fn slope_over_read(kind: AttentionKind) -> f64 {
     }
 }
 
-/// log of the bytes read per further token of a very long context over those read per token at 8,192; none where they are
-/// the bytes that are stored, as what is read beside them is of windows.
+/// log of the bytes read per further token of a very long context over those read per token at 8,192; `None` for
+/// windowed attention, whose other layers read per token the bytes that they store.
 pub(crate) fn log_slope_over_read(kind: AttentionKind) -> Option<f64> {
     (kind != AttentionKind::Windowed).then(|| slope_over_read(kind).ln())
 }

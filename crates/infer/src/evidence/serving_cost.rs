@@ -8,7 +8,7 @@
 //!
 //! let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
 //! let draws = sample_prior(&prior, 16);
-//! // Whatever the model and the machine are, a token that is found in the cache costs less than one that is computed.
+//! // With every model and machine, a token found in the cache costs less than one that is computed.
 //! let is_cheaper = |drawn: Unknowns<'_>| drawn.log_cached_input_cost() < drawn.log_input_cost();
 //! assert!(draws.iter().all(is_cheaper));
 //! ```

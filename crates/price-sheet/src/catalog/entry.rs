@@ -62,13 +62,13 @@ impl<'a> Entry<'a> {
         Some(value)
     }
 
-    /// Takes a field out if it repeats what is known, and says whether it does.
+    /// Takes a field out if it repeats a known value; true if it did.
     pub(super) fn take_same(&mut self, name: &str, known: &Json) -> bool {
         let same = |json: &Json| (json == known).then_some(());
         self.take_read(name, same).is_some()
     }
 
-    /// Takes an object out; what is none is kept.
+    /// Takes a field out if it is an object; other values are kept.
     pub(super) fn take_object(&mut self, name: &str) -> Option<Cursor<'a>> {
         let field = self.take(name)?;
         if matches!(field.json, Json::Object(_)) {

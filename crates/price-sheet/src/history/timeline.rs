@@ -101,7 +101,7 @@ struct Periods {
 
 impl Periods {
     /// Adds the best statement from a time until another one. `kept` are the best statements without sources that state the offer
-    /// for the first time; none where there are no such sources, or no others.
+    /// for the first time; `None` without such sources, or without others.
     fn add(
         &mut self,
         (at, until): (Timestamp, Option<Timestamp>),

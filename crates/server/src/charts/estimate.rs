@@ -37,14 +37,14 @@ fn lacking(quantity: JointQuantity) -> Problem {
 /// Prior and posterior of a quantity.
 ///
 /// # Errors
-/// There is no such model or quantity, its draws cannot be made again, or the query fails.
+/// The model or the quantity is unknown, its draws cannot be made again, or the query fails.
 pub(super) async fn density(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let (subject, drawn) = with_draws(views, question).await?;
     let quantity = question.quantity()?;
     density_of(&subject, &drawn, quantity).ok_or_else(|| lacking(quantity))
 }
 
-/// Density chart of a quantity of one estimate; none where the estimate lacks it.
+/// Density chart of a quantity of one estimate; `None` if the estimate lacks it.
 pub(crate) fn density_of(
     subject: &Subject,
     drawn: &EstimateDensity,
@@ -60,14 +60,14 @@ pub(crate) fn density_of(
 /// The moves of a quantity, clue by clue.
 ///
 /// # Errors
-/// There is no such model or quantity, or the query fails.
+/// The model or the quantity is unknown, or the query fails.
 pub(super) async fn moves(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let subject = Subject::read(&views.answers, question).await?;
     let quantity = question.quantity()?;
     moves_of(&subject, quantity).ok_or_else(|| lacking(quantity))
 }
 
-/// Waterfall chart of the moves of a quantity of one estimate; none where the estimate lacks it.
+/// Waterfall chart of the moves of a quantity of one estimate; `None` if the estimate lacks it.
 pub(crate) fn moves_of(subject: &Subject, quantity: JointQuantity) -> Option<Chart> {
     let own = subject.estimate.quantity(quantity)?;
     Some(moves::moves(quantity.definition().label, own))
@@ -76,12 +76,12 @@ pub(crate) fn moves_of(subject: &Subject, quantity: JointQuantity) -> Option<Cha
 /// The price line that a question names as its `side`; output where it names none.
 ///
 /// # Errors
-/// It names another than those of the chart.
+/// The chart has no such line.
 pub(super) fn price_line(question: &Question, lines: &[PriceLine]) -> Result<PriceLine, Problem> {
     let name = question.last("side").unwrap_or("output");
     let line = lines.iter().find(|line| line.name() == name).copied();
     line.ok_or_else(|| {
-        let detail = format!("invalid query string: there is no side `{name}`");
+        let detail = format!("invalid query string: unknown side `{name}`");
         let names = lines.iter().map(|line| line.name());
         let names = names.collect::<Vec<_>>().join(", ");
         Problem::new(UNREADABLE, detail).hint(format!("`side` is one of: {names}"))
@@ -91,7 +91,7 @@ pub(super) fn price_line(question: &Question, lines: &[PriceLine]) -> Result<Pri
 /// The tariff against the cost of a token over context.
 ///
 /// # Errors
-/// There is no such model, its draws cannot be made again, or the query fails.
+/// The model is unknown, its draws cannot be made again, or the query fails.
 pub(super) async fn cost(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let line = price_line(question, &PriceLine::WITH_COSTS)?;
     let (subject, drawn) = with_draws(views, question).await?;
@@ -114,7 +114,7 @@ pub(crate) fn cost_of(
 /// Decoding on the roofline.
 ///
 /// # Errors
-/// There is no such model, its draws cannot be made again, or the query fails.
+/// The model is unknown, its draws cannot be made again, or the query fails.
 pub(super) async fn roofline(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let (_, drawn) = with_draws(views, question).await?;
     let chart = roofline::roofline(&drawn.serving.roofline);
@@ -124,7 +124,7 @@ pub(super) async fn roofline(views: &Views, question: &Question) -> Result<Chart
 /// Storage tiers of the cache offers.
 ///
 /// # Errors
-/// There is no such model, it has no cache offer, or the query fails.
+/// The model is unknown, it has no cache offer, or the query fails.
 pub(super) async fn cache_tiers(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let subject = Subject::read(&views.answers, question).await?;
     heat::cache_tiers(&tiers_shown(&subject)).ok_or_else(|| {
@@ -147,7 +147,7 @@ pub(crate) fn tiers_shown(subject: &Subject) -> Vec<&OfferTiers> {
 /// The model among open-weight models.
 ///
 /// # Errors
-/// There is no such model or quantity, or the query fails.
+/// The model or the quantity is unknown, or the query fails.
 pub(super) async fn neighbours(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let subject = Subject::read(&views.answers, question).await?;
     let against = against(question)?;

@@ -59,7 +59,7 @@ impl Sort {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a box to tick")]
 pub(crate) struct MarketQuestion {
-    /// The parameters, but those that are empty.
+    /// The parameters, without the empty ones.
     asked: Question,
     /// Part of the name.
     pub(crate) q: String,

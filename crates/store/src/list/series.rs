@@ -86,7 +86,7 @@ impl PartialSchema for PriceEnd {
 impl ToSchema for PriceEnd {}
 
 impl PriceStep {
-    /// The price without what is not known of its start.
+    /// The price, without the parts of its start that are unknown.
     fn known(mut self) -> Self {
         let is_known = |time: &DbTime| Timestamp::from(*time) != UNKNOWN_START;
         self.from = self.from.filter(is_known);

@@ -131,7 +131,7 @@ impl Derived {
         derived
     }
 
-    /// Finds the rows that differ from the stored ones, be it by the last observation of a price that is not listed.
+    /// Finds the rows that differ from the stored ones, also where only the last observation of an unlisted price differs.
     fn compare_rows(
         &mut self,
         stored: &[StoredPeriod],

@@ -336,7 +336,7 @@ pub(crate) async fn snapshot_among(
     })
 }
 
-/// Sheets that are named in news. Those that are recorded are not read.
+/// Sheets that news name, besides the recorded ones.
 pub(crate) async fn load_sheets(
     tx: &mut Tx<'_>,
     work: &Work,

@@ -197,7 +197,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// The newest time that is recorded of it, even that of a snapshot that no longer found it.
+    /// The newest recorded time, also of a snapshot that no longer found the offer.
     pub(crate) fn newest(&self) -> Option<Timestamp> {
         let snapshots = self.seen.iter().filter_map(|seen| seen.newest_snapshot);
         let seen = self

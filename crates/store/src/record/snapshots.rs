@@ -123,7 +123,7 @@ impl Store {
         Ok(later.is_some())
     }
 
-    /// Whether the catalog was not read for so long that what it lists was not known in between.
+    /// Whether the catalog was not read for so long that its listings in between are unknown.
     ///
     /// # Errors
     /// The query fails.

@@ -14,7 +14,7 @@ const OFFER: &str = "SELECT offer_id FROM price_sheets WHERE id = $1";
 impl Store {
     /// Withdraws a price for a reason: what held before holds again, until the price is seen again. Without a reason, undoes
     /// the last withdrawal of the sheet: its former periods are restored, unless another price is in force there. None if
-    /// there is no such sheet.
+    /// the sheet is unknown.
     ///
     /// # Errors
     /// The query fails.

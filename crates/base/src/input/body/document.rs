@@ -6,7 +6,7 @@
 //! use unroof_base::input::body::document::{document, maybe};
 //!
 //! document! {
-//!     /// Limits of an offer. What is not known is not written.
+//!     /// Limits of an offer. An unknown limit is left out.
 //!     pub struct Limits {
 //!         /// Longest context, in tokens.
 //!         context: Option<u32> = maybe(1..=100_000_000),

@@ -66,7 +66,7 @@ impl<T> Stated<T> {
         !matches!(self.value, Ok(None))
     }
 
-    /// The value as a function fills it in; none where it is left out.
+    /// The value as a function fills it in; `None` if it is left out.
     ///
     /// # Errors
     /// The value is wrong, or the function has recorded a fault of it.

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 pub(super) struct Family {
     first: Vec<&'static str>,
     pub(super) author: &'static str,
-    /// Whether names without a digit denote whatever is newest; else the names denote fixed weights even without one, or
+    /// Whether names without a digit denote the newest model; else the names denote fixed weights even without one, or
     /// a service with one model at a time.
     pub(super) needs_digit: bool,
 }

@@ -29,7 +29,7 @@ pub(super) fn take(entry: &mut Entry<'_>) -> Option<MeasuredSpeed> {
     })
 }
 
-/// An object of nothing but known percentiles, times `factor`, each a number in the range that a sheet allows.
+/// An object of known percentiles alone, times `factor`, each a number in the range that a sheet allows.
 fn percentiles(json: &Json, factor: f64) -> Option<Percentiles> {
     let Json::Object(fields) = json else {
         return None;

@@ -347,7 +347,7 @@ fn other_limits_do_not_make_a_price_newer() {
         relimited(3, 2, 10, 30),
     ];
     assert_eq!(shape(&timeline(&facts, &[])), (vec![(1, 0)], None));
-    // Nor do they make it older: it counts as seen between two snapshots that both found it.
+    // They do not make it older either: it counts as seen between two snapshots that both found it.
     let facts = [
         gone(relimited(2, 2, 0, 0), 13),
         relimited(3, 2, 13, 13),

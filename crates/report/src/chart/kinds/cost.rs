@@ -119,7 +119,7 @@ impl TariffAndCost {
         words.chart(FRAME.size(), self.drawing(), table)
     }
 
-    /// The margin at a usual and at the longest context, or the cost where there is no price.
+    /// The margin at a usual and at the longest context, or the cost if there is no price.
     fn finding(&self) -> String {
         let tokens = self.line.tokens();
         let near = |tokens: f64| {

@@ -30,7 +30,7 @@ pub fn tier_name(id: &str) -> &str {
     found.map_or(id, |tier| tier.name.as_str())
 }
 
-/// Chart of the storage tiers of cache offers; none where there is no offer.
+/// Chart of the storage tiers of cache offers; `None` without an offer.
 #[must_use]
 pub fn cache_tiers(offers: &[&OfferTiers]) -> Option<Chart> {
     let first = offers.first()?;

@@ -20,8 +20,8 @@ use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(frame::WIDTH, 250.0);
 
-/// Chart of the active parameters of an estimate against another quantity among open-weight models; none where the
-/// estimate lacks one of both.
+/// Chart of the active parameters of an estimate against another quantity among open-weight models; `None` if
+/// the estimate lacks one of the two.
 #[must_use]
 pub fn neighbours(estimate: &StoredEstimate, against: JointQuantity) -> Option<Chart> {
     let active = estimate.quantity(JointQuantity::ActiveParameters)?;

@@ -19,7 +19,7 @@ use unroof_infer::estimate::serving::RooflinePoint;
 /// Sides of the drawing.
 const FRAME: Frame = Frame::new(frame::WIDTH, 220.0);
 
-/// Chart of draws, each by its own machine; none where no draw has a machine.
+/// Chart of draws, each by its own machine; `None` if no draw has a machine.
 #[must_use]
 pub fn roofline(draws: &[RooflinePoint]) -> Option<Chart> {
     let mut counts = BTreeMap::new();

@@ -86,8 +86,8 @@ impl Strip {
         labelled(&self.words(), &marks)
     }
 
-    /// The strip on an axis of its own, from the lowest to the highest of its values; a word where they are all one, since
-    /// the quantity was stated.
+    /// The strip on an axis of its own, from the lowest to the highest of its values; for a stated quantity, whose values are equal,
+    /// a word.
     #[must_use]
     pub fn alone(&self) -> Markup {
         let own = self.interval_90;

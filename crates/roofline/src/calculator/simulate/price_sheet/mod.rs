@@ -489,7 +489,7 @@ impl Tiers<'_> {
         let (_, first) = self.bounds[0];
         let speed = SpeedMultiplier {
             value: Some(decimal(self.speed(f64::from(first)))?),
-            // Of the rooflines, as the price is; what waits for neither memory nor compute makes it less.
+            // Of the rooflines, as the price is; other waits, such as for the network, lower it.
             bound: Some(SpeedBound::UpTo),
             metric: Some(SpeedMetric::OutputTokensPerSecond),
         };

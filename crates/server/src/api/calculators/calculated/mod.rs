@@ -75,8 +75,7 @@ pub(crate) fn calculator(question: &Question) -> Result<Calculator, Problem> {
         .find(|calculator| calculator.name() == name);
     found.ok_or_else(|| {
         let names = Calculator::ALL.map(|calculator| format!("view={}", calculator.name()));
-        Problem::of_query("there is no such view")
-            .hint(format!("write one of {}", names.join(", ")))
+        Problem::of_query("unknown view").hint(format!("write one of {}", names.join(", ")))
     })
 }
 
