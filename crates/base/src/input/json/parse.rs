@@ -366,7 +366,11 @@ impl From<ReaderError> for JsonError {
             ReaderError::SyntaxError(syntax) => {
                 let reason = match syntax.kind {
                     SyntaxErrorKind::MalformedJson => "not valid JSON".to_owned(),
-                    kind => format!("not valid JSON: {}", spaced_words(&kind.to_string())),
+                    kind => {
+                        // The parser can accept trailing commas and comments; here both are errors.
+                        let kind = spaced_words(&kind.to_string()).replace(" not enabled", "");
+                        format!("not valid JSON: {kind}")
+                    }
                 };
                 error_at(&syntax.location, reason, SYNTAX_HINT)
             }
@@ -510,7 +514,7 @@ mod tests {
         );
         assert_eq!(
             refusal("{\"a\": 1,}"),
-            "line 1, column 8: not valid JSON: trailing comma not enabled"
+            "line 1, column 8: not valid JSON: trailing comma"
         );
         assert_eq!(refusal(" \n"), "line 1, column 1: the text is empty");
         assert_eq!(
