@@ -13,7 +13,7 @@ use unroof_base::input::body::Body;
 use unroof_base::input::cursor::{Cursor, Faults, nearest_names};
 use unroof_base::input::json;
 use unroof_base::input::json::{Json, JsonError, Object};
-use unroof_price_sheet::catalog::{Catalog, recognized};
+use unroof_price_sheet::catalog::{Catalog, recognize, recognized};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 
 /// The sheets of one model, mostly one sheet, and the assumptions.
@@ -112,7 +112,7 @@ fn read_tree(body: &Cursor<'_>, format: &Format) -> Option<Request> {
     })
 }
 
-/// Refuses two known documents that are neither a price sheet nor a request: an answer, and an entry of a catalog.
+/// Refuses three known documents that are neither a price sheet nor a request: an answer, a catalog, and an entry of one.
 fn refuse_other_documents(body: &Cursor<'_>, entries: &Object) -> Option<()> {
     let has = |field: &str| entries.contains_key(field);
     if has("quantities") && has("engine_version") {
@@ -123,6 +123,13 @@ fn refuse_other_documents(body: &Cursor<'_>, entries: &Object) -> Option<()> {
     }
     if has("rates") || has("price_sheet") || has(POOL) || has("assumptions") {
         return Some(());
+    }
+    if let Some(catalog) = recognize(body.json) {
+        let name = catalog.name();
+        return body.refuse(
+            format!("this looks like the whole catalog {name}, not a price sheet"),
+            format!("read all of it with `unroof import FILE` or POST /catalogs; one entry with `unroof infer FILE --format {name} --model KEY`"),
+        );
     }
     let Some(catalog) = recognized(body.json) else {
         return Some(());

@@ -110,8 +110,10 @@ async fn other_documents_are_recognised() {
         json!({"id": "openai/m-1", "pricing": {"prompt": "0.000001", "completion": "0.000002"}});
     let models_dev =
         json!({"id": "m-1", "cost": {"input": 1, "output": 2}, "limit": {"context": 1000}});
+    let whole = json!({"gpt-5": litellm});
     for (body, detail, hint) in [
         (answer, "an answer of unroof", "GET /price-sheets/{id}"),
+        (whole, "the whole catalog litellm", "POST /catalogs"),
         (
             litellm,
             "an entry of the catalog litellm",
