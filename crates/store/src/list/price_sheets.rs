@@ -44,7 +44,7 @@ pub struct PriceSheetRow {
     /// Price of generated tokens, in `currency` per million.
     #[sqlx(rename = "output_price")]
     pub output_per_mtok: Option<f64>,
-    /// Prompt tokens found in the cache.
+    /// Price of prompt tokens found in the cache, in `currency` per million.
     #[sqlx(rename = "cache_read_price")]
     pub cache_read_per_mtok: Option<f64>,
     /// Time from which the offer is no longer sold, as announced.

@@ -27,13 +27,13 @@ pub struct PriceStep {
     pub currency: String,
     /// The first sheet with these prices.
     pub price_sheet_id: Uuid,
-    /// Fresh prompt tokens, in `currency` per million.
+    /// Price of fresh prompt tokens, in `currency` per million.
     #[sqlx(rename = "input_price")]
     pub input_per_mtok: Option<f64>,
     /// Price of generated tokens, in `currency` per million.
     #[sqlx(rename = "output_price")]
     pub output_per_mtok: Option<f64>,
-    /// Prompt tokens found in the cache.
+    /// Price of prompt tokens found in the cache, in `currency` per million.
     #[sqlx(rename = "cache_read_price")]
     pub cache_read_per_mtok: Option<f64>,
     /// Inclusive start; null where it is not known.

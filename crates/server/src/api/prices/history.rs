@@ -83,7 +83,7 @@ pub(crate) struct HistoryItem {
     input_per_mtok: Option<f64>,
     /// Price of generated tokens, in `currency` per million.
     output_per_mtok: Option<f64>,
-    /// Prompt tokens found in the cache.
+    /// Price of prompt tokens found in the cache, in `currency` per million.
     cache_read_per_mtok: Option<f64>,
     /// Time from which the offer is no longer sold, as announced.
     #[schema(value_type = Option<String>, format = DateTime)]
