@@ -52,7 +52,8 @@ fn parameters(kind: &str) -> Vec<&'static str> {
         "frontier" => return frontier_parameters(),
         "compare" => &["model", "quantity"],
         "truth" | "calibration" => &["quantity", "setting"],
-        _ => &["model", "provider", "offer", "as_of"],
+        "roofline" | "cache-tiers" => &["model", "provider", "offer", "as_of"],
+        _ => &[],
     };
     own.to_vec()
 }
@@ -84,7 +85,8 @@ async fn draw(kind: &str, views: &Views, question: &Question) -> Result<Chart, P
         "frontier" => frontier(views, question).await,
         "compare" => compare::compare(views, question).await,
         "truth" => record::asked(question).map(record::truth_of),
-        _ => record::asked(question).map(record::calibration_of),
+        "calibration" => record::asked(question).map(record::calibration_of),
+        _ => Err(unknown_kind(kind)),
     }
 }
 
@@ -212,13 +214,7 @@ pub(super) async fn show_chart(
 fn kind_and_form(chart: &str) -> Result<(&'static str, Form), Problem> {
     let (kind, form) = chart.rsplit_once('.').unwrap_or((chart, ""));
     let Some(known) = KINDS.into_iter().find(|known| *known == kind) else {
-        let names = KINDS.join(", ");
-        let hint = match nearest_names(kind, &KINDS).as_slice() {
-            [] => format!("the charts are: {names}"),
-            [nearest, ..] => format!("did you mean `{nearest}`? The charts are: {names}"),
-        };
-        let problem = Problem::new(NOT_FOUND, format!("there is no chart `{kind}`"));
-        return Err(problem.hint(hint));
+        return Err(unknown_kind(kind));
     };
     let mut forms = Form::ALL.into_iter();
     let written = forms.find(|(name, _)| *name == form);
@@ -228,4 +224,13 @@ fn kind_and_form(chart: &str) -> Result<(&'static str, Form), Problem> {
         Problem::new(NOT_FOUND, detail).hint(format!("its address ends in one of {forms}"))
     })?;
     Ok((known, form))
+}
+
+fn unknown_kind(kind: &str) -> Problem {
+    let names = KINDS.join(", ");
+    let hint = match nearest_names(kind, &KINDS).as_slice() {
+        [] => format!("the charts are: {names}"),
+        [nearest, ..] => format!("did you mean `{nearest}`? The charts are: {names}"),
+    };
+    Problem::new(NOT_FOUND, format!("there is no chart `{kind}`")).hint(hint)
 }
