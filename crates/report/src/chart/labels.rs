@@ -2,6 +2,7 @@
 //! left out: the cursor of the chart reads it.
 
 use super::mark::Anchor;
+use unroof_base::units::count_f64;
 
 /// Width of a letter, as a narrow page enlarges it.
 const LETTER: f64 = 8.4;
@@ -95,8 +96,7 @@ pub fn cut(name: &str, longest: usize) -> Option<String> {
 
 /// The places around a dot: right and left, above and below.
 fn around((x, y): (f64, f64), name: &str) -> Vec<(Label, Area)> {
-    #[expect(clippy::cast_precision_loss, reason = "a name has few letters")]
-    let width = LETTER * name.chars().count() as f64;
+    let width = LETTER * count_f64(name.chars().count());
     let place = |(anchor, distance): (Anchor, f64)| {
         let middle = y + distance;
         let (start, across) = match anchor {

@@ -8,6 +8,7 @@ use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::percent;
+use unroof_base::units::count_f64;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_roofline::reference::storage_tiers;
 
@@ -50,8 +51,7 @@ pub fn cache_tiers(offers: &[&OfferTiers]) -> Option<Chart> {
     };
     let ids = storage_tiers().iter().map(|tier| tier.id.as_str());
     let columns: Vec<&'static str> = ids.filter(is_used).collect();
-    #[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
-    let height = HEAD + ROW * offers.len() as f64 + 4.0;
+    let height = HEAD + ROW * count_f64(offers.len()) + 4.0;
     let row = |tiers: &&OfferTiers| {
         let shares = columns.iter().map(|id| share(tiers, id).into());
         std::iter::once(name(tiers).into()).chain(shares).collect()
@@ -71,22 +71,21 @@ fn name(tiers: &OfferTiers) -> String {
     format!("{}: {}", tiers.provider, tiers.name)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a handful of rows and columns")]
 fn drawing(offers: &[&OfferTiers], columns: &[&str]) -> Markup {
-    let width = WIDTH / columns.len().max(1) as f64;
+    let width = WIDTH / count_f64(columns.len().max(1));
     html! {
         @for (number, column) in columns.iter().enumerate() {
-            @let middle = width * (number as f64 + 0.5);
+            @let middle = width * (count_f64(number) + 0.5);
             @for (place, word) in column.splitn(2, '-').enumerate() {
-                (text(Tone::Muted, (middle, 14.0 + 15.0 * place as f64), Anchor::Middle, word))
+                (text(Tone::Muted, (middle, 14.0 + 15.0 * count_f64(place)), Anchor::Middle, word))
             }
         }
         @for (number, tiers) in offers.iter().enumerate() {
-            @let top = HEAD + ROW * number as f64;
+            @let top = HEAD + ROW * count_f64(number);
             @let name = name(tiers);
             (text(Tone::Ink, (2.0, top + 14.0), Anchor::Start, &name))
             @for (place, column) in columns.iter().enumerate() {
-                (cell(&format!("{name}: {column}"), share(tiers, column), (width * place as f64, top + 20.0), width))
+                (cell(&format!("{name}: {column}"), share(tiers, column), (width * count_f64(place), top + 20.0), width))
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::{capital, spread};
-use unroof_base::units::compact;
+use unroof_base::units::{compact, count_f64};
 use unroof_infer::estimate::record::stored_estimate::{EstimatedQuantity, StoredMove};
 
 /// Space at the left and at the right.
@@ -111,9 +111,8 @@ fn rows(own: &EstimatedQuantity, steps: &[Step<'_>], scale: &Scale) -> Markup {
 }
 
 /// Middle of the bar of a row.
-#[expect(clippy::cast_precision_loss, reason = "a handful of rows")]
 fn middle(number: usize) -> f64 {
-    ROW * number as f64 + 24.0
+    ROW * count_f64(number) + 24.0
 }
 
 /// A row: its words above its marks.

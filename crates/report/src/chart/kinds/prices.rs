@@ -14,7 +14,7 @@ use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::spread;
-use unroof_base::units::readable;
+use unroof_base::units::{count_f64, readable};
 use unroof_infer::posterior::Interval;
 
 /// Sides of the drawing.
@@ -59,8 +59,7 @@ fn over_time(window: Window, values: impl IntoIterator<Item = f64>) -> Plane {
 #[must_use]
 pub fn prices(words: Words, spans: &[PriceSpan], window: Window, key: &[String]) -> Chart {
     let plane = over_time(window, spans.iter().map(|span| span.price));
-    #[expect(clippy::cast_precision_loss, reason = "a handful of series")]
-    let line_of_key = |number: usize| FRAME.bottom + AXIS + KEY * number as f64;
+    let line_of_key = |number: usize| FRAME.bottom + AXIS + KEY * count_f64(number);
     let drawing = html! {
         (plane.axes([short, dollars], ["", "USD per million tokens"]))
         (steps(spans, window, &plane))

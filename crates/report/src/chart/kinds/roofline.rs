@@ -13,7 +13,7 @@ use crate::chart::table::Table;
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::percent;
-use unroof_base::units::compact;
+use unroof_base::units::{compact, count_f64};
 use unroof_infer::estimate::serving::RooflinePoint;
 
 /// Sides of the drawing.
@@ -55,9 +55,8 @@ fn ridge(draw: &RooflinePoint) -> f64 {
     draw.peak_flop_per_second / draw.bytes_per_second
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few hundred draws")]
 fn words(draws: &[RooflinePoint], likely: &RooflinePoint, count: usize) -> Words {
-    let share = |count: usize| count as f64 / draws.len() as f64;
+    let share = |count: usize| count_f64(count) / count_f64(draws.len());
     let waiting = draws.iter().filter(|draw| draw.flop_per_byte < ridge(draw));
     let memory_bound = share(waiting.count());
     let (limit, waits) = if memory_bound >= 0.5 {

@@ -10,7 +10,7 @@ use crate::chart::table::{Table, yes_or_no};
 use crate::chart::tone::Tone;
 use crate::chart::{Chart, Words};
 use crate::words::{ends, spread};
-use unroof_base::units::compact;
+use unroof_base::units::{compact, count_f64};
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::posterior::Interval;
 
@@ -127,11 +127,11 @@ pub fn lines(words: Words, domain: (f64, f64), rows: &Named) -> Chart {
     const TOP: f64 = 8.0;
     const ROW: f64 = 22.0;
     let scale = Scale::log(domain, (LEFT, WIDTH - 16.0));
-    let bottom = TOP + ROW * count(rows.len().max(1));
+    let bottom = TOP + ROW * count_f64(rows.len().max(1));
     let drawing = html! {
         (axis::horizontal(&scale, (TOP, bottom), short))
         @for (number, (name, strip)) in rows.iter().enumerate() {
-            @let middle = TOP + ROW * (count(number) + 0.5);
+            @let middle = TOP + ROW * (count_f64(number) + 0.5);
             @let name: String = name.chars().take(LETTERS).collect();
             (text(Tone::Ink, (LEFT - 8.0, middle + 4.0), Anchor::End, &name))
             (strip.marks(&scale, middle))
@@ -168,11 +168,11 @@ pub fn compared(words: Words, rows: &Named) -> Chart {
         [low, high].into_iter().chain(strip.truth)
     });
     let scale = Scale::around(values, (0.85, 1.15), (SIDE, WIDTH - SIDE));
-    let bottom = ROW * count(rows.len());
+    let bottom = ROW * count_f64(rows.len());
     let drawing = html! {
         (axis::horizontal(&scale, (0.0, bottom), short))
         @for (number, (name, strip)) in rows.iter().enumerate() {
-            @let top = ROW * count(number);
+            @let top = ROW * count_f64(number);
             (text(Tone::Ink, (2.0, top + 15.0), Anchor::Start, name))
             (text(Tone::Muted, (2.0, top + 31.0), Anchor::Start, &strip.words()))
             (strip.marks(&scale, top + 45.0))
@@ -190,10 +190,4 @@ pub fn compared(words: Words, rows: &Named) -> Chart {
         ],
     );
     words.chart((WIDTH, bottom + 26.0), drawing, table)
-}
-
-/// A number of rows, for places.
-#[expect(clippy::cast_precision_loss, reason = "rows are few")]
-fn count(rows: usize) -> f64 {
-    rows as f64
 }
