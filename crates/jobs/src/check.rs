@@ -72,6 +72,7 @@ impl Jobs {
             threads: 1,
             is_in_background: true,
             sample: None,
+            expected_link: Vec::new(),
         };
         let ended = checker.check(&mut Log).await?;
         self.last_check.write(self.clock.now(), ended.faults);

@@ -23,7 +23,11 @@ pub use crate::connect::version::Listener;
 pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;
 pub use crate::keep::backup::{BackupError, back_up};
-pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, RowCounts};
+pub use crate::keep::chain::link_text;
+pub use crate::keep::check::{
+    Chains, CheckedEstimate, CheckedListing, CheckedSheet, HistoryPage, Links, ModelColumns,
+    Numbers, RULES, RowCounts, Rule, windows,
+};
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
 pub use crate::keep::secrets_key::{SecretError, SecretsKey};
 pub use crate::keep::webhooks::{

@@ -11,7 +11,7 @@ use crate::server::{Ended, Server, client, get, run};
 use crate::support::{TestDatabase, on_each_database, sheet, with};
 
 /// Two prices of one offer, a question, several hosts of a model, and their estimates.
-async fn fill(database: &TestDatabase) {
+pub(super) async fn fill(database: &TestDatabase) {
     let api = database.api().await;
     let sheet = with(sheet(), "/canonical_model", json!("acme/m-1"));
     let cheaper = with(sheet.clone(), "/rates/0/input", json!("1.00"));

@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod damage;
 mod lists;
 mod migrate;
 mod newer;

@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use sqlx::FromRow;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::watch;
 
 use super::database::{Pool, within};
 use super::query::Query;
 use super::tx::Tx;
+use crate::keep::chain::Heads;
 use crate::{DbTime, Store, StoreError, locked};
 
 /// The channel on which a trigger notifies of new versions.
@@ -21,17 +23,26 @@ const SILENCE: Duration = Duration::from_secs(1);
 const BETWEEN_POLLS: Duration = Duration::from_millis(250);
 
 /// Takes the writers' lock, and reserves this many sequence numbers.
-pub(crate) const ADVANCE_VERSION: &str =
-    "UPDATE store_version SET version = version + $1 WHERE id = 1 RETURNING version";
+pub(crate) const ADVANCE_VERSION: &str = "
+    UPDATE store_version SET version = version + $1 WHERE id = 1
+    RETURNING version, changes_link, audit_link, audit_sequence";
 
-/// Takes the writers' lock in a transaction, and reserves this many sequence numbers; the last of them.
+/// The numbers that a writer has reserved, and the ends of the chains that it may add to.
+#[derive(Debug, FromRow)]
+pub(crate) struct Numbers {
+    /// The last of them.
+    #[sqlx(rename = "version")]
+    pub(crate) last: i64,
+    #[sqlx(flatten)]
+    pub(crate) heads: Heads,
+}
+
+/// Takes the writers' lock in a transaction, and reserves this many sequence numbers.
 ///
 /// # Errors
 /// The query fails.
-pub(crate) async fn take_numbers(tx: &mut Tx<'_>, count: i64) -> Result<i64, StoreError> {
-    let advance = Query::new(ADVANCE_VERSION).bind(count);
-    let (last,) = tx.one(advance).await?;
-    Ok(last)
+pub(crate) async fn take_numbers(tx: &mut Tx<'_>, count: i64) -> Result<Numbers, StoreError> {
+    tx.one(Query::new(ADVANCE_VERSION).bind(count)).await
 }
 
 /// Listens for the versions that any process commits.

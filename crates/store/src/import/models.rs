@@ -197,7 +197,7 @@ impl Drawn {
     }
 
     /// The estimate under its id, to be stored. It has readings of no single sheet.
-    fn record(self, id: Uuid) -> EstimateRecord {
+    pub(crate) fn record(self, id: Uuid) -> EstimateRecord {
         EstimateRecord {
             id,
             engine_version: ENGINE_VERSION,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::import::Drawn;
 use crate::keep::check::differing;
-use crate::{CheckedEstimate, EstimateRecord};
-use unroof_infer::estimate::model::ModelPool;
+use crate::{CheckedEstimate, EstimateRecord, ModelColumns};
+use unroof_infer::estimate::model::{ModelPool, author_of};
 use unroof_infer::estimate::{
     CancelToken, Cancelled, ENGINE_VERSION, Estimator, NotRepeatable, Question, Request,
     StoredQuestion, infer_while,
@@ -22,11 +23,33 @@ struct Head {
     engine_version: String,
     calibration_id: String,
     price_sheets: Vec<HeadSheet>,
+    /// `model` for the estimate of a model.
+    #[serde(default)]
+    of: Value,
+    #[serde(default)]
+    canonical_model: Value,
+    #[serde(default)]
+    decisions: Value,
 }
 
 #[derive(Debug, Deserialize)]
 struct HeadSheet {
     id: Uuid,
+    /// Whether the estimate of a model reads it; every other estimate reads all of its sheets.
+    #[serde(default = "is_read")]
+    used: bool,
+}
+
+fn is_read() -> bool {
+    true
+}
+
+/// An estimate that differs from the stored one.
+pub(super) struct Differing {
+    /// The difference, in words.
+    pub(super) detail: String,
+    /// The estimate computed again.
+    pub(super) again: EstimateRecord,
 }
 
 /// An estimate whose document is sound.
@@ -76,6 +99,25 @@ impl SoundEstimate {
         self.head.price_sheets.iter().map(|sheet| sheet.id)
     }
 
+    /// The sheets that it was drawn from.
+    pub(super) fn drawn_from(&self) -> BTreeSet<Uuid> {
+        let read = self.head.price_sheets.iter().filter(|sheet| sheet.used);
+        read.map(|sheet| sheet.id).collect()
+    }
+
+    /// The row of its model, if it is that of one.
+    pub(super) fn model(&self) -> Option<ModelColumns> {
+        let name = self.head.canonical_model.as_str()?;
+        (self.head.of == "model").then(|| ModelColumns {
+            estimate_id: self.head.id,
+            canonical_model: name.to_owned(),
+            author: author_of(name).to_owned(),
+            calibration_id: self.head.calibration_id.clone(),
+            sheets: i64::try_from(self.head.price_sheets.len()).unwrap_or(i64::MAX),
+            decisions: self.head.decisions.as_i64().unwrap_or_default(),
+        })
+    }
+
     /// Computes it again from the documents of its sheets; what is wrong, if anything is.
     ///
     /// # Errors
@@ -85,22 +127,31 @@ impl SoundEstimate {
         sheets: &BTreeMap<Uuid, String>,
         estimator: &Estimator,
         wanted: &CancelToken,
-    ) -> Result<Option<String>, Cancelled> {
-        let ids: BTreeSet<Uuid> = self.sheet_ids().collect();
-        if let Some(missing) = ids.iter().find(|id| !sheets.contains_key(id)) {
-            return Ok(Some(format!(
-                "its price sheet {missing} is missing or damaged"
-            )));
-        }
+    ) -> Result<Option<Differing>, Cancelled> {
         match StoredQuestion::of_stored(&self.document, sheets, estimator) {
             Ok(StoredQuestion::Sheets(question)) => {
                 self.compare_answer(&question, estimator, wanted)
             }
             Ok(StoredQuestion::Model(pool)) => self.compare_model(&pool, estimator, wanted),
-            Err(NotRepeatable::Sheets) => Ok(Some(
-                "its id is not that of its sheets and assumptions".to_owned(),
-            )),
-            Err(other) => Ok(Some(other.to_string())),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The reason why it cannot be computed again, if there is one.
+    pub(super) fn obstacle(
+        &self,
+        sheets: &BTreeMap<Uuid, String>,
+        estimator: &Estimator,
+    ) -> Option<String> {
+        if let Some(missing) = self.sheet_ids().find(|id| !sheets.contains_key(id)) {
+            return Some(format!("its price sheet {missing} is missing or damaged"));
+        }
+        match StoredQuestion::of_stored(&self.document, sheets, estimator) {
+            Ok(_) => None,
+            Err(NotRepeatable::Sheets) => {
+                Some("its id is not that of its sheets and assumptions".to_owned())
+            }
+            Err(other) => Some(other.to_string()),
         }
     }
 
@@ -109,11 +160,11 @@ impl SoundEstimate {
         question: &Question,
         estimator: &Estimator,
         wanted: &CancelToken,
-    ) -> Result<Option<String>, Cancelled> {
+    ) -> Result<Option<Differing>, Cancelled> {
         let answer = question.answer(estimator, wanted)?;
         let document = serde_json::to_string(&answer).expect("an answer serialises");
         let again = EstimateRecord::new(&answer, document);
-        Ok(in_words(&self.row.differences(&again)))
+        Ok(in_words(&self.row.differences(&again)).map(|detail| Differing { detail, again }))
     }
 
     fn compare_model(
@@ -121,7 +172,7 @@ impl SoundEstimate {
         pool: &ModelPool,
         estimator: &Estimator,
         wanted: &CancelToken,
-    ) -> Result<Option<String>, Cancelled> {
+    ) -> Result<Option<Differing>, Cancelled> {
         let drawn = match pool.used().as_slice() {
             // It was made from the answer to that sheet, if there was one.
             [sheet] => {
@@ -141,7 +192,11 @@ impl SoundEstimate {
             return Ok(None);
         }
         let drawn = Drawn::of_pool(pool, estimator, wanted)?;
-        Ok(in_words(&self.differences(&drawn)))
+        let differing = in_words(&self.differences(&drawn));
+        Ok(differing.map(|detail| Differing {
+            detail,
+            again: drawn.record(self.row.id),
+        }))
     }
 
     fn differences(&self, drawn: &Drawn) -> Vec<&'static str> {

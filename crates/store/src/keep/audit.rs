@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::access::{Actor, Identity};
 use crate::connect::rows::Piece;
-use crate::connect::value::Kind::{Id, Text, Time};
+use crate::connect::value::Kind::{Bytes, Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::record::names::stored_names;
 use crate::record::recording::Recording;
@@ -30,6 +30,8 @@ stored_names! {
         KeyCreated = "key.created",
         /// A key was revoked.
         KeyRevoked = "key.revoked",
+        /// Damaged rows were derived again.
+        StoreRepaired = "store.repaired",
         /// A browser was signed in with a key.
         SessionBegun = "session.begun",
         /// A browser was signed out.
@@ -95,7 +97,7 @@ impl<'a> AuditEntry<'a> {
         }
     }
 
-    /// The columns of its row, in the order of [`PIECE`].
+    /// The columns of its row, in the order of [`PIECE`], without its number and its link.
     pub(crate) fn values(&self) -> Vec<Value<'a>> {
         let identity = &self.actor.identity;
         vec![
@@ -114,9 +116,9 @@ impl<'a> AuditEntry<'a> {
 /// The statement that writes rows of the log.
 pub(crate) const PIECE: Piece = Piece {
     sql: "
-        INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+        INSERT INTO audit (sequence, at, caller, key_id, name, action, subject_id, subject, request_id, link)
         SELECT * FROM given",
-    columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
+    columns: &[Number, Time, Text, Id, Text, Text, Id, Text, Text, Bytes],
 };
 
 /// The observation of a sheet; none where no caller sent it.

@@ -1,16 +1,23 @@
 //! The audit log. Its rows are written in the transactions of the changes that they record.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind, PIECE};
+use super::chain::{HEADS, link_text};
+use crate::access::Actor;
 use crate::connect::query::Query;
+use crate::connect::rows::Rows;
+use crate::connect::tx::Tx;
+use crate::connect::version::take_numbers;
 use crate::{DbTime, Store, StoreError};
+use jiff::Timestamp;
 
 const AUDIT: &str = "
-    SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id FROM audit
+    SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id, link
+    FROM audit
     WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2";
 
 /// A row of the audit log.
@@ -45,6 +52,25 @@ pub struct AuditRow {
     /// Id of the request; null for a change without one.
     #[schema(example = "7c1f0f6e-6f0a-4a53-9a39-0b1f5c1f8a11")]
     pub request_id: Option<String>,
+    /// Link of the row in the chain of the log, in hexadecimal: that of the newest row is the head of the chain. Null for rows
+    /// that are older than the chain.
+    #[serde(serialize_with = "hexadecimal")]
+    #[schema(value_type = Option<String>, example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    pub link: Option<Vec<u8>>,
+}
+
+fn hexadecimal<S: Serializer>(link: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+    link.as_deref().map(link_text).serialize(to)
+}
+
+/// Adds rows to the log in a transaction. The lock of the version puts them in order.
+pub(crate) async fn write_entries(tx: &mut Tx<'_>, rows: Rows<'_>) -> Result<(), StoreError> {
+    let before = take_numbers(tx, 0).await?.heads;
+    let mut heads = before.clone();
+    let rows = heads.link_audit(rows);
+    let pieces = [PIECE, HEADS];
+    tx.write_rows(&pieces, &[rows, heads.row_after(&before)])
+        .await
 }
 
 impl Store {
@@ -59,11 +85,24 @@ impl Store {
         let mut tx = loan.writing().await?;
         let written = tx.execute(query).await?;
         if written > 0 {
-            let rows = vec![entry.values()];
-            tx.write_rows(&[PIECE], &[rows]).await?;
+            write_entries(&mut tx, vec![entry.values()]).await?;
         }
         tx.commit().await?;
         Ok(written)
+    }
+
+    /// Notes in the audit log that damaged rows were derived again.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn note_repair(&self, now: Timestamp, outcome: String) -> Result<(), StoreError> {
+        let action = AuditAction::StoreRepaired;
+        let entry = AuditEntry::new(&Actor::COMMAND_LINE, now, action, Uuid::nil(), outcome);
+        let _writer = self.wait_to_write().await?;
+        let mut loan = self.connection().await?;
+        let mut tx = loan.writing().await?;
+        write_entries(&mut tx, vec![entry.values()]).await?;
+        tx.commit().await
     }
 
     /// Rows of the audit log before a sequence number, the last first.

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod audit_log;
 pub(crate) mod backup;
+pub(crate) mod chain;
 pub(crate) mod check;
 pub(crate) mod keys;
 pub(crate) mod reporting;

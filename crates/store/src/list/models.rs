@@ -10,12 +10,13 @@ use crate::connect::rows::{Piece, Rows, text};
 use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::connect::version::take_numbers;
+use crate::keep::chain::{self, Heads};
 use crate::list::query::{AsOf, NamePrefix};
 use crate::list::row_values;
 use crate::record::checksum::StoredDocument;
 use crate::record::names::ChangeKind;
 use crate::record::recording::MODEL;
-use crate::record::tables::sheets;
+use crate::record::tables::{announced, sheets};
 use crate::{DbTime, EstimateRecord, Store, StoreError};
 use unroof_price_sheet::sheet::PriceSheet;
 
@@ -356,8 +357,9 @@ impl Store {
             loan.statements().await?.prepare(text(WRITE)).await?;
         }
         let mut tx = loan.writing().await?;
-        let version = take_numbers(&mut tx, count).await?;
-        let written = rows(records, version - count);
+        let numbers = take_numbers(&mut tx, count).await?;
+        let version = numbers.last;
+        let written = rows(records, version - count, &numbers.heads);
         tx.write_rows(WRITE, &written).await?;
         tx.commit().await?;
         self.advance_version(version);
@@ -366,8 +368,8 @@ impl Store {
 }
 
 /// The rows for each piece of [`WRITE`], numbered from the one after `base`.
-fn rows(records: &[ModelRecord], base: i64) -> Vec<Rows<'_>> {
-    let numbered: Vec<Numbered<'_>> = records
+fn rows<'a>(records: &'a [ModelRecord], base: i64, before: &Heads) -> Vec<Rows<'a>> {
+    let numbered: Vec<Numbered<'a>> = records
         .iter()
         .zip(base + 1..)
         .filter_map(|(record, number)| match &record.outcome {
@@ -383,11 +385,13 @@ fn rows(records: &[ModelRecord], base: i64) -> Vec<Rows<'_>> {
         ModelOutcome::Gone => Some(vec![(&record.due.canonical_model).into()]),
         _ => None,
     });
-    let gone: Rows<'_> = gone.collect();
+    let gone: Rows<'a> = gone.collect();
     let marks = records.iter().map(|record| {
         let due = &record.due;
         vec![(&due.canonical_model).into(), due.mark.into()]
     });
+    let changes = numbered.iter().filter_map(Numbered::change).collect();
+    let mut heads = before.clone();
     vec![
         numbered
             .iter()
@@ -396,7 +400,8 @@ fn rows(records: &[ModelRecord], base: i64) -> Vec<Rows<'_>> {
         numbered.iter().flat_map(Numbered::sheets).collect(),
         numbered.iter().map(Numbered::model_estimate).collect(),
         numbered.iter().map(Numbered::listing).collect(),
-        numbered.iter().filter_map(Numbered::change).collect(),
+        heads.link_changes(changes),
+        heads.row_after(before),
         gone.clone(),
         gone,
         marks.collect(),
@@ -449,7 +454,14 @@ impl<'a> Numbered<'a> {
 
     fn change(&self) -> Option<Vec<Value<'a>>> {
         let news = self.new.news.as_ref()?;
-        Some(vec![
+        Some(self.row_of_change(news))
+    }
+
+    /// A change of a model's estimate: no single price has changed.
+    fn row_of_change(&self, news: &'a str) -> Vec<Value<'a>> {
+        let (no_id, no_text) = (|| Value::Id(None), || Value::Text(None));
+        let (no_number, no_price) = (|| Value::Number(None), || Value::Real(None));
+        vec![
             self.number.into(),
             ChangeKind::EstimateUpdated.name().into(),
             self.new.observed_at.into(),
@@ -457,10 +469,22 @@ impl<'a> Numbered<'a> {
             self.model.into(),
             self.model.into(),
             PriceSheet::DEFAULT_REGION.into(),
+            no_id(),
             self.new.record.id.into(),
             news.into(),
+            no_text(),
+            no_price(),
+            no_price(),
+            no_price(),
             true.into(),
-        ])
+            Value::Time(None),
+            no_id(),
+            no_text(),
+            no_text(),
+            no_number(),
+            no_number(),
+            no_text(),
+        ]
     }
 }
 
@@ -483,15 +507,8 @@ const WRITE: &[Piece] = &[
             Number, Id, Text, Text, Text, Text, Text, Time, Flag, Flag,
         ],
     },
-    Piece {
-        sql: "
-            INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, estimate_id,
-                                 summary, in_force)
-            SELECT * FROM given",
-        columns: &[
-            Number, Text, Time, Text, Text, Text, Text, Id, Text, Flag,
-        ],
-    },
+    announced::CHANGES,
+    chain::HEADS,
     Piece {
         sql: "DELETE FROM model_estimates WHERE canonical_model IN (SELECT given.column1 FROM given)",
         columns: &[Text],

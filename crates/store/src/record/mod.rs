@@ -3,6 +3,7 @@
 pub(crate) mod announced;
 pub(crate) mod asked;
 pub(crate) mod checksum;
+pub(crate) mod columns;
 pub(crate) mod derive;
 pub(crate) mod effect;
 pub(crate) mod known;

@@ -15,6 +15,12 @@ pub enum Subject {
     Estimate(Uuid),
     /// The history of an offer.
     Offer(Uuid),
+    /// A row of a table, by its number.
+    Row(&'static str, i64),
+    /// A table.
+    Table(&'static str),
+    /// The version of the store.
+    Version,
 }
 
 impl Subject {
@@ -34,6 +40,9 @@ impl fmt::Display for Subject {
             Self::Sheet(id) => write!(to, "price sheet {id}"),
             Self::Estimate(id) => write!(to, "estimate {id}"),
             Self::Offer(id) => write!(to, "offer {id}"),
+            Self::Row(table, number) => write!(to, "row {number} of {table}"),
+            Self::Table(table) => write!(to, "{table}"),
+            Self::Version => write!(to, "version"),
         }
     }
 }

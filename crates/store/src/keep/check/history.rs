@@ -6,10 +6,14 @@ use uuid::Uuid;
 use super::differing;
 use super::fault::{Fault, Subject};
 use crate::connect::query::Query;
+use crate::connect::version::take_numbers;
+use crate::record::announced::Announced;
 use crate::record::derive::{Derived, StoredPeriod};
 use crate::record::known;
 use crate::record::offers::Offer;
-use crate::record::plan::Known;
+use crate::record::plan::{Known, OfferPlan, Plan};
+use crate::record::ready::Ready;
+use crate::record::tables;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
 
@@ -107,6 +111,75 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Derives the periods of some offers again from what was seen. A repair is no news.
+    ///
+    /// # Errors
+    /// The query fails, or a sheet is damaged; then nothing is changed.
+    pub async fn mend_histories(&self, offers: &[Uuid], now: Timestamp) -> Result<(), StoreError> {
+        let work = Work {
+            now,
+            again: offers.to_vec(),
+            ..Work::default()
+        };
+        let _writer = self.wait_to_write().await?;
+        let mut loan = self.connection_for_many().await?;
+        let mut tx = loan.writing().await?;
+        let base = take_numbers(&mut tx, 0).await?.last;
+        let known = known::load(&mut tx, &work).await?;
+        let plan = Plan {
+            offers: mended(offers, known, now),
+            ..Plan::default()
+        };
+        let sheets = known::load_sheets(&mut tx, &work, plan.wanted_sheets(&work)).await?;
+        let announced = Announced::of(&work, &plan, &sheets)?;
+        let count = tables::numbers(&plan, &announced);
+        let numbers = take_numbers(&mut tx, count).await?;
+        let ready = Ready {
+            version: base,
+            plan,
+            announced,
+            count,
+        };
+        tables::write(&mut tx, &work, &ready, base, numbers.heads).await?;
+        tx.commit().await?;
+        self.advance_version(numbers.last);
+        Ok(())
+    }
+}
+
+/// The offers with those of their periods that differ from what was seen.
+fn mended(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<OfferPlan> {
+    let plan = |id: &Uuid| {
+        let facts = known.offers.remove(id).unwrap_or_default();
+        let stored = known.periods.remove(id).unwrap_or_default();
+        OfferPlan {
+            id: *id,
+            derived: differing_periods(&facts, &stored, now),
+            before: facts.clone(),
+            after: facts,
+            disagreements: Vec::new(),
+            seen_at: now,
+        }
+    };
+    offers.iter().map(plan).collect()
+}
+
+/// The periods that are to be written or removed, so that the stored ones follow from the facts.
+fn differing_periods(facts: &Offer, stored: &[StoredPeriod], now: Timestamp) -> Derived {
+    let now = facts.newest().map_or(now, |newest| newest.max(now));
+    let derived = Derived::new(stored, facts, facts, now);
+    let is_other = |one: &StoredPeriod| {
+        let known = stored.iter().find(|stored| stored.key == one.key);
+        known.is_none_or(|stored| !differing_parts(stored, one).is_empty())
+    };
+    Derived {
+        written: derived.written.into_iter().filter(is_other).collect(),
+        gone: derived.gone,
+        ..Derived::default()
+    }
+}
+
 fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<Fault> {
     let mut found = Vec::new();
     for offer_id in offers {
@@ -123,17 +196,16 @@ fn faults(offers: &[Uuid], mut known: Known, now: Timestamp) -> Vec<Fault> {
 
 /// The periods that differ, each in words.
 fn differences(facts: &Offer, stored: &[StoredPeriod], now: Timestamp) -> Vec<String> {
-    let now = facts.newest().map_or(now, |newest| newest.max(now));
-    let derived = Derived::new(stored, facts, facts, now);
+    let derived = differing_periods(facts, stored, now);
     let of_key = |key: (i64, i64)| stored.iter().find(move |one| one.key == key);
     let gone = derived.gone.iter().filter_map(|key| of_key(*key));
     let gone = gone.map(|one| format!("{} does not follow from what was seen", named(one)));
-    let other = derived.written.iter().filter_map(|one| {
-        let Some(stored) = of_key(one.key) else {
-            return Some(format!("{} is missing", named(one)));
-        };
-        let parts = differing_parts(stored, one).join(", ");
-        (!parts.is_empty()).then(|| format!("{} has another {parts}", named(stored)))
+    let other = derived.written.iter().map(|one| match of_key(one.key) {
+        None => format!("{} is missing", named(one)),
+        Some(stored) => {
+            let parts = differing_parts(stored, one).join(", ");
+            format!("{} has another {parts}", named(stored))
+        }
     });
     gone.chain(other).collect()
 }

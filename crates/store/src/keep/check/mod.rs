@@ -1,12 +1,18 @@
 //! Rows for the check of a database, a page at a time, and what is wrong with those that need no engine.
 
+mod chain;
 mod estimates;
 pub(crate) mod fault;
 mod history;
-mod sheets;
+mod links;
+pub(crate) mod rules;
+pub(crate) mod sheets;
 
+pub use chain::Chains;
 pub use estimates::CheckedEstimate;
 pub use history::HistoryPage;
+pub use links::{CheckedListing, Links, ModelColumns};
+pub use rules::{Numbers, RULES, Rule, windows};
 pub use sheets::CheckedSheet;
 
 use sqlx::sqlite::SqliteConnection;

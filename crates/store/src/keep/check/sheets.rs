@@ -10,23 +10,19 @@ use crate::connect::query::Query;
 use crate::connect::rows::Piece;
 use crate::connect::value::Kind;
 use crate::record::checksum::{StoredDocument, read_sheet};
-use crate::{Store, StoreError};
-use unroof_price_sheet::catalog::offer_id;
+use crate::record::columns::SheetColumns;
+use crate::{DbTime, Store, StoreError};
+use unroof_price_sheet::catalog::model_of;
 use unroof_price_sheet::sheet::PriceSheet;
-use unroof_price_sheet::sheet::compare::Cells;
 
 /// A price sheet as it is stored.
 #[derive(Debug, FromRow)]
 pub struct CheckedSheet {
     /// Id of the sheet.
     pub id: Uuid,
-    offer_id: Uuid,
-    provider: String,
-    model: String,
-    region: String,
-    currency: String,
-    price_id: Uuid,
-    cells: String,
+    observed_at: DbTime,
+    #[sqlx(flatten)]
+    columns: SheetColumns,
     #[sqlx(flatten)]
     document: StoredDocument,
 }
@@ -40,7 +36,9 @@ struct DocumentRow {
 }
 
 const SHEETS: &str = "
-    SELECT id, offer_id, provider, model, region, currency, price_id, cells, document, checksum FROM price_sheets
+    SELECT id, observed_at, offer_id, model_key, provider, model, canonical_model, region, currency, valid_from, valid_to,
+           input_price, output_price, cache_read_price, price_id, retires_at, status, states_limits, cells, document, checksum
+    FROM price_sheets
     WHERE id > $1 ORDER BY id LIMIT $2";
 
 const DOCUMENTS: Piece = Piece {
@@ -51,40 +49,37 @@ const DOCUMENTS: Piece = Piece {
 };
 
 impl CheckedSheet {
-    /// Faults of the sheet, in words.
-    #[must_use]
-    pub fn faults(&self) -> Vec<String> {
-        let Ok(document) = self.document.clone().checked(self.id) else {
-            return vec!["its document does not match its checksum".to_owned()];
-        };
-        let Ok(sheet) = read_sheet(self.id, &document) else {
-            return vec!["its document is not a price sheet".to_owned()];
-        };
-        let mut faults = Vec::new();
-        if sheet.id().0 != self.id {
-            faults.push(format!("its content has the id {}", sheet.id()));
+    /// The sheet in its document.
+    ///
+    /// # Errors
+    /// The fault of the document, in words.
+    pub fn sound(&self) -> Result<PriceSheet, String> {
+        let document = self.document.clone().checked(self.id);
+        let document =
+            document.map_err(|_| "its document does not match its checksum".to_owned())?;
+        let sheet = read_sheet(self.id, &document);
+        let sheet = sheet.map_err(|_| "its document is not a price sheet".to_owned())?;
+        if sheet.id().0 == self.id {
+            Ok(sheet)
+        } else {
+            Err(format!("its content has the id {}", sheet.id()))
         }
-        let differing = self.differing_columns(&sheet);
-        if !differing.is_empty() {
-            let differing = differing.join(", ");
-            faults.push(format!("other than in its document: {differing}"));
-        }
-        faults
     }
 
-    /// The columns that differ from the document.
-    fn differing_columns(&self, sheet: &PriceSheet) -> Vec<&'static str> {
-        let offer = offer_id(&sheet.provider, &sheet.model, &sheet.region);
-        differing([
-            ("provider", self.provider == sheet.provider),
-            ("model", self.model == sheet.model),
-            ("region", self.region == sheet.region),
-            ("currency", self.currency == sheet.currency),
-            ("offer", self.offer_id == offer),
-            ("identity of the prices", self.price_id == sheet.price_id()),
-            ("priced cells", self.cells == Cells::of(sheet).to_text()),
-        ])
+    /// The columns that follow from its document, if one of the stored ones differs.
+    pub(crate) fn other_columns(&self, sheet: &PriceSheet) -> Option<(SheetColumns, String)> {
+        let derived = columns_at(sheet, self.observed_at);
+        let differing = differing(self.columns.compared(&derived));
+        (!differing.is_empty()).then(|| {
+            let differing = differing.join(", ");
+            (derived, format!("other than in its document: {differing}"))
+        })
     }
+}
+
+/// The columns of a sheet that was seen at a time.
+pub(crate) fn columns_at(sheet: &PriceSheet, observed_at: DbTime) -> SheetColumns {
+    SheetColumns::of(sheet, model_of(sheet, observed_at.into()))
 }
 
 impl Store {

@@ -2,7 +2,7 @@
 
 use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
-use crate::connect::value::Kind::{Flag, Id, Number, Real, Text, Time};
+use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use crate::record::announced::{Change, Disagreement};
 use crate::record::names::ChangeKind;
 use unroof_base::units::Decimal;
@@ -104,14 +104,14 @@ pub(super) const DISAGREEMENTS: Piece = Piece {
 };
 
 /// Statement that inserts new changes.
-pub(super) const CHANGES: Piece = Piece {
+pub(crate) const CHANGES: Piece = Piece {
     sql: "
         INSERT INTO changes (sequence, kind, observed_at, provider, model, canonical_model, region, sheet_id,
                              estimate_id, summary, cell, old_value, new_value, factor, in_force, valid_from,
-                             previous_sheet_id, meter, service_tier, min_prompt_tokens, ttl_seconds, schedule)
+                             previous_sheet_id, meter, service_tier, min_prompt_tokens, ttl_seconds, schedule, link)
         SELECT * FROM given",
     columns: &[
         Number, Text, Time, Text, Text, Text, Text, Id, Id, Text, Text, Real, Real, Real, Flag, Time, Id, Text, Text,
-        Number, Number, Text,
+        Number, Number, Text, Bytes,
     ],
 };

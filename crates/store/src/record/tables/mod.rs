@@ -1,7 +1,7 @@
 //! Writes the rows of recorded sheets: the same statements on both databases, and one round trip on PostgreSQL, unless the
 //! estimates are many.
 
-mod announced;
+pub(crate) mod announced;
 mod audited;
 mod observations;
 mod periods;
@@ -12,11 +12,13 @@ use self::planned::Writing;
 use super::announced::Announced;
 use super::known;
 use super::plan::Plan;
+use super::ready::Ready;
 use super::work::Work;
 use crate::StoreError;
 use crate::connect::rows::{Piece, Rows, text};
 use crate::connect::tx::Tx;
 use crate::keep::audit;
+use crate::keep::chain::{self, Heads};
 
 /// Estimates in one statement. PostgreSQL copies what it is given several times, which takes less where it fits the processor's cache.
 const MOST_ESTIMATES: usize = 32;
@@ -28,19 +30,19 @@ pub(crate) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.prepare(text(WRITE)).await
 }
 
-/// Writes what was planned, numbered from the one after `base`.
+/// Writes what was planned, numbered from the one after `base`, and adds to the chains that end so.
 pub(crate) async fn write(
     tx: &mut Tx<'_>,
     work: &Work,
-    plan: &Plan,
-    announced: &Announced,
+    ready: &Ready,
     base: i64,
+    heads: Heads,
 ) -> Result<(), StoreError> {
     let writing = Writing {
         work,
         recordings: &work.recordings,
-        plan,
-        announced,
+        plan: &ready.plan,
+        announced: &ready.announced,
         base,
     };
     let mut estimates = writing.estimates();
@@ -49,7 +51,8 @@ pub(crate) async fn write(
         tx.write_rows(ESTIMATES, &[estimates]).await?;
         estimates = rest;
     }
-    tx.write_rows(WRITE, &rows(&writing, estimates)).await
+    tx.write_rows(WRITE, &rows(&writing, estimates, &heads))
+        .await
 }
 
 /// Count of numbers that the rows of a plan take: each table has numbers of its own.
@@ -62,7 +65,10 @@ pub(crate) fn numbers(plan: &Plan, announced: &Announced) -> i64 {
 }
 
 /// Rows for each piece of [`WRITE`].
-fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>) -> Vec<Rows<'a>> {
+fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>, before: &Heads) -> Vec<Rows<'a>> {
+    let mut heads = before.clone();
+    let changes = heads.link_changes(writing.changes());
+    let audit = heads.link_audit(writing.audit());
     vec![
         writing.sheets(),
         writing.documents(),
@@ -80,8 +86,9 @@ fn rows<'a>(writing: &Writing<'a>, estimates: Rows<'a>) -> Vec<Rows<'a>> {
         writing.periods(),
         writing.settled(),
         writing.disagreements(),
-        writing.changes(),
-        writing.audit(),
+        changes,
+        audit,
+        heads.row_after(before),
     ]
 }
 
@@ -107,4 +114,5 @@ const WRITE: &[Piece] = &[
     announced::DISAGREEMENTS,
     announced::CHANGES,
     audit::PIECE,
+    chain::HEADS,
 ];

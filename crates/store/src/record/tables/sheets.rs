@@ -9,48 +9,28 @@ use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Bytes, Flag, Id, Number, Real, Text, Time};
 use crate::connect::value::Value;
 use crate::record::checksum::checksum;
-use crate::record::names::status_name;
+use crate::record::columns::SheetColumns;
 use crate::record::plan::{SheetStep, Step};
 use crate::record::recording::{EstimateRecord, Recording};
-use unroof_base::units::Decimal;
-use unroof_price_sheet::catalog::model_key;
-use unroof_price_sheet::sheet::{Limits, RateCell};
 
 impl<'a> Writing<'a> {
     /// Rows of new sheets.
     pub(super) fn sheets(&self) -> Rows<'a> {
         let row = |(recording, number): (&'a Recording, i64)| {
-            let sheet = &recording.sheet;
-            let base = sheet.base_rate();
-            let price =
-                |of: fn(&RateCell) -> Option<&Decimal>| base.and_then(of).map(Decimal::to_f64);
             let document = &self.plan.sheets[&recording.sheet_id];
-            vec![
+            let model = recording.canonical_model.clone();
+            let (price_id, cells) = (recording.facts.price_id, &recording.facts.cells);
+            let columns = SheetColumns::known(&recording.sheet, model, price_id, cells);
+            let own = vec![
                 recording.sheet_id.into(),
                 number.into(),
-                recording.offer_id.into(),
-                model_key(&sheet.model).into(),
-                (&sheet.provider).into(),
-                (&sheet.model).into(),
-                recording.canonical_model.as_deref().into(),
-                (&sheet.region).into(),
-                (&sheet.currency).into(),
-                sheet.valid_from.into(),
-                sheet.valid_to.into(),
                 recording.observed_at.into(),
-                price(|rate| rate.input.as_ref()).into(),
-                price(|rate| rate.output.as_ref()).into(),
-                price(|rate| rate.cache_read.as_ref()).into(),
                 checksum(document).into(),
                 document.into(),
-                recording.facts.price_id.into(),
                 self.plan.misfits.contains(&recording.sheet_id).into(),
                 (!self.plan.questions.contains(&recording.sheet_id)).into(),
-                sheet.retires_at.into(),
-                sheet.status.as_ref().map(status_name).into(),
-                (sheet.limits != Limits::default()).into(),
-                recording.facts.cells.to_text().into(),
-            ]
+            ];
+            own.into_iter().chain(columns.values()).collect()
         };
         self.with(|step| step.sheet == SheetStep::Insert)
             .map(row)
@@ -154,14 +134,14 @@ impl EstimateRecord {
 /// Statement that inserts new sheets.
 pub(super) const SHEETS: Piece = Piece {
     sql: "
-        INSERT INTO price_sheets (id, sequence, offer_id, model_key, provider, model, canonical_model, region,
-                                  currency, valid_from, valid_to, observed_at, input_price, output_price,
-                                  cache_read_price, checksum, document, price_id, is_misfit, observed,
-                                  retires_at, status, states_limits, cells)
+        INSERT INTO price_sheets (id, sequence, observed_at, checksum, document, is_misfit, observed, offer_id,
+                                  model_key, provider, model, canonical_model, region, currency, valid_from,
+                                  valid_to, input_price, output_price, cache_read_price, price_id, retires_at,
+                                  status, states_limits, cells)
         SELECT * FROM given",
     columns: &[
-        Id, Number, Id, Text, Text, Text, Text, Text, Text, Time, Time, Time, Real, Real, Real, Bytes, Text, Id,
-        Flag, Flag, Time, Text, Flag, Text,
+        Id, Number, Time, Bytes, Text, Flag, Flag, Id, Text, Text, Text, Text, Text, Text, Time, Time, Real, Real, Real,
+        Id, Time, Text, Flag, Text,
     ],
 };
 

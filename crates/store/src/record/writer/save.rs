@@ -106,8 +106,8 @@ impl Store {
             // The version is the lock of the writers: from here to the end there are two round trips, and a few more where the
             // estimates are many. A snapshot that found what was there before is not a new version.
             let count = if is_empty { 0 } else { ready.count };
-            let mut version = take_numbers(&mut tx, count).await?;
-            let mut base = version - count;
+            let mut numbers = take_numbers(&mut tx, count).await?;
+            let mut base = numbers.last - count;
             if ready.version != base && tries < MOST_TRIES {
                 // What another writer has committed is read without the lock.
                 drop(tx);
@@ -116,13 +116,14 @@ impl Store {
             }
             if ready.version != base {
                 ready = Ready::make(&mut tx, work).await?;
-                base = version;
-                version = take_numbers(&mut tx, ready.count).await?;
+                base = numbers.last;
+                numbers = take_numbers(&mut tx, ready.count).await?;
             }
-            tables::write(&mut tx, work, &ready.plan, &ready.announced, base).await?;
+            let heads = numbers.heads;
+            tables::write(&mut tx, work, &ready, base, heads).await?;
             tx.commit().await?;
-            self.advance_version(version);
-            return Ok(Recorded::new(Some(version), ready.plan));
+            self.advance_version(numbers.last);
+            return Ok(Recorded::new(Some(numbers.last), ready.plan));
         }
     }
 }
