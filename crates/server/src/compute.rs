@@ -1,6 +1,7 @@
 //! The state of handlers that compute: the workers, what they estimate with, and what they have computed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use jiff::Timestamp;
@@ -12,15 +13,52 @@ use super::market::Markets;
 use crate::api::answers::estimate_density::EstimateDensity;
 use crate::api::answers::model_link::ModelLink;
 use crate::api::answers::observation::Observation;
-use unroof_edge::{Budget, Limits, Problem, Text, Workers};
-use unroof_infer::estimate::{Answer, CancelToken, Estimator, Format, Request, read_request};
+use unroof_edge::{Budget, Estimate, Limits, Permit, Problem, Room, Running, Text, Workers};
+use unroof_infer::estimate::{Answer, Estimator, Format, Request, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::access::Scope;
 use unroof_store::import::Priority::Long;
 use unroof_store::{NewEstimate, ObservedBy, Saved};
 use unroof_telemetry::compute_span;
 
 /// Densities in memory, of about 100 kB each.
 const DENSITIES_KEPT: u64 = 64;
+
+/// A kind of work: the scope that it needs, and what it is expected to take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Work {
+    needed: Scope,
+    estimate: Estimate,
+}
+
+impl Work {
+    /// Work of a scope that is expected to take CPU time and memory.
+    pub(crate) const fn new(needed: Scope, milliseconds: u64, mebibytes: usize) -> Self {
+        Self {
+            needed,
+            estimate: Estimate {
+                cpu: Duration::from_millis(milliseconds),
+                bytes: mebibytes * 1024 * 1024,
+            },
+        }
+    }
+
+    /// Several of it, one after another: they take the memory of one.
+    pub(crate) fn times(mut self, count: usize) -> Self {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.estimate.cpu = self.estimate.cpu.saturating_mul(count);
+        self
+    }
+}
+
+/// The estimate of a request with prices.
+pub(crate) const ESTIMATE: Work = Work::new(Scope::Ask, 50, 24);
+/// A question to a calculator.
+pub(crate) const CALCULATE: Work = Work::new(Scope::Ask, 10, 8);
+/// Some lines of a list of usages.
+pub(crate) const PRICE_LINES: Work = Work::new(Scope::Ask, 20, 4);
+/// The draws of one model again, from what is stored.
+pub(crate) const DRAW: Work = Work::new(Scope::Read, 60, 24);
 
 /// State of handlers that compute.
 #[derive(Debug, Clone)]
@@ -51,15 +89,13 @@ pub(super) struct Views {
 impl Compute {
     /// Workers that estimate with a calibration, in a memory budget.
     pub(super) fn new(estimator: Estimator, budget: Budget, limits: &Limits) -> Self {
-        let threads = limits.computing;
+        let room = Room {
+            places: limits.computing,
+            bytes: limits.computing_bytes,
+            waiting: limits.waiting,
+        };
         Self {
-            workers: Arc::new(Workers::new(
-                "computing",
-                Long,
-                threads,
-                threads,
-                limits.waiting,
-            )),
+            workers: Arc::new(Workers::new("computing", Long, limits.computing, room)),
             budget,
             estimator,
             markets: Markets::default(),
@@ -71,25 +107,28 @@ impl Compute {
     /// that disconnects while it waits loses its place, and a computation for it stops unfinished.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&CancelToken) -> Result<T, Problem> + Send + 'static,
+        work: Work,
+        compute: impl FnOnce(&Running) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let place = self.workers.admit().await?;
-        let (wanted, _waiting) = CancelToken::while_waiting();
+        let permit = self.permit(work).await?;
         let span = compute_span();
-        let work = move || {
-            let _until_done = place;
-            span.in_scope(|| work(&wanted))
-        };
-        self.workers.run(work).await?
+        permit
+            .run(move |running| span.in_scope(|| compute(running)))
+            .await?
+    }
+
+    /// Waits for a permit.
+    pub(super) async fn permit(&self, work: Work) -> Result<Permit, Problem> {
+        self.workers.permit(work.needed, work.estimate).await
     }
 
     /// Reads and answers a price sheet.
     pub(crate) async fn answer(&self, body: Bytes, format: Format) -> Result<Answered, Problem> {
         let (budget, estimator) = (self.budget.clone(), self.estimator.clone());
-        self.run(move |wanted| {
+        self.run(ESTIMATE, move |running| {
             let request = read_request(&body, &format)?;
             drop(body);
-            let answer = estimator.infer(&request, wanted)?;
+            let answer = estimator.infer(&request, running.wanted())?;
             let mut document = Text::new(&budget)?;
             document.write_with(|text| serde_json::to_writer(text, &answer))?;
             Ok(Answered {

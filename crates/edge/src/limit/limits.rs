@@ -37,6 +37,8 @@ pub struct Limits {
     pub write_time: Duration,
     /// Answers computed at once.
     pub computing: usize,
+    /// Memory of all answers that are computed at once, in bytes.
+    pub computing_bytes: usize,
     /// Requests queued for computing; more are refused with 503.
     pub waiting: usize,
     /// Concurrent change streams; more are refused with 503.
@@ -90,6 +92,7 @@ impl Default for Limits {
             slow_answer: Duration::from_secs(1),
             write_time: Duration::from_secs(30),
             computing: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            computing_bytes: 384 * 1024 * 1024,
             waiting: 128,
             streams: 256,
             heartbeat: Duration::from_secs(15),

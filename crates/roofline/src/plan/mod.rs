@@ -25,7 +25,8 @@ mod sensitivity;
 mod series;
 pub(crate) mod serving;
 
-use crate::plan::question::request::read_question;
+use crate::plan::question::request::{Question, read_question};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
@@ -40,5 +41,42 @@ pub use self::grid::Layout;
 /// # Errors
 /// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn plan(text: &[u8]) -> Result<PlanAnswer, RequestError> {
-    read(text, read_question).map(|question| assemble::answer(&question))
+    let planning = read_plan(text)?;
+    let answer = planning.answer(&CancelToken::default());
+    Ok(answer.expect("nothing cancels it"))
+}
+
+/// A parsed request of `/plan`.
+#[derive(Debug)]
+pub struct Planning(Question);
+
+/// Reads a planning request.
+///
+/// # Errors
+/// [`RequestError`] if the text is not JSON or not a valid request.
+pub fn read_plan(text: &[u8]) -> Result<Planning, RequestError> {
+    read(text, read_question).map(Planning)
+}
+
+impl Planning {
+    /// Layouts that a search tries.
+    #[must_use]
+    pub fn layouts(&self) -> usize {
+        search::layouts_of(&self.0).iter().map(Vec::len).sum()
+    }
+
+    /// Searches: one for the plans, one for the front and the sensitivity together, and one for each point of the grid but those
+    /// of passes.
+    #[must_use]
+    pub fn searches(&self) -> usize {
+        2 + series::searches(&self.0)
+    }
+
+    /// Computes the answer to the request.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn answer(&self, wanted: &CancelToken) -> Result<PlanAnswer, Cancelled> {
+        assemble::answer(&self.0, wanted)
+    }
 }

@@ -38,23 +38,30 @@ impl Goal {
     }
 }
 
+/// The layouts of prefill units and of decode units; one list where the chips are the same.
+pub(super) fn layouts_of(question: &Question) -> Vec<Vec<Layout>> {
+    let of = |chip: &Chip| {
+        let domain = f64::from(chip.domain);
+        let architecture = &question.model.architecture;
+        layouts(architecture, &question.degrees, domain, question.budget)
+    };
+    let decode = of(&question.decode_chip);
+    if question.has_two_chips() {
+        vec![of(&question.prefill_chip), decode]
+    } else {
+        vec![decode]
+    }
+}
+
 impl<'a> Search<'a> {
     /// Every layout of the grid.
     pub(super) fn new(question: &'a Question) -> Self {
-        let of = |chip: &Chip| {
-            let domain = f64::from(chip.domain);
-            layouts(
-                &question.model.architecture,
-                &question.degrees,
-                domain,
-                question.budget,
-            )
-        };
-        let decode = of(&question.decode_chip);
-        if question.has_two_chips() {
-            Self::among(question, &of(&question.prefill_chip), &decode)
-        } else {
-            Self::among(question, &decode, &decode)
+        match layouts_of(question).as_slice() {
+            [prefill, decode] => Self::among(question, prefill, decode),
+            both => {
+                let both = both.first().map_or(&[][..], Vec::as_slice);
+                Self::among(question, both, both)
+            }
         }
     }
 

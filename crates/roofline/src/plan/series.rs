@@ -6,15 +6,24 @@ use super::search::Search;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
 use crate::plan::serving::candidate::Candidate;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 
 const MILLION: f64 = 1e6;
+
+/// Searches of the series.
+pub(super) fn searches(question: &Question) -> usize {
+    let grid = &question.grid;
+    let hit_rates = grid.cache_hit_rate.as_ref().map_or(0, Vec::len);
+    hit_rates + grid.chips.as_ref().map_or(0, Vec::len)
+}
 
 /// Rows of every axis; each axis alone, the other inputs as stated.
 pub(super) fn series(
     question: &Question,
     goal: &Goal,
     best: Option<&Candidate<'_>>,
-) -> Vec<PlanPoint> {
+    wanted: &CancelToken,
+) -> Result<Vec<PlanPoint>, Cancelled> {
     let mut rows = Vec::new();
     let grid = &question.grid;
     if let Some(best) = best {
@@ -26,11 +35,13 @@ pub(super) fn series(
         );
     }
     for hit_rate in grid.cache_hit_rate.iter().flatten() {
+        wanted.check()?;
         let mut changed = question.clone();
         changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
     for chips in grid.chips.iter().flatten() {
+        wanted.check()?;
         let mut changed = question.clone();
         changed.budget = Some(*chips);
         let goal = Goal {
@@ -39,7 +50,7 @@ pub(super) fn series(
         };
         rows.push(of_plan(&changed, &goal));
     }
-    rows
+    Ok(rows)
 }
 
 /// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.

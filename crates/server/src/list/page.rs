@@ -1,6 +1,7 @@
 //! Pages of lists: length, position, format.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -19,7 +20,7 @@ pub(crate) use super::list_text::fields;
 use crate::answers::Answers;
 use crate::query::query;
 pub(crate) use unroof_edge::FilterText;
-use unroof_edge::{CachedBody, Problem, Workers};
+use unroof_edge::{CachedBody, Problem, Running, Workers};
 use unroof_store::clock::Clock;
 use unroof_store::{DbTime, NamePrefix, Order, SortKey};
 
@@ -294,7 +295,7 @@ impl<'a> PageRequest<'a> {
     }
 
     /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
-    fn workers(&self) -> &Workers {
+    fn workers(&self) -> &Arc<Workers> {
         if self.part.limit.0 > LONG_PAGE {
             &self.answers.long_pages
         } else {
@@ -319,7 +320,7 @@ impl<'a> PageRequest<'a> {
         Rows: Future<Output = Result<Vec<Row>, Fault>>,
         Problem: From<Fault>,
     {
-        let _place = self.answers.turn_of(self.workers()).await?;
+        let permit = self.answers.permit_of(self.workers()).await?;
         let mut text = ListText::begin(self.answers, self.headers, self.columns, self.part.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.part.limit.0 + 1;
@@ -343,14 +344,14 @@ impl<'a> PageRequest<'a> {
                 if came <= self.piece / 16 {
                     return finish();
                 }
-                return self.workers().run(finish).await?;
+                return permit.run(move |_| finish()).await?;
             }
-            let write = move || {
+            let write = move |_: &Running| {
                 let written = items(piece).and_then(|items| text.add(&items));
                 (written, text, items)
             };
             let written;
-            (written, text, items) = self.workers().run(write).await?;
+            (written, text, items) = permit.run(write).await?;
             written?;
         }
     }

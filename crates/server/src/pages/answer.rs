@@ -25,7 +25,7 @@ pub(super) async fn page(
 ) -> Response<Body> {
     let now = answers.now();
     let body = async || {
-        let _place = answers.turn_to_write().await?;
+        let _permit = answers.permit_to_write().await?;
         let document = page().await?.document(now);
         Ok(CachedBody::new(document, HTML, None))
     };

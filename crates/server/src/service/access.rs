@@ -19,7 +19,9 @@ use super::middleware::RequestId;
 use crate::App;
 use crate::clients::Clients;
 use unroof_edge::client_limit;
-use unroof_edge::{Account, FORBIDDEN, Peer, Problem, UNAUTHORIZED, is_from_own_page};
+use unroof_edge::{
+    Account, FORBIDDEN, Peer, Problem, UNAUTHORIZED, is_from_own_page, missing_scope,
+};
 use unroof_store::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// The name of the cookie of a signed-in browser.
@@ -36,7 +38,9 @@ pub(crate) fn guarded(needed: Option<Scope>, route: MethodRouter<App>) -> Method
 
 /// Charges a request, also one that is refused for its scope, and checks whether its caller may use the route.
 async fn guard(State(needed): State<Option<Scope>>, request: Request, next: Next) -> Response {
-    client_limit::charge(needed, request, async |request| {
+    let caller = request.extensions().get::<Identified>();
+    let own = caller.and_then(|Identified(caller)| caller.as_ref().ok()?.scope);
+    client_limit::charge(needed, own, request, async |request| {
         let caller = request.extensions().get::<Identified>();
         let checked = needed.map_or(Ok(()), |needed| check(caller, needed));
         match checked {
@@ -67,14 +71,6 @@ fn check(caller: Option<&Identified>, needed: Scope) -> Result<(), Problem> {
 }
 
 /// The caller's scope does not allow what it asks.
-pub(crate) fn missing_scope(own: Option<Scope>, needed: Scope) -> Problem {
-    let own = own.map_or("none", Scope::name);
-    let detail = format!("this needs the scope `{needed}`, and the caller has `{own}`");
-    Problem::new(FORBIDDEN, detail).hint(format!(
-        "use a key with the scope `{needed}`; `unroof keys create NAME --scope {needed}` makes one"
-    ))
-}
-
 fn missing_key(needed: Scope) -> Problem {
     Problem::new(
         UNAUTHORIZED,

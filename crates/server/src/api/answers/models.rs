@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answers::Answers;
-use crate::compute::Views;
+use crate::compute::{Views, Work};
 use crate::list::page::{AsOfQuery, Moment, fields, prefix};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
 use unroof_base::input::json;
 use unroof_edge::{
-    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, StoreRefusals, Text, Unchanged,
+    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, Running, StoreRefusals, Text,
+    Unchanged,
 };
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
@@ -23,6 +24,7 @@ use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, e
 use unroof_infer::estimate::{Column, StoredRow, columns};
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 use unroof_price_sheet::vendors::vendor;
+use unroof_store::access::Scope;
 use unroof_store::{
     AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError, quantity_columns,
 };
@@ -152,17 +154,17 @@ async fn write_model(
     name: &str,
     as_of: Option<DbTime>,
 ) -> Result<CachedBody, Problem> {
-    let _place = answers.turn_to_write().await?;
+    let permit = answers.permit_to_write().await?;
     let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
     let shown = shown.ok_or_else(|| no_model(name, as_of))?;
     let budget = answers.budget.clone();
-    let write = move || {
+    let write = move |_: &Running| {
         let mut text = Text::new(&budget)?;
         text.write_with(|text| std::io::Write::write_all(text, shown.document.as_bytes()))?;
         text.add_member("offers", &shown.offers)?;
         Ok(CachedBody::new(text.finish()?, "application/json", None))
     };
-    answers.writing.run(write).await?
+    permit.run(write).await?
 }
 
 /// A model in a path.
@@ -287,6 +289,8 @@ pub(crate) async fn show_vendor(
         .await
 }
 
+/// A model of a vendor, drawn once and weighed for every markup.
+const DRAW_OF_VENDOR: Work = Work::new(Scope::Read, 60, 176);
 /// Models of a vendor that are looked at.
 const MOST_LISTED: u32 = 500;
 
@@ -329,7 +333,8 @@ async fn write_vendor(
         views.answers.budget.clone(),
     );
     let seller = name.to_owned();
-    let document = views.compute.run(move |wanted| {
+    let work = DRAW_OF_VENDOR.times(sold.len());
+    let document = views.compute.run(work, move |running| {
         let models = sold
             .into_iter()
             .map(|(canonical_model, sheets)| VendorModel {
@@ -337,7 +342,7 @@ async fn write_vendor(
                 canonical_model,
             });
         let models: Vec<VendorModel> = models.collect();
-        let together = estimate(&seller, &models, estimator.calibration(), wanted)?;
+        let together = estimate(&seller, &models, estimator.calibration(), running.wanted())?;
         let document = VendorDocument {
             vendor: seller,
             calibration_id: estimator.calibration_id().to_owned(),

@@ -22,7 +22,7 @@ use crate::query::query;
 use crate::service::access::refusal_of;
 use crate::service::extract::Query;
 use unroof_edge::{
-    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Reply, Since, StoreRefusals, TooMany,
+    Bill, KnownTag, LIMITED, Limits, Place, Problem, Reply, Running, Since, StoreRefusals, TooMany,
     UNREADABLE, Unchanged,
 };
 use unroof_jobs::{News, PAGE, PAUSE};
@@ -191,8 +191,7 @@ pub(crate) async fn stream_changes(
 
 /// A place among the streams of the client, so that one client cannot have all streams.
 fn own_place(clients: &Clients) -> Result<Option<Place<Client>>, Problem> {
-    let client = CLIENT.try_with(Clone::clone);
-    let (Some(places), Ok(client)) = (&clients.stream_places, client) else {
+    let (Some(places), Some(client)) = (&clients.stream_places, Bill::client()) else {
         return Ok(None);
     };
     places.take(client).map(Some).map_err(|TooMany| {
@@ -284,11 +283,11 @@ impl ChangeStream {
     /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
         let answers = &self.answers;
-        let _place = answers.turn_to_write().await?;
+        let permit = answers.permit_to_write().await?;
         let rows = answers.store.changes(&self.filter, self.position, PAGE);
         let rows = rows.await?;
-        let news = || rows.into_iter().map(News::from).collect();
-        answers.writing.run(news).await
+        let news = |_: &Running| rows.into_iter().map(News::from).collect();
+        permit.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {

@@ -20,7 +20,7 @@ use self::question::Question;
 use super::answer::{html, page};
 use super::layout::{Page, Tab};
 use crate::api::answers::infer::observed_by;
-use crate::compute::Views;
+use crate::compute::{CALCULATE, Views};
 use crate::service::access::Sender;
 use crate::service::extract::{FormBody, Query};
 use unroof_edge::{NOT_FOUND, Problem, is_from_own_page};
@@ -86,7 +86,7 @@ async fn answered(views: &Views, filled: Filled, sender: Option<Sender>) -> (Fil
         return (filled, Outcome::Empty);
     }
     let (kept, at) = (filled.clone(), views.answers.now());
-    let read = views.compute.run(move |_| {
+    let read = views.compute.run(CALCULATE, move |_| {
         let mut filled = filled;
         let question = Question::new(&mut filled, at);
         Ok((filled, question))

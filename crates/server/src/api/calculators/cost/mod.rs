@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use jiff::Timestamp;
 
 use self::lines::answer_lines;
-use crate::compute::Views;
+use crate::compute::{CALCULATE, Views};
 use crate::service::extract::{NoQuery, Question};
 use unroof_base::input::RequestError;
 use unroof_edge::{BodyRefusals, Counted, NOT_FOUND, Problem, Text, media_type};
@@ -75,7 +75,10 @@ pub(crate) async fn price_usage(
         return Ok(answer_lines(views, request.into_body()));
     }
     let Question(body) = Question::from_request(request, &views).await?;
-    let mut request = views.compute.run(move |_| Ok(read_cost(&body)?)).await?;
+    let mut request = views
+        .compute
+        .run(CALCULATE, move |_| Ok(read_cost(&body)?))
+        .await?;
     let at = request.at.unwrap_or_else(|| views.answers.now());
     let priced_by = match priced_by(&views, &mut request, at).await? {
         PriceInForce::Sheet(priced_by) => priced_by,
@@ -93,7 +96,7 @@ pub(crate) async fn price_usage(
     let (id, usage) = (request.id, request.usage);
     let text = views
         .compute
-        .run(move |_| {
+        .run(CALCULATE, move |_| {
             let cost = cost(id, &priced_by, &usage, at);
             let mut text = Text::new(&budget)?;
             text.write_with(|text| serde_json::to_writer(text, &cost))?;

@@ -1,0 +1,148 @@
+//! The bill of a request: the points of its route, and those of the CPU time that it used beyond them.
+//!
+//! Points are charged as the time is used, so that a request whose client has left pays for it too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName};
+
+use super::quota::{Exhausted, Quotas};
+use crate::answer::problem::{LIMITED, Problem};
+use unroof_store::access::{Client, Scope};
+
+/// Points that the request of an answer cost.
+pub const POINTS: HeaderName = HeaderName::from_static("unroof-points");
+
+/// CPU time of one point: a plain price sheet takes about twenty.
+pub const CPU_OF_POINT: Duration = Duration::from_millis(2);
+
+tokio::task_local! {
+    /// Bill of the request that this task works on.
+    static BILL: Arc<Bill>;
+}
+
+/// The budget that a request is charged to.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// Budgets of all clients.
+    pub quotas: Arc<Quotas>,
+    /// Client that pays.
+    pub client: Client,
+}
+
+/// What a request has cost so far.
+#[derive(Debug)]
+pub struct Bill {
+    /// The budget that pays; none where clients are not limited.
+    account: Option<Account>,
+    /// Scope of the caller; nothing is allowed if none.
+    scope: Option<Scope>,
+    /// CPU time used, in nanoseconds.
+    used: AtomicU64,
+    points: AtomicU64,
+}
+
+impl Bill {
+    /// A bill that begins with the points of the route.
+    ///
+    /// # Errors
+    /// The client has less; nothing is charged.
+    pub(super) fn open(
+        account: Option<Account>,
+        scope: Option<Scope>,
+        points: u64,
+    ) -> Result<Arc<Self>, Exhausted> {
+        if let Some(Account { quotas, client }) = &account {
+            quotas.charge(client, points)?;
+        }
+        Ok(Arc::new(Self {
+            account,
+            scope,
+            used: AtomicU64::default(),
+            points: points.into(),
+        }))
+    }
+
+    /// The bill of the request that this task works on; none for work of the service itself.
+    #[must_use]
+    pub fn current() -> Option<Arc<Self>> {
+        BILL.try_with(Arc::clone).ok()
+    }
+
+    /// The client of the request that this task works on, where clients are limited.
+    #[must_use]
+    pub fn client() -> Option<Client> {
+        BILL.try_with(|bill| Some(bill.account.as_ref()?.client.clone()))
+            .ok()
+            .flatten()
+    }
+
+    /// Works on the request: what is computed meanwhile is charged to it.
+    pub async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
+        BILL.scope(Arc::clone(self), work).await
+    }
+
+    /// Scope of the caller.
+    #[must_use]
+    pub fn caller_scope(&self) -> Option<Scope> {
+        self.scope
+    }
+
+    /// Charges points before more is computed for a long request.
+    ///
+    /// # Errors
+    /// The client has less; nothing is charged.
+    pub fn pay(&self, points: u64) -> Result<(), Problem> {
+        if let Some(account) = &self.account {
+            let charged = account.quotas.charge(&account.client, points);
+            charged.map_err(|Exhausted(wait)| {
+                let seconds = wait.as_secs() + 1;
+                let detail = "this client has spent its budget: send the rest";
+                Problem::new(LIMITED, format!("{detail} after {seconds} s"))
+            })?;
+        }
+        self.points.fetch_add(points, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Charges CPU time that was used. A client that has less than its points is in debt.
+    pub fn spend(&self, cpu: Duration) {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let used = self.used.fetch_add(nanos(cpu), Ordering::Relaxed) + nanos(cpu);
+        let due = used / nanos(CPU_OF_POINT);
+        let charged = self.points.fetch_max(due, Ordering::Relaxed);
+        self.debit(due.saturating_sub(charged));
+    }
+
+    /// Charges points for what is no CPU time, such as bytes that are stored.
+    pub fn add(&self, points: u64) {
+        self.points.fetch_add(points, Ordering::Relaxed);
+        self.debit(points);
+    }
+
+    fn debit(&self, points: u64) {
+        if let Some(Account { quotas, client }) = &self.account {
+            quotas.debit(client, points);
+        }
+    }
+
+    /// Gives back the points of the route, where no more was used.
+    pub(super) fn waive(&self, points: u64) {
+        let waived = self
+            .points
+            .compare_exchange(points, 0, Ordering::Relaxed, Ordering::Relaxed);
+        if let (Ok(_), Some(Account { quotas, client })) = (waived, &self.account) {
+            quotas.give_back(client, points);
+        }
+    }
+
+    /// Says what the request cost, and what its client has left.
+    pub fn announce(&self, headers: &mut HeaderMap) {
+        headers.insert(POINTS, self.points.load(Ordering::Relaxed).into());
+        if let Some(Account { quotas, client }) = &self.account {
+            quotas.announce(client, headers);
+        }
+    }
+}
