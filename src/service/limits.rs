@@ -23,7 +23,7 @@ pub(crate) struct LimitArguments {
     /// if left out, and no limit where callers need no key
     #[arg(long, env = "UNROOF_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = most)]
     connections_per_address: Option<u32>,
-    /// Points that a client gets back each second: a read costs 1, what is computed 20, and an unchanged answer none. 0 is no
+    /// Points that a client gets back each second: a read costs 1, what is computed 20 or more, and an unchanged answer none. 0 is no
     /// limit. 50 if left out, and no limit where callers need no key
     #[arg(long, env = "UNROOF_CLIENT_RATE", value_name = "POINTS", value_parser = most)]
     client_rate: Option<u32>,
@@ -57,6 +57,9 @@ pub(crate) struct LimitArguments {
     /// Answers computed at once; one per core if left out
     #[arg(long, env = "UNROOF_MAX_COMPUTING", value_name = "COUNT", value_parser = count)]
     max_computing: Option<usize>,
+    /// Memory of all answers that are computed at once, in bytes; requests wait for it
+    #[arg(long, env = "UNROOF_MAX_COMPUTING_BYTES", default_value_t = Limits::default().computing_bytes, value_name = "BYTES", value_parser = count)]
+    max_computing_bytes: usize,
     /// Requests queued for computing; more are refused with 503
     #[arg(
         long,
@@ -127,6 +130,7 @@ impl LimitArguments {
             answer_time: self.answer_timeout.0,
             write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
+            computing_bytes: self.max_computing_bytes,
             waiting: self.max_waiting,
             streams: self.streams,
             heartbeat: self.heartbeat.0,

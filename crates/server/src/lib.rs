@@ -281,6 +281,7 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
+            unroof_edge::POINTS,
             unroof_edge::RATE_LIMIT,
             unroof_edge::RATE_LIMIT_POLICY,
             crate::service::middleware::REQUEST_ID,

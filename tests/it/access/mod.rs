@@ -10,6 +10,7 @@ mod single_sign_on;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod timing;
+mod work;
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};

@@ -8,6 +8,14 @@ use axum::http::HeaderValue;
 /// Route of the stream of changes.
 const CHANGE_STREAM: &str = "/changes/stream";
 
+const MIB: u64 = 1024 * 1024;
+/// Memory of a connection besides its request's line and headers.
+const BYTES_OF_CONNECTION: usize = 144 * 1024;
+/// Memory of the program, its data and its database connections.
+const BYTES_OF_PROGRAM: u64 = 60 * MIB;
+/// Memory of an import.
+const BYTES_OF_IMPORT: u64 = 512 * MIB;
+
 /// Limits of the service; those of the database are in [`unroof_store::StoreLimits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -79,7 +87,7 @@ pub struct ClientLimits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 2048,
+            connections: 1024,
             connections_per_address: None,
             client: None,
             head_bytes: 128 * 1024,
@@ -122,9 +130,35 @@ impl Limits {
         }
     }
 
+    /// Memory that the service takes at most, in bytes.
+    #[must_use]
+    pub fn most_bytes(&self) -> u64 {
+        let connections = self.connections * (self.head_bytes + BYTES_OF_CONNECTION);
+        let counted = connections + self.bytes_in_flight + self.computing_bytes;
+        counted as u64 + self.cache_bytes + BYTES_OF_PROGRAM + BYTES_OF_IMPORT
+    }
+
     /// Whether an answer that took so long is logged. A stream begins when there is something to send.
     #[must_use]
     pub fn is_slow(&self, route: &str, took: Duration) -> bool {
         !self.slow_answer.is_zero() && took >= self.slow_answer && route != CHANGE_STREAM
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_limits_take_less_than_the_memory_that_the_packages_allow_with_any_number_of_cores()
+     {
+        for computing in [1, 2, 16, 128] {
+            let limits = Limits {
+                computing,
+                ..Limits::default()
+            };
+            assert_eq!(limits.most_bytes(), 1_420 * MIB);
+            assert!(limits.most_bytes() < 1_536 * MIB);
+        }
     }
 }
