@@ -28,7 +28,8 @@ const DENSITIES_KEPT: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Work {
     needed: Scope,
-    estimate: Estimate,
+    /// What it is expected to take.
+    pub(crate) estimate: Estimate,
 }
 
 impl Work {
@@ -54,7 +55,7 @@ impl Work {
 /// The estimate of a request with prices.
 pub(crate) const ESTIMATE: Work = Work::new(Scope::Ask, 50, 24);
 /// A question to a calculator.
-pub(crate) const CALCULATE: Work = Work::new(Scope::Ask, 10, 8);
+pub(crate) const CALCULATE: Work = Work::new(Scope::Ask, 10, 16);
 /// Some lines of a list of usages.
 pub(crate) const PRICE_LINES: Work = Work::new(Scope::Ask, 20, 4);
 /// The draws of one model again, from what is stored.

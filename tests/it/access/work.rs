@@ -18,6 +18,7 @@ fn plan(points: u32) -> Value {
         "model": "DeepSeek-V3",
         "machine": "h800",
         "load": {"requests_per_second": 10},
+        "limits": {"time_to_first_token_seconds": 1, "time_per_output_token_seconds": 0.05},
         "grid": {"cache_hit_rate": hit_rates, "chips": chips},
     })
 }
@@ -43,7 +44,7 @@ async fn a_plan_that_takes_longer_than_one_request_may_is_refused_with_how_to_as
         let refused = post(&api, "/plan", &asker, &plan(32)).await;
         let problem = refused.problem(422);
         let texts = [&problem["detail"], &problem["hint"]].map(Value::to_string);
-        assert!(texts[0].contains("one request may take 1 s"), "{texts:?}");
+        assert!(texts[0].contains("one request may take 2 s"), "{texts:?}");
         assert!(texts[1].contains("grid.cache_hit_rate"), "{texts:?}");
     })
     .await;

@@ -14,7 +14,7 @@ use unroof_store::access::Scope;
 use unroof_store::import::Priority;
 
 /// CPU time that one request may be expected to take; 422 beyond it.
-pub const MOST_CPU: Duration = Duration::from_secs(1);
+pub const MOST_CPU: Duration = Duration::from_secs(2);
 
 /// A pool for one kind of work, with its own threads: blocked threads of other pools do not delay it.
 #[derive(Debug)]

@@ -59,17 +59,14 @@ pub fn read_plan(text: &[u8]) -> Result<Planning, RequestError> {
 }
 
 impl Planning {
-    /// Layouts that a search tries.
+    /// Layouts that are tried, each as often as a search tries it: the plans, the front and the sensitivity take as long as eight
+    /// points of the grid. One with a limit on the time to the first token, which is solved for each layout, counts as four.
     #[must_use]
-    pub fn layouts(&self) -> usize {
-        search::layouts_of(&self.0).iter().map(Vec::len).sum()
-    }
-
-    /// Searches: one for the plans, one for the front and the sensitivity together, and one for each point of the grid but those
-    /// of passes.
-    #[must_use]
-    pub fn searches(&self) -> usize {
-        2 + series::searches(&self.0)
+    pub fn layouts_tried(&self) -> usize {
+        let layouts: usize = search::layouts_of(&self.0).iter().map(Vec::len).sum();
+        let has_limit = self.0.limits.first_token_s.is_some();
+        let weight = if has_limit { 4 } else { 1 };
+        weight * layouts * (8 + series::searches(&self.0))
     }
 
     /// Computes the answer to the request.

@@ -203,19 +203,16 @@ pub(crate) async fn plan_serving(asked: Asked) -> Result<Response, Problem> {
     asked.answered(answer, |answer| &answer.series).await
 }
 
-/// CPU time of a layout in a search.
-const CPU_OF_LAYOUT: Duration = Duration::from_micros(10);
-/// Memory of a layout in a search, in bytes.
-const BYTES_OF_LAYOUT: usize = 4 * 1024;
+/// CPU time of a layout that is tried.
+const CPU_OF_LAYOUT: Duration = Duration::from_micros(12);
 
 /// The answer to a planning request, if it takes no more than one request may.
 pub(super) fn planned(body: &[u8], running: &Running) -> Result<PlanAnswer, Problem> {
     let planning = read_plan(body)?;
-    let (layouts, searches) = (planning.layouts(), planning.searches());
-    let tries = u32::try_from(layouts.saturating_mul(searches)).unwrap_or(u32::MAX);
+    let tried = u32::try_from(planning.layouts_tried()).unwrap_or(u32::MAX);
     let estimate = Estimate {
-        cpu: CPU_OF_LAYOUT.saturating_mul(tries),
-        bytes: layouts * BYTES_OF_LAYOUT,
+        cpu: CPU_OF_LAYOUT.saturating_mul(tried),
+        ..CALCULATE.estimate
     };
     running.expects(
         estimate,
