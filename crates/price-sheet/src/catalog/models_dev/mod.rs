@@ -1,8 +1,9 @@
 //! One model of one provider in models.dev's `api.json`.
 //!
-//! Prices are in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
+//! Prices are in `cost`, in USD per million tokens, or in the currency of a seller that is listed in `currency.rs`: those of short prompts directly, those of longer ones in `tiers`.
 //! Modes such as `fast` have their own cost, for short prompts. `release_date` is the day of release. Other fields are kept under `unmapped`.
 
+mod currency;
 #[cfg(test)]
 mod tests;
 
@@ -105,8 +106,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let released = read_release(&mut entry);
     entry.take_same("id", &Json::Text(name.into()));
     let is_deprecated = entry.take_same("status", &Json::Text("deprecated".into()));
+    let foreign = currency::foreign_seller(provider, name);
+    if let Some(foreign) = foreign {
+        entry.note(&format!(
+            "The catalog lists this seller's prices in {} without saying so ({}, read on {}).",
+            foreign.currency, foreign.source, foreign.read_on
+        ));
+    }
     let (unmapped, notes) = entry.finish();
+    let plain = PriceSheet::new(provider, model, rates);
     let sheet = PriceSheet {
+        currency: foreign.map_or(plain.currency, |foreign| foreign.currency.to_owned()),
         aliases: alias(model, name),
         canonical_model,
         released,
@@ -119,7 +129,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         sources: vec![Source::entry(SourceFormat::ModelsDev, CATALOG_URL, key)],
         notes,
         unmapped,
-        ..PriceSheet::new(provider, model, rates)
+        ..plain
     };
     has_room(cursor, &sheet).then_some(sheet)
 }

@@ -486,3 +486,24 @@ fn more_than_a_sheet_holds_is_refused() {
     );
     assert_eq!(refusal("x/y", &entry), ": the entry has 65 service tiers");
 }
+
+#[test]
+fn a_seller_whose_prices_are_copied_in_euros_or_yuan_is_read_in_that_currency() {
+    let cost = r#"{"cost": {"input": 0.9, "output": 0.9}}"#;
+    let read = |key| testing::read_one(&CATALOG, key, cost);
+    let cases = [
+        ("scaleway/llama-3.3-70b-instruct", "EUR"),
+        ("scaleway/qwen3.8-27b", "USD"),
+        ("moark/MiniMax-M2.1", "CNY"),
+        ("stackit/google/gemma-3-27b-it", "USD"),
+    ];
+    for (key, currency) in cases {
+        assert_eq!(read(key).currency, currency, "{key}");
+    }
+    let notes = read("scaleway/llama-3.3-70b-instruct").notes;
+    assert!(
+        notes[0].contains("in EUR without saying so (https://"),
+        "{notes:?}"
+    );
+    assert!(read("scaleway/qwen3.8-27b").notes.is_empty());
+}
