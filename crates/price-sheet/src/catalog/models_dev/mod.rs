@@ -18,7 +18,7 @@ use super::rules::{
     context_tier_of, has_room, is_usable, note_free, put_in_order, settle_writes, split_key, unique,
 };
 use super::values::{alias, count, is_name};
-use super::{Catalog, CatalogEntry, canonical, names};
+use super::{Catalog, CatalogEntry, Form, canonical, names};
 use crate::sheet::{
     ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell,
     ServiceTier, Source, SourceFormat,
@@ -31,7 +31,10 @@ pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::ModelsDev,
     mark: "modalities",
     signs: &["modalities", "cost"],
-    recognizes: is_catalog,
+    form: Form {
+        entries: models,
+        prices: &[&["cost/input", "cost/output"]],
+    },
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
@@ -49,12 +52,18 @@ const METERS: [(&str, Meter); 5] = [
 /// Field names of audio prices in `cost`.
 const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 
-/// Whether the document is an object of providers, each with models and an npm package.
-fn is_catalog(document: &Json) -> bool {
-    let is_provider = |provider: &Json| {
-        provider.has("npm") && matches!(provider.at("models"), Some(Json::Object(_)))
+/// The models of an object of providers.
+fn models(document: &Json) -> Vec<&Json> {
+    let Json::Object(providers) = document else {
+        return Vec::new();
     };
-    matches!(document, Json::Object(providers) if providers.values().any(is_provider))
+    let models = providers
+        .values()
+        .filter_map(|provider| match provider.at("models")? {
+            Json::Object(models) => Some(models.values()),
+            _ => None,
+        });
+    models.flatten().collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

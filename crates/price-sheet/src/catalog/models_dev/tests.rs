@@ -291,13 +291,18 @@ fn float_noise_is_rounded_and_remembered() {
 
 #[test]
 fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
-    let catalog = r#"{"openrouter": {"npm": "x", "models": {"z-ai/glm-5": {}, "a": {"cost": 7}}},
+    let catalog = r#"{"openrouter": {"npm": "x", "models": {"z-ai/glm-5": {"cost": {"input": 1}},
+            "a": {"cost": {"output": 7}}, "free": {}}},
         "openai": {"npm": "y", "models": {}}}"#;
     assert!(testing::is_catalog(&CATALOG, catalog));
     assert_eq!(
         testing::keys(&CATALOG, catalog).unwrap(),
-        ["openrouter/a", "openrouter/z-ai/glm-5"]
+        ["openrouter/a", "openrouter/free", "openrouter/z-ai/glm-5"]
     );
+    assert!(testing::is_catalog(
+        &CATALOG,
+        r#"{"deepseek": {"id": "deepseek", "models": {"t": {"cost": {"input": 0.66, "tiers": []}}}}}"#
+    ));
     for other in [
         "[]",
         "{}",
@@ -305,6 +310,7 @@ fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
         r#"{"gpt-5.4": {"litellm_provider": "openai"}}"#,
         r#"{"cost": {"input": 1}, "modalities": {}}"#,
         r#"{"a": {"models": {}}}"#,
+        r#"{"a": {"npm": "x", "models": {"m": {"cost": {"input": 1}}, "n": {}}}}"#,
         r#"{"a": {"npm": "x", "models": []}}"#,
         r#"{"a": null}"#,
     ] {
