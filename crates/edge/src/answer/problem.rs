@@ -375,8 +375,10 @@ impl From<CatalogError> for Problem {
     fn from(error: CatalogError) -> Self {
         match error {
             CatalogError::Wrong(error) => error.into(),
-            unknown @ CatalogError::Unknown => Self::new(INVALID, unknown.to_string())
-                .hint("send a whole catalog as it is published, and name its `format` if it is not recognised"),
+            unknown @ CatalogError::Unrecognized(_) => Self::new(INVALID, unknown.to_string())
+                .hint(
+                    "send a whole catalog as it is published, with its own `format` or with none",
+                ),
             none @ CatalogError::NoProvider(_) => Self::new(INVALID, none.to_string())
                 .hint("name a provider as the sheets of the catalog do, or leave `provider` out"),
             much @ CatalogError::TooMuch(_) => Self::new(INVALID, much.to_string())

@@ -10,4 +10,5 @@ pub(crate) mod leaders;
 pub(crate) mod listed;
 pub(crate) mod names;
 pub(crate) mod refusals;
+pub(crate) mod united;
 pub(crate) mod weight;
