@@ -174,7 +174,7 @@ async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Resu
 
 /// The key of a file; a new one, which only this user can read, where there is no file.
 fn read_or_make(file: &Path) -> anyhow::Result<NewKey> {
-    match std::fs::read_to_string(file) {
+    match read_guarded(file) {
         Ok(text) => NewKey::read(text.trim())
             .context("it has no key of unroof: `unroof_` and 43 letters, digits, `-` or `_`"),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -185,6 +185,26 @@ fn read_or_make(file: &Path) -> anyhow::Result<NewKey> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The text of a file that only its owner can write: others could make a key of their own the admin's.
+fn read_guarded(file: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let mut opened = std::fs::File::open(file)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = opened.metadata()?.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 {
+            let file = file.display();
+            return Err(std::io::Error::other(format!(
+                "others can write it (its mode is {mode:03o}), and so choose the admin key: make sure that its key is yours, then run chmod 600 '{file}'"
+            )));
+        }
+    }
+    let mut text = String::new();
+    opened.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn write_private(file: &Path, text: &str) -> std::io::Result<()> {

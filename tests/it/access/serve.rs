@@ -313,3 +313,47 @@ fn the_command_line_sends_its_key_wherever_it_asks_a_service() {
         assert_eq!(found.code, Some(0), "{}", found.err);
     });
 }
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_that_others_can_write_is_refused_with_how_to_mend_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let database = TestDatabase::sqlite();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("admin.key");
+    let path = file.to_str().unwrap();
+    let arguments = [
+        "--database-url",
+        &database.url,
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-key-file",
+        path,
+    ];
+    drop(Server::start_with(&arguments));
+    let key = fs::read_to_string(&file).unwrap();
+    let set = |mode: u32| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    for (mode, said) in [
+        (0o666, "666"),
+        (0o602, "602"),
+        (0o620, "620"),
+        (0o660, "660"),
+    ] {
+        set(mode);
+        let refused = refusal_of(&arguments);
+        assert!(
+            refused.contains(&format!("its mode is {said}")),
+            "{refused}"
+        );
+        assert!(
+            refused.contains(&format!("chmod 600 '{path}'")),
+            "{refused}"
+        );
+        assert!(!refused.contains(key.trim()), "{refused}");
+    }
+    // Who may read it is the operator's decision, as for a secret of a container.
+    for mode in [0o600, 0o440, 0o644] {
+        set(mode);
+        drop(Server::start_with(&arguments));
+    }
+}
