@@ -8,7 +8,9 @@ use clap::Args;
 use uuid::Uuid;
 
 use unroof_server::ListenAddress;
-use unroof_store::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
+use unroof_store::access::{
+    Access, Actor, GroupScope, NewKey, Only, Scope, TrustedProxy, UserHeaders,
+};
 use unroof_store::clock::Clock;
 use unroof_store::{NewKeyRow, Store};
 
@@ -151,7 +153,12 @@ async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Resu
     let key = read_or_make(file)
         .with_context(|| format!("cannot use the key file `{}`", file.display()))?;
     let now = clock.now();
-    if store.key_ring(now).await?.find(&key.text, now).is_ok() {
+    let is_known = async || {
+        let ring = store.key_ring(now).await?;
+        let known = ring.find(&key.text);
+        anyhow::Ok(known.is_some_and(|key| !key.has_expired(now)))
+    };
+    if is_known().await? {
         return Ok(());
     }
     let [first, second, ..] = key.hash.0;
@@ -163,11 +170,16 @@ async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Resu
         hash: key.hash,
         created_at: now,
         expires_at: None,
+        networks: &Only::ANY,
+        providers: &Only::ANY,
     };
     let is_new = store.add_key(new, i64::MAX, &Actor::COMMAND_LINE).await?;
     // A replica with the same file may have stored it meanwhile.
-    if !is_new && store.key_ring(now).await?.find(&key.text, now).is_err() {
-        return Err(anyhow!("the key in `{}` was revoked", file.display()));
+    if !is_new && !is_known().await? {
+        return Err(anyhow!(
+            "the key in `{}` was revoked, or has expired",
+            file.display()
+        ));
     }
     Ok(())
 }
