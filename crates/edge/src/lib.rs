@@ -34,3 +34,4 @@ pub use crate::listen::hosts::{check_host, host_name, is_from_own_page, require_
 pub use crate::listen::lingering::linger;
 pub use crate::listen::listener::{ListenAddress, Server, Stream, try_answer};
 pub use crate::listen::peer::{FromPeer, Peer};
+pub use crate::listen::users::named_user;

@@ -1,5 +1,5 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
-//! come into force, estimate models whose sheets have changed, check the database, and close lost imports.
+//! come into force, estimate models whose sheets have changed, check the database, close lost imports, and write who was here.
 //! [`Jobs::start`] is the one place that starts them.
 
 mod attempts;
@@ -11,6 +11,7 @@ mod lost_imports;
 mod model_estimates;
 pub mod outage;
 mod refresh;
+mod visits;
 mod webhook_sender;
 
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,7 @@ pub use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
 use unroof_store::Store;
+use unroof_store::access::Visits;
 use unroof_store::clock::Clock;
 use unroof_store::import::Importer;
 
@@ -72,6 +74,8 @@ pub struct Jobs {
     pub estimator: Estimator,
     /// Attempts to deliver changes to webhooks.
     pub attempts: Arc<AttemptCounts>,
+    /// Uses of keys, and refused requests.
+    pub visits: Arc<Visits>,
     /// The last check of the database.
     pub last_check: Arc<LastCheck>,
     /// The refreshes that were started.
@@ -93,6 +97,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             webhook_client: egress::client(settings.webhook_allow_private),
             attempts: Arc::default(),
+            visits: Arc::default(),
             last_check: Arc::default(),
             refreshes: Arc::default(),
             unrecorded: Arc::default(),
@@ -118,6 +123,7 @@ impl Jobs {
         running.spawn(self.clone().follow_changes());
         running.spawn(self.clone().announce_due_prices());
         running.spawn(self.clone().close_lost_imports());
+        running.spawn(self.clone().write_visits_at_intervals());
         if !self.settings.skip_models {
             running.spawn(self.clone().keep_models_estimated());
         }

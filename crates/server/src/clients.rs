@@ -5,7 +5,7 @@ use std::sync::Arc;
 use unroof_edge::{Keys, Limits, Places, Quotas, Refusals};
 use unroof_jobs::Jobs;
 use unroof_store::Store;
-use unroof_store::access::{Access, Client};
+use unroof_store::access::{Access, Client, Visits};
 use unroof_store::clock::Clock;
 
 /// The part of all change streams that one client may have: a quarter.
@@ -26,6 +26,8 @@ pub(super) struct Clients {
     pub(super) quotas: Option<Arc<Quotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
+    /// Uses of keys, and refused requests.
+    pub(super) visits: Arc<Visits>,
     /// Streams of each client; none where clients are not limited.
     pub(super) stream_places: Option<Places<Client>>,
 }
@@ -40,6 +42,7 @@ impl Clients {
             keys: Arc::default(),
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
+            visits: Arc::clone(&jobs.visits),
             stream_places: limits
                 .client
                 .map(|_| Places::new((limits.streams / STREAM_SHARES).max(1))),

@@ -41,7 +41,7 @@ use crate::service::access::guarded;
 
 use unroof_store::access::Scope;
 
-pub use crate::api::operations::keys::MOST_KEYS;
+pub use crate::api::operations::keys::{KEY_LIFETIME, MOST_KEYS};
 pub use crate::api::operations::openapi::document;
 pub use crate::service::local::ask;
 pub use crate::service::metrics_page::metrics_router;

@@ -116,7 +116,7 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
         let body = form_of_a_sheet();
         let reply = api.send(request.body(Body::from(body)).unwrap()).await;
         assert_eq!(reply.status, 403, "{}", reply.text());
-        for key in store.keys().await.unwrap() {
+        for key in store.keys(None, 100).await.unwrap() {
             let path = format!("/keys/{}", key.id);
             send(&api, Method::DELETE, &path, &read, &Value::Null)
                 .await

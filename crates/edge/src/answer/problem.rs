@@ -16,6 +16,7 @@ use unroof_base::input::cancel::Cancelled;
 use unroof_base::input::cursor::{Fault, nearest_names};
 use unroof_base::input::schema::one_of_texts;
 use unroof_jobs::outage;
+use unroof_store::access::Refused;
 use unroof_store::import::CatalogError;
 use unroof_store::{Refusal, StoreError};
 
@@ -61,6 +62,9 @@ pub struct Problem {
         example = "4bf92f3577b34da6a3ce929d0e0e4736"
     )]
     pub trace_id: Option<String>,
+    /// Reason for which the caller was refused, for the metrics and the audit log.
+    #[serde(skip)]
+    pub refused: Option<Refused>,
 }
 
 /// The schema of a problem's type.
@@ -127,8 +131,8 @@ problem_kinds! {
         "The service answers callers with a key: `Authorization: Bearer KEY`. The key is missing, unknown or revoked, or it has \
          expired.";
     FORBIDDEN = "scope", FORBIDDEN, "The key does not allow this",
-        "Every key has a scope: read, ask, observe or admin, of which each includes those before it. `detail` names the scope \
-         that is needed.";
+        "Every key has a scope: read, ask, observe or admin, of which each includes those before it. A key may be limited to \
+         networks, and to providers whose prices it writes. `detail` says which of them does not allow the request.";
     MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "Host not allowed",
         "The header `Host` must be an IP address, `localhost` or a name that the service was started with: \
          `--allow-host NAME`, or UNROOF_ALLOW_HOST.";
@@ -175,6 +179,27 @@ impl Problem {
             errors: Vec::new(),
             request_id: String::new(),
             trace_id: None,
+            refused: None,
+        }
+    }
+
+    /// The problem of a caller that is refused: 401 where it is not known, else 403.
+    pub fn refusing(refused: Refused, detail: impl Into<String>) -> Self {
+        let kind = if refused.is_unknown() {
+            UNAUTHORIZED
+        } else {
+            FORBIDDEN
+        };
+        Self {
+            refused: Some(refused),
+            ..Self::new(kind, detail)
+        }
+    }
+
+    /// Notes the reason for which a caller was refused in the answer, where a layer finds it.
+    pub fn note_refusal(&self, response: &mut Response) {
+        if let Some(refused) = self.refused {
+            response.extensions_mut().insert(refused);
         }
     }
 
@@ -293,6 +318,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = status.into_response();
+        self.note_refusal(&mut response);
         response.extensions_mut().insert(self);
         response
     }

@@ -8,9 +8,9 @@ use tokio::runtime::{Builder, Runtime};
 use super::bill::Bill;
 use super::queue::{Estimate, Queue, Refused, Room, Turn};
 use super::thread_time::ThreadTime;
-use crate::answer::problem::{FORBIDDEN, INTERNAL, INVALID, LIMITED, Problem};
+use crate::answer::problem::{INTERNAL, INVALID, LIMITED, Problem};
 use unroof_base::input::cancel::{CancelGuard, CancelToken};
-use unroof_store::access::Scope;
+use unroof_store::access::{Refused as RefusedCaller, Scope};
 use unroof_store::import::Priority;
 
 /// CPU time that one request may be expected to take; 422 beyond it.
@@ -173,7 +173,7 @@ pub fn require_scope(needed: Scope) -> Result<(), Problem> {
 pub fn missing_scope(own: Option<Scope>, needed: Scope) -> Problem {
     let own = own.map_or("none", Scope::name);
     let detail = format!("this needs the scope `{needed}`, and the caller has `{own}`");
-    Problem::new(FORBIDDEN, detail).hint(format!(
+    Problem::refusing(RefusedCaller::Scope, detail).hint(format!(
         "use a key with the scope `{needed}`; `unroof keys create NAME --scope {needed}` makes one"
     ))
 }

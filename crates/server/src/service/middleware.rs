@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
+use tracing::field::Empty;
 use uuid::Uuid;
 
 use super::metrics::{Counted, method_name};
@@ -60,7 +61,9 @@ pub(crate) async fn request_scope(
     let trace = RequestTrace::begin(request.headers(), method, route, path, &request_id);
     let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
     // An error has the ids too, whatever the level of the log.
-    let span = tracing::error_span!("request", %method, route, request_id, trace_id);
+    let (client, key, user) = (Empty, Empty, Empty);
+    let span =
+        tracing::error_span!("request", %method, route, request_id, trace_id, client, key, user);
     let answering = async {
         let trace_id = trace_id.as_deref();
         let mut answer = match check(&app, &request) {

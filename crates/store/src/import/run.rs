@@ -12,7 +12,7 @@ use super::turn::Turn;
 use super::workers::work_on;
 use crate::import::entry::copies::{Checks, DuplicateSheet};
 use crate::import::entry::duplicates::SheetKind;
-use crate::import::entry::entries::{CatalogError, Contents, read};
+use crate::import::entry::entries::{CatalogError, CatalogFormat, Contents, read};
 use crate::import::entry::estimated::{Estimated, known};
 use crate::import::entry::found::Found;
 use crate::import::entry::leaders::{Sorted, Sorter};
@@ -70,6 +70,20 @@ impl Import {
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.contents.format.name()
+    }
+
+    /// Providers whose offers it may change: the one that it is restricted to, and those of its sheets.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        let sheets = self.contents.sheets.iter();
+        let sheets = sheets.map(|listed| listed.sheet.provider.as_str());
+        self.options.provider.as_deref().into_iter().chain(sheets)
+    }
+
+    /// Whether it says which offers of every provider there are: those that it leaves out end.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let is_published = matches!(self.contents.format, CatalogFormat::Published(_));
+        is_published && self.options.provider.is_none()
     }
 
     /// The first refused entries with their reasons, as JSON; none if every entry can be used.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::access::{Actor, Identity};
 use crate::connect::rows::Piece;
-use crate::connect::value::Kind::{Id, Text, Time};
+use crate::connect::value::Kind::{Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::record::names::stored_names;
 use crate::record::recording::Recording;
@@ -34,6 +34,8 @@ stored_names! {
         SessionBegun = "session.begun",
         /// A browser was signed out.
         SessionEnded = "session.ended",
+        /// Requests were refused: without a key, with one that is not taken, or for what the caller may not do.
+        AccessRefused = "access.refused",
     }
 }
 
@@ -75,6 +77,8 @@ pub(crate) struct AuditEntry<'a> {
     pub(crate) subject_id: Uuid,
     /// Name of what was changed, for people.
     pub(crate) subject: String,
+    /// More than one only for refused requests.
+    pub(crate) requests: i64,
 }
 
 impl<'a> AuditEntry<'a> {
@@ -92,6 +96,7 @@ impl<'a> AuditEntry<'a> {
             action,
             subject_id,
             subject,
+            requests: 1,
         }
     }
 
@@ -107,6 +112,8 @@ impl<'a> AuditEntry<'a> {
             self.subject_id.into(),
             self.subject.clone().into(),
             self.actor.request_id.as_deref().into(),
+            self.actor.address.map(|address| address.to_string()).into(),
+            self.requests.into(),
         ]
     }
 }
@@ -114,9 +121,9 @@ impl<'a> AuditEntry<'a> {
 /// The statement that writes rows of the log.
 pub(crate) const PIECE: Piece = Piece {
     sql: "
-        INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id)
+        INSERT INTO audit (at, caller, key_id, name, action, subject_id, subject, request_id, address, requests)
         SELECT * FROM given",
-    columns: &[Time, Text, Id, Text, Text, Id, Text, Text],
+    columns: &[Time, Text, Id, Text, Text, Id, Text, Text, Text, Number],
 };
 
 /// The observation of a sheet; none where no caller sent it.

@@ -7,5 +7,6 @@ pub(crate) mod check;
 pub(crate) mod keys;
 pub(crate) mod reporting;
 pub(crate) mod secrets_key;
+pub(crate) mod visits;
 pub(crate) mod webhook_secrets;
 pub(crate) mod webhooks;

@@ -157,7 +157,7 @@ pub(crate) async fn infer_price_sheet(
         .observed_at
         .map(|moment| moment.not_after(views.answers.now()))
         .transpose()?;
-    let question = question(&uri, &body, may_observe);
+    let question = question(&uri, &body, may_observe, &sender.providers);
     if let Some(known) = views.answers.known_answer(&question).await? {
         tracing::info!(estimate.id = %known.id, is_new = false, "answered");
         return Ok(known.as_ref().into_response());
@@ -184,6 +184,9 @@ pub(crate) async fn infer_price_sheet(
         return Err(problem.hint("leave out `store=false`, or `observe=true`"));
     }
     let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
+    if is_stored && is_observed {
+        sender.check_sheets(answered.sheets())?;
+    }
     let mut headers = HeaderMap::new();
     let json = HeaderValue::from_static("application/json");
     headers.insert(header::CONTENT_TYPE, json);

@@ -22,7 +22,7 @@ use crate::compute::Views;
 use crate::list::page::{Direction, FilterText, Moment};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
-use crate::service::access::Sender;
+use crate::service::access::{Sender, refused_whole};
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
 use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
@@ -150,7 +150,7 @@ pub(crate) async fn import_catalog(
     State(views): State<Views>,
     State(work): State<Arc<Work>>,
     Query(query): Query<CatalogQuery>,
-    Sender { actor, .. }: Sender,
+    sender: Sender,
     request: Request,
 ) -> Reply {
     let options = query.options(&views)?;
@@ -173,7 +173,11 @@ pub(crate) async fn import_catalog(
     let text = read.await?;
     let importer = work.jobs.importer.clone();
     let import = importer.read(text, options, turn, Priority::Batch).await?;
-    let begun = importer.begin("request", import, &actor).await?;
+    sender.check_providers(import.providers())?;
+    if import.is_whole() && !sender.providers.is_any() {
+        return Err(refused_whole(&sender.providers));
+    }
+    let begun = importer.begin("request", import, &sender.actor).await?;
     let (sender, receiver) = lines(views.limits.write_time);
     tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
     let headers = [

@@ -19,7 +19,7 @@ use crate::answers::Answers;
 use crate::clients::Clients;
 use crate::list::page::{Limit, PageEnd, PagePart, PageRequest, fields, next_link};
 use crate::query::query;
-use crate::service::access::refusal_of;
+use crate::service::access::{Sender, refusal_of};
 use crate::service::extract::Query;
 use unroof_edge::{
     Bill, KnownTag, LIMITED, Limits, Place, Problem, Reply, Running, Since, StoreRefusals, TooMany,
@@ -150,12 +150,13 @@ pub(crate) async fn stream_changes(
     State(answers): State<Arc<Answers>>,
     State(clients): State<Arc<Clients>>,
     State(limits): State<Arc<Limits>>,
+    sender: Sender,
     Query(mut query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
     answers.check_running()?;
-    let key = clients.held_key(&headers).await;
+    let key = clients.held_key(&headers, sender.actor.address).await;
     let own_place = own_place(&clients)?;
     // Subscribed before the position is read, so that no change is lost.
     let (place, news) = answers

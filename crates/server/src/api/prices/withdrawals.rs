@@ -78,6 +78,7 @@ pub(crate) async fn withdraw_price_sheet(
     JsonBody(body): JsonBody,
 ) -> Reply {
     let request = WithdrawRequest::read(&body)?;
+    check_provider(&answers, &sender, id).await?;
     let now = answers.store.not_ahead(answers.now());
     let because = Some(request.reason);
     let withdrawn = answers.store.withdraw(id, because, now, sender.actor);
@@ -121,10 +122,20 @@ pub(crate) async fn reinstate_price_sheet(
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
+    check_provider(&answers, &sender, id).await?;
     let now = answers.store.not_ahead(answers.now());
     let reinstated = answers.store.withdraw(id, None, now, sender.actor);
     match reinstated.await? {
         Some(_) => Ok(StatusCode::NO_CONTENT),
         None => Err(Problem::not_found("price sheet")),
     }
+}
+
+/// Checks whether the sender may write prices of the provider of a sheet.
+async fn check_provider(answers: &Answers, sender: &Sender, sheet: Uuid) -> Result<(), Problem> {
+    if sender.providers.is_any() {
+        return Ok(());
+    }
+    let provider = answers.store.provider_of(sheet).await?;
+    sender.check_providers(provider.as_deref())
 }

@@ -74,10 +74,12 @@ pub(super) async fn ask(
     let (filled, outcome) = answered(&views, filled, Some(sender)).await;
     let status =
         StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    html(
-        status,
-        document(&filled, &outcome).document(views.answers.now()),
-    )
+    let page = document(&filled, &outcome).document(views.answers.now());
+    let mut response = html(status, page);
+    if let Outcome::Failed(problem) = &outcome {
+        problem.note_refusal(&mut response);
+    }
+    response
 }
 
 /// The answer of the page to a form.
@@ -122,6 +124,11 @@ async fn respond(
     let mut stored = None;
     if filled.stores {
         let observer = observer.filter(|_| !is_question);
+        if let Some(Err(problem)) =
+            (observer.as_ref()).map(|sender| sender.check_sheets(answered.sheets()))
+        {
+            return Outcome::Failed(problem);
+        }
         let observed_by =
             observer.map(|sender| observed_by(&question.format, true).sent_by(sender.actor));
         stored = match answered.save(views, None, observed_by).await {
