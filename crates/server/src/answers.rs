@@ -246,7 +246,7 @@ impl Answers {
         asked.ask(self).await
     }
 
-    /// Makes sure that the store took a write within the last second, and that none failed since.
+    /// Makes sure that the store took a write within the last second and had all tables, and that no write failed since.
     async fn ask_to_write(&self) -> Result<(), StoreError> {
         // Not the lock of the version: this may wait for another writer.
         let mut wrote_at = self.wrote_at.lock().await;
@@ -258,6 +258,11 @@ impl Answers {
             Err(error) if error.refusal().is_some() => Err(error),
             // A lock that was not free in time says nothing of the writes that follow.
             _ => {
+                if let Err(missing @ StoreError::Missing(_)) =
+                    self.store.require_whole_tables().await
+                {
+                    return Err(missing);
+                }
                 *wrote_at = Some(asked_at);
                 Ok(())
             }
