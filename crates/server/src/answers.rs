@@ -17,7 +17,7 @@ use unroof_edge::{
 use unroof_jobs::{ChangeFeed, Jobs};
 use unroof_store::clock::Clock;
 use unroof_store::import::Priority::{Long, Normal};
-use unroof_store::{DbTime, Document, Store, StoreError};
+use unroof_store::{AsOf, Document, Store, StoreError};
 
 /// State of handlers that read.
 #[derive(Debug, Clone)]
@@ -201,7 +201,7 @@ impl Answers {
         &self,
         what: &str,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
         headers: &HeaderMap,
         document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
     ) -> Reply {

@@ -303,7 +303,7 @@ pub struct Times {
     /// Latest time of storing, exclusive.
     pub to: Option<DbTime>,
     /// Time at which the prices are in force.
-    pub as_of: Option<DbTime>,
+    pub as_of: Option<AsOf>,
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub(crate) async fn withdraw_price_sheet(
     JsonBody(body): JsonBody,
 ) -> Reply {
     let request = WithdrawRequest::read(&body)?;
-    let now = answers.store.not_ahead(answers.now());
+    let now = answers.store.time_to_record(answers.now()).await;
     let because = Some(request.reason);
     let withdrawn = answers.store.withdraw(id, because, now, sender.actor);
     match withdrawn.await? {
@@ -121,7 +121,7 @@ pub(crate) async fn reinstate_price_sheet(
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let now = answers.store.not_ahead(answers.now());
+    let now = answers.store.time_to_record(answers.now()).await;
     let reinstated = answers.store.withdraw(id, None, now, sender.actor);
     match reinstated.await? {
         Some(_) => Ok(StatusCode::NO_CONTENT),
