@@ -19,7 +19,7 @@ use super::file::{FileIdentity, make_private_file};
 use super::limits::{StoreLimits, pool_options};
 use super::standby::Standby;
 use crate::keep::secrets_key::SecretsKey;
-use crate::record::put_back::RecordedTimes;
+use crate::record::recorded_times::RecordedTimes;
 use crate::record::refusal::Writing;
 use crate::record::writer::queue::Queue;
 use crate::{DbTime, StoreError};

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
+use super::recorded_times::RecordedTimes;
 use super::work::Work;
 use crate::connect::database::Pool;
 use crate::connect::query::Query;
@@ -137,23 +138,6 @@ const TOO_EARLY: &str = "
 
 /// Offers whose periods are derived in one transaction.
 const OFFERS_AT_ONCE: usize = 500;
-
-/// What this process knows of the times that are recorded.
-#[derive(Debug, Default)]
-pub(crate) struct RecordedTimes {
-    /// Nothing later is recorded; none where that is not known.
-    newest: Option<Timestamp>,
-    /// Before this, the clock is not compared again.
-    rests_until: Option<Instant>,
-}
-
-impl RecordedTimes {
-    /// Whether something may be recorded that is later than a time.
-    fn may_be_after(&self, time: Timestamp) -> bool {
-        let rests = self.rests_until.is_some_and(|until| Instant::now() < until);
-        !rests && self.newest.is_none_or(|newest| newest > time)
-    }
-}
 
 impl Store {
     /// Notes that something was recorded at a time.
