@@ -257,14 +257,15 @@ impl Jobs {
         version: Version,
         turn: Turn,
     ) -> Result<(), String> {
+        let now = self.store.time_to_record(self.clock.now()).await;
         let options = Options {
             format: Some(refresh.format),
             provider: None,
             only_changed: true,
             dry_run: false,
-            observed_at: self.store.not_ahead(self.clock.now()),
+            observed_at: now,
             seen_now: true,
-            recorded_at: self.clock.now(),
+            recorded_at: now,
             estimator: self.estimator.clone(),
             threads: self.settings.threads,
         };

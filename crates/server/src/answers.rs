@@ -19,7 +19,7 @@ use unroof_jobs::{ChangeFeed, Jobs};
 use unroof_store::access::Scope;
 use unroof_store::clock::Clock;
 use unroof_store::import::Priority::{Long, Normal};
-use unroof_store::{DbTime, Document, Store, StoreError};
+use unroof_store::{AsOf, Document, Store, StoreError};
 
 /// State of handlers that read.
 #[derive(Debug, Clone)]
@@ -213,7 +213,7 @@ impl Answers {
         &self,
         what: &str,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
         headers: &HeaderMap,
         document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
     ) -> Reply {
@@ -258,7 +258,7 @@ impl Answers {
         asked.ask(self).await
     }
 
-    /// Makes sure that the store took a write within the last second, and that none failed since.
+    /// Makes sure that the store took a write within the last second and had all tables, and that no write failed since.
     async fn ask_to_write(&self) -> Result<(), StoreError> {
         // Not the lock of the version: this may wait for another writer.
         let mut wrote_at = self.wrote_at.lock().await;
@@ -270,6 +270,11 @@ impl Answers {
             Err(error) if error.refusal().is_some() => Err(error),
             // A lock that was not free in time says nothing of the writes that follow.
             _ => {
+                if let Err(missing @ StoreError::Missing(_)) =
+                    self.store.require_whole_tables().await
+                {
+                    return Err(missing);
+                }
                 *wrote_at = Some(asked_at);
                 Ok(())
             }

@@ -189,7 +189,7 @@ impl Answered {
         let store = &views.answers.store;
         // Asked once: both times are those of one moment.
         let asked_at = views.answers.now();
-        let now = store.not_ahead(asked_at);
+        let now = store.time_to_record(asked_at).await;
         let new = NewEstimate {
             answer: &self.answer,
             document,

@@ -98,6 +98,9 @@ pub enum StoreError {
     /// A migration of this program was not applied to the tables.
     #[error("the tables are of an older version of this program")]
     OlderTables,
+    /// A table or column of this program is no longer there.
+    #[error("the database lacks {0}")]
+    Missing(String),
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {
@@ -300,7 +303,7 @@ pub struct Times {
     /// Latest time of storing, exclusive.
     pub to: Option<DbTime>,
     /// Time at which the prices are in force.
-    pub as_of: Option<DbTime>,
+    pub as_of: Option<AsOf>,
 }
 
 #[cfg(test)]

@@ -184,7 +184,8 @@ async fn import_all(
     closed.context("cannot close the imports of dead processes")?;
     let importer = Importer::new(store.clone(), clock.clone());
     for source in &arguments.sources {
-        import(arguments, &importer, clock.now(), source, progress).await?;
+        let now = store.time_to_record(clock.now()).await;
+        import(arguments, &importer, now, source, progress).await?;
     }
     if !arguments.dry_run {
         estimate_models(arguments, &store, progress).await?;

@@ -382,6 +382,8 @@ impl From<StoreError> for Problem {
         } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database is unreachable at the moment")
                 .hint("send the request again in a second; the same request is stored once")
+        } else if let StoreError::Missing(_) = error {
+            Self::new(UNAVAILABLE, error.to_string()).hint("restore the database from a backup")
         } else if let StoreError::Damaged(_) = error {
             Self::new(INTERNAL, error.to_string())
                 .hint("restore the document from a database backup")

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
@@ -41,6 +42,11 @@ pub struct BegunImport {
 }
 
 impl Importer {
+    /// The time, never ahead of that of the database.
+    fn now(&self) -> Timestamp {
+        self.store.not_ahead(self.clock.now())
+    }
+
     /// An importer into a store.
     #[must_use]
     pub fn new(store: Store, clock: Clock) -> Self {
@@ -100,7 +106,7 @@ impl Importer {
         import: Import,
         actor: &Actor,
     ) -> Result<BegunImport, StoreError> {
-        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.clock.now()));
+        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.now()));
         let running = if import.is_dry_run() {
             None
         } else {
@@ -134,7 +140,7 @@ impl Importer {
                 let (source, format) = (begun.source, begun.import.format());
                 let refusals = begun.import.refusals();
                 let outcome = begun.import.run(&mut lines).await;
-                let ended_at = self.clock.now().into();
+                let ended_at = self.now().into();
                 let run = ImportRow {
                     refusals,
                     ..ImportRow::ended(running.id, format, ended_at, &outcome, version)

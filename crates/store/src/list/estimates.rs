@@ -139,7 +139,7 @@ impl<'a> Latest<'a> {
     /// The query of a page.
     fn list(self, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
         let priced = Query::new(LATEST).text(self.tables()).text(OF_PRICES);
-        let priced = priced.in_force_as_of(self.as_of).region_key(self.selection);
+        let priced = priced.in_force(self.as_of).region_key(self.selection);
         let priced = self.page(priced.names_of_joined(self.selection), after, limit);
         let both = priced.text(AS_PRICED);
         let both = if self.has_pools() {
@@ -226,7 +226,7 @@ impl Store {
     pub async fn estimate(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<String>, StoreError> {
         let document = self.estimate_document(id, as_of).await?;
         Ok(document.map(|document| document.text))
@@ -239,7 +239,7 @@ impl Store {
     pub async fn estimate_document(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<Document>, StoreError> {
         let query = Query::new(ESTIMATE)
             .bind(id)

@@ -366,6 +366,8 @@ impl Known {
             step.is_update = step.inserts_listing && recording.is_observed;
         } else {
             step.is_update &= recording.is_observed;
+            let recorded = self.offers.get(&recording.offer_id).and_then(Offer::newest);
+            let now = recorded.map_or(now, |recorded| recorded.max(now));
             let periods = self.periods.get(&recording.offer_id);
             let mut periods = periods.into_iter().flatten();
             step.is_in_force = periods

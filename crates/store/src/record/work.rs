@@ -71,6 +71,16 @@ impl Work {
         }
     }
 
+    /// The last time that it records.
+    pub(crate) fn newest(&self) -> Timestamp {
+        let seen = self
+            .recordings
+            .iter()
+            .map(|recording| recording.observed_at);
+        let listed = self.snapshot.iter().map(|snapshot| snapshot.at);
+        seen.chain(listed).fold(self.now, Timestamp::max)
+    }
+
     /// The offers that it is about.
     pub(crate) fn offers(&self) -> BTreeSet<Uuid> {
         let recorded = self.recordings.iter().map(|recording| recording.offer_id);

@@ -94,7 +94,7 @@ impl List for EstimatesQuery {
     }
 
     async fn rows(&self, store: &Store, piece: Piece<'_, Place>) -> Rows<EstimateRow> {
-        let (selection, times) = (self.selection()?, self.times());
+        let (selection, times) = (self.selection()?, self.times((piece.now)()));
         let (order, after) = (self.sorted(), piece.after.as_ref());
         let rows = store.estimates(&selection, &times, order, after, piece.limit);
         Ok(rows.await?)
@@ -161,10 +161,10 @@ impl List for LatestQuery {
     }
 
     async fn rows(&self, store: &Store, piece: Piece<'_, Self::Key>) -> Rows<EstimateRow> {
-        let now = || AsOf::Now((piece.now)());
+        let now = (piece.now)();
         let latest = Latest {
             selection: &self.selection()?,
-            as_of: Moment::time(self.as_of).map_or_else(now, AsOf::Time),
+            as_of: Moment::as_of(self.as_of, now).unwrap_or(AsOf::Now(now)),
             order: self.sorted(),
         };
         let after = piece.after.map(|(provider, model, region)| LatestKey {
@@ -211,7 +211,7 @@ pub(crate) async fn show_estimate(
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let as_of = query.as_of();
+    let as_of = query.as_of(answers.now());
     let document = || answers.store.estimate_document(id, as_of);
     answers
         .polled_document("estimate", id, as_of, &headers, document)

@@ -87,13 +87,15 @@ impl PartialSchema for CatalogDocument {
 impl ToSchema for CatalogDocument {}
 
 impl CatalogQuery {
-    fn options(&self, views: &Views) -> Result<Options, Problem> {
+    async fn options(&self, views: &Views) -> Result<Options, Problem> {
         let now = views.answers.now();
         let seen_at = self
             .observed_at
             .map(|moment| moment.not_after(now))
             .transpose()?;
-        let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
+        let store = &views.answers.store;
+        let recorded_at = store.time_to_record(now).await;
+        let observed_at = seen_at.map_or(recorded_at, |seen_at| store.not_ahead(seen_at));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self.provider.clone().map(|FilterText(name)| name),
@@ -101,7 +103,7 @@ impl CatalogQuery {
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
             seen_now: seen_at.is_none(),
-            recorded_at: now,
+            recorded_at,
             estimator: views.compute.estimator.clone(),
             threads: views.limits.computing,
         })
@@ -153,7 +155,7 @@ pub(crate) async fn import_catalog(
     sender: Sender,
     request: Request,
 ) -> Reply {
-    let options = query.options(&views)?;
+    let options = query.options(&views).await?;
     let most = MostBytes {
         bytes: views.limits.catalog_bytes,
         hint: "send a part of the catalog at a time, such as one provider",

@@ -79,7 +79,7 @@ pub(crate) async fn withdraw_price_sheet(
 ) -> Reply {
     let request = WithdrawRequest::read(&body)?;
     check_provider(&answers, &sender, id).await?;
-    let now = answers.store.not_ahead(answers.now());
+    let now = answers.store.time_to_record(answers.now()).await;
     let because = Some(request.reason);
     let withdrawn = answers.store.withdraw(id, because, now, sender.actor);
     match withdrawn.await? {
@@ -123,7 +123,7 @@ pub(crate) async fn reinstate_price_sheet(
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
     check_provider(&answers, &sender, id).await?;
-    let now = answers.store.not_ahead(answers.now());
+    let now = answers.store.time_to_record(answers.now()).await;
     let reinstated = answers.store.withdraw(id, None, now, sender.actor);
     match reinstated.await? {
         Some(_) => Ok(StatusCode::NO_CONTENT),

@@ -121,6 +121,7 @@ impl Store {
             }
             tables::write(&mut tx, work, &ready.plan, &ready.announced, base).await?;
             tx.commit().await?;
+            self.note_recorded(work.newest());
             self.advance_version(version);
             return Ok(Recorded::new(Some(version), ready.plan));
         }

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 
 use super::calculator::planned;
-use super::cost::priced_by;
+use super::cost::{as_of, priced_by};
 use crate::compute::{CALCULATE, Views};
 use crate::question::Question;
 use unroof_base::input::RequestError;
@@ -112,8 +112,9 @@ async fn price(views: &Views, body: &Value, question: &Question) -> Result<Calcu
         .compute
         .run(CALCULATE, move |_| Ok(read_cost(text.as_bytes())?))
         .await?;
-    let at = request.at.unwrap_or_else(|| views.answers.now());
-    let sheet = match priced_by(views, &mut request, at).await? {
+    let as_of = as_of(views, &request);
+    let at = as_of.time().into();
+    let sheet = match priced_by(views, &mut request, as_of).await? {
         PriceInForce::Sheet(sheet) => sheet,
         missing => {
             let fault = request.offer.map(|offer| missing.fault(&offer, at));

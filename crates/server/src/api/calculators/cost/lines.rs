@@ -9,7 +9,7 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 
-use super::NDJSON;
+use super::{NDJSON, as_of};
 use crate::compute::{PRICE_LINES, Views};
 use unroof_base::input::RequestError;
 use unroof_edge::{Bill, Held, Problem, Running, TOO_LARGE};
@@ -241,7 +241,8 @@ impl List {
 
     /// Finds what prices a line. A fault of the database ends the list; an offer without a price is a fault of the line.
     async fn ready(&mut self, line: u64, mut request: CostRequest) -> Result<Ready, Problem> {
-        let at = request.at.unwrap_or_else(|| self.views.answers.now());
+        let as_of = as_of(&self.views, &request);
+        let at = as_of.time().into();
         let id = request.id.clone();
         let refused =
             |faults| Ready::Refused(CostEntry::refused(line, id, RequestError::Wrong(faults)));
@@ -250,7 +251,7 @@ impl List {
             (None, Some(offer)) => {
                 let found = self
                     .kept
-                    .price_in_force(&self.views.answers.store, offer, at)
+                    .price_in_force(&self.views.answers.store, offer, as_of)
                     .await?;
                 let PriceInForce::Sheet(priced_by) = found else {
                     return Ok(refused(vec![found.fault(offer, at)]));
