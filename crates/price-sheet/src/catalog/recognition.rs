@@ -23,7 +23,7 @@ impl Form {
     /// Whether an entry has the fields of the format.
     fn is_priced(&self, entry: &Json) -> bool {
         let has_one = |group: &&[&str]| group.iter().any(|path| has_field(entry, path));
-        self.prices.iter().all(|group| has_one(group))
+        self.prices.iter().all(has_one)
     }
 
     /// The fields in words.
@@ -149,7 +149,7 @@ fn described(document: &Json) -> String {
         }
         other => (other.kind().to_owned(), None),
     };
-    let names = fields.into_iter().flat_map(|fields| fields.iter());
+    let names = fields.into_iter().flatten();
     let names = names.take(MOST_NAMED).map(|(name, _)| {
         let name = shortened(name);
         format!("`{}`", printable(&name))
