@@ -2,6 +2,7 @@
 
 mod command;
 mod decisions;
+mod redirects;
 mod refresh;
 mod request;
 mod running;

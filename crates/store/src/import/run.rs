@@ -72,6 +72,13 @@ impl Import {
         self.contents.format.name()
     }
 
+    /// Refused entries with their reasons, if no entry states a sheet: then the document is not a catalog.
+    #[must_use]
+    pub fn without_sheet(&self) -> Option<&[Refusal]> {
+        let contents = &self.contents;
+        contents.sheets.is_empty().then_some(&contents.refused)
+    }
+
     /// The first refused entries with their reasons, as JSON; none if every entry can be used.
     #[must_use]
     pub fn refusals(&self) -> Option<String> {
