@@ -16,9 +16,9 @@ use crate::service::running::{ServiceUrl, client, problem_of, route};
 use crate::shell::terminal::{self, Output};
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_edge::Limits;
+use unroof_jobs::egress::client_error;
 use unroof_server::{App, ask};
 use unroof_store::clock::Clock;
-use unroof_store::import::client_error;
 use unroof_store::{DatabaseUrl, Store, StoreError, StoreLimits};
 
 /// Longest wait for an answer.

@@ -78,6 +78,9 @@ pub(crate) struct LimitArguments {
     /// Allow webhooks to private addresses, such as this machine and its network
     #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
     webhook_allow_private: bool,
+    /// Allow --refresh from private addresses, such as this machine and its network
+    #[arg(long, env = "UNROOF_REFRESH_ALLOW_PRIVATE")]
+    refresh_allow_private: bool,
     /// Leave the estimates of models to other replicas, or to `unroof import`
     #[arg(long, env = "UNROOF_SKIP_MODELS")]
     skip_models: bool,
@@ -135,6 +138,7 @@ impl LimitArguments {
             streams: self.streams,
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
+            refresh_allow_private: self.refresh_allow_private,
             skip_models: self.skip_models,
             cache_bytes: self.cache_bytes,
             stop_notice: self.stop_notice.0,

@@ -45,6 +45,8 @@ pub struct JobSettings {
     pub streams: usize,
     /// True if webhooks may lead to addresses that are not public.
     pub webhook_allow_private: bool,
+    /// True if catalogs may be refreshed from addresses that are not public.
+    pub refresh_allow_private: bool,
     /// True if another process estimates models.
     pub skip_models: bool,
     /// Longest pause between two checks for deliveries that another process left unfinished.

@@ -103,6 +103,7 @@ impl App {
         let settings = JobSettings {
             streams: limits.streams,
             webhook_allow_private: limits.webhook_allow_private,
+            refresh_allow_private: limits.refresh_allow_private,
             skip_models: limits.skip_models,
             webhook_rest: limits.webhook_rest,
             webhook_gathering: limits.webhook_gathering,

@@ -21,15 +21,18 @@ pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use progress::Progress;
 use remote::Service;
 use report::LinePrinter;
+use unroof_base::shell::word;
 use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
+use unroof_jobs::egress::{FetchError, Fetched, fetch};
 use unroof_store::access::Actor;
 use unroof_store::clock::Clock;
 use unroof_store::import::lines;
 use unroof_store::import::{
-    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
-    Priority, Summary, Turn, Version, fetch, without_secrets,
+    CatalogError, CatalogFormat, Importer, LineReceiver, ModelEstimator, Options, Priority,
+    Summary, Turn, Version,
 };
 use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
+use unroof_telemetry::secrets::without_secrets;
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -58,6 +61,9 @@ pub(crate) struct ImportArguments {
     /// Time at which the catalog was seen, such as 2026-11-21T00:00:00Z; now if left out
     #[arg(long, value_name = "TIME")]
     observed_at: Option<Timestamp>,
+    /// Allow private addresses of catalogs, such as this machine and its network
+    #[arg(long)]
+    allow_private: bool,
     /// Print one JSON object per line, as POST /catalogs does
     #[arg(long)]
     json: bool,
@@ -116,10 +122,10 @@ fn write_next_step(out: &mut impl Write, arguments: &ImportArguments) -> io::Res
         );
     }
     let place = match (&arguments.server, &arguments.database.database_url) {
-        (Some(server), _) => format!(" --server {}", without_secrets(server)),
+        (Some(server), _) => format!(" --server {}", word(&without_secrets(server))),
         // The environment names it for the next command too.
         (None, Some(url)) if std::env::var_os("UNROOF_DATABASE_URL").is_none() => {
-            format!(" --database-url {url}")
+            format!(" --database-url {}", word(&url.to_string()))
         }
         _ => String::new(),
     };
@@ -161,7 +167,7 @@ fn send_all(
     let now = Clock::system().now();
     for source in &arguments.sources {
         let name = name_of(source);
-        let (text, _) = read_source(source, &name)?;
+        let (text, _) = read_source(source, &name, arguments.allow_private)?;
         check_observed_at(arguments, now)?;
         progress.wait(format!("reading {name}"));
         let answer = service.send(&name, &text, arguments)?;
@@ -240,7 +246,7 @@ async fn import(
 ) -> Result<(), Failure> {
     let name = name_of(source);
     progress.wait(format!("reading {name}"));
-    let (text, version) = read_source(source, &name)?;
+    let (text, version) = read_source(source, &name, arguments.allow_private)?;
     check_observed_at(arguments, now)?;
     let options = Options {
         format: arguments.format,
@@ -304,7 +310,11 @@ fn check_summary(
 }
 
 /// Reads a file or fetches an address; `name` is its name in messages, without secrets.
-fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> {
+fn read_source(
+    source: &str,
+    name: &str,
+    allows_private: bool,
+) -> Result<(Vec<u8>, Version), Failure> {
     let Some((scheme, _)) = source.split_once("://") else {
         return Ok((read_input(Path::new(source))?, Version::default()));
     };
@@ -314,10 +324,19 @@ fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> 
         );
         return Err(Failure::Usage(refusal));
     }
-    match fetch(source, &Version::default()).map_err(anyhow::Error::from)? {
+    match fetch(source, &Version::default(), allows_private).map_err(not_fetched)? {
         Fetched::Catalog(text, version) => Ok((text, version)),
         Fetched::NotModified => Err(Failure::Other(anyhow!("{name} sent no catalog"))),
     }
+}
+
+fn not_fetched(error: FetchError) -> Failure {
+    let is_not_public = error.is_not_public();
+    let failure = Failure::Other(error.into());
+    if is_not_public {
+        return failure.with_hint("allow private addresses with `--allow-private`");
+    }
+    failure
 }
 
 /// Prints the lines until the last.

@@ -11,7 +11,8 @@ use ureq::http::Response;
 use super::ImportArguments;
 use crate::Failure;
 use crate::service::running::{ServiceUrl, client, key_in_environment, problem_of, route};
-use unroof_store::import::{Line, Summary, client_error};
+use unroof_jobs::egress::client_error;
+use unroof_store::import::{Line, Summary};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.

@@ -3,6 +3,7 @@
 mod command;
 mod decisions;
 mod foreign;
+mod redirects;
 mod refresh;
 mod request;
 mod running;

@@ -55,6 +55,8 @@ pub struct Limits {
     pub heartbeat: Duration,
     /// Whether webhooks may point to private addresses.
     pub webhook_allow_private: bool,
+    /// Whether catalogs may be refreshed from private addresses.
+    pub refresh_allow_private: bool,
     /// True if another process estimates models.
     pub skip_models: bool,
     /// Interval at which the database is checked, if it is.
@@ -105,6 +107,7 @@ impl Default for Limits {
             streams: 256,
             heartbeat: Duration::from_secs(15),
             webhook_allow_private: false,
+            refresh_allow_private: false,
             skip_models: false,
             check_every: None,
             webhook_rest: Duration::from_secs(30),

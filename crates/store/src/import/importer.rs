@@ -8,7 +8,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
 use super::error::ImportError;
-use super::fetch::Version;
 use super::options::Options;
 use super::priority::Priority;
 use super::run::Import;
@@ -23,6 +22,15 @@ use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError};
 /// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Validators of a fetched catalog.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Version {
+    /// Value of the header `ETag`.
+    pub etag: Option<String>,
+    /// Value of the header `Last-Modified`.
+    pub last_modified: Option<String>,
+}
 
 /// Imports catalogs into a store.
 #[derive(Debug, Clone)]

@@ -3,7 +3,6 @@
 
 pub(crate) mod entry;
 mod error;
-mod fetch;
 mod importer;
 mod models;
 mod options;
@@ -18,11 +17,7 @@ pub use crate::import::entry::refusals::Refusal;
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
 pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use error::ImportError;
-pub use fetch::{
-    FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_credentials,
-    without_secrets,
-};
-pub use importer::Importer;
+pub use importer::{Importer, Version};
 pub(crate) use models::Drawn;
 pub use models::ModelEstimator;
 pub use options::Options;

@@ -72,6 +72,13 @@ impl Import {
         self.contents.format.name()
     }
 
+    /// Refused entries with their reasons, if no entry states a sheet: then the document is not a catalog.
+    #[must_use]
+    pub fn without_sheet(&self) -> Option<&[Refusal]> {
+        let contents = &self.contents;
+        contents.sheets.is_empty().then_some(&contents.refused)
+    }
+
     /// Providers whose offers it may change: the one that it is restricted to, and those of its sheets.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         let sheets = self.contents.sheets.iter();
