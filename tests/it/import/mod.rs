@@ -2,6 +2,7 @@
 
 mod command;
 mod decisions;
+mod held;
 mod refresh;
 mod request;
 mod running;

@@ -4,6 +4,7 @@
 pub(crate) mod entry;
 mod error;
 mod fetch;
+mod held;
 mod importer;
 mod models;
 mod options;
@@ -14,6 +15,7 @@ mod turn;
 pub(crate) mod workers;
 
 pub use crate::import::entry::entries::{CatalogError, CatalogFormat};
+pub use crate::import::entry::parts::{DOCUMENT_SEPARATOR, published_format};
 pub use crate::import::entry::refusals::Refusal;
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
 pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
@@ -22,7 +24,8 @@ pub use fetch::{
     FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_credentials,
     without_secrets,
 };
-pub use importer::Importer;
+pub use held::HeldImport;
+pub use importer::{BegunImport, Importer, NotAccepted};
 pub(crate) use models::Drawn;
 pub use models::ModelEstimator;
 pub use options::Options;
