@@ -461,7 +461,13 @@ fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
         found.map(String::as_str).collect()
     };
     // Jobs, imports and the sender of webhooks.
-    assert_eq!(of("Work"), ["add_webhook", "import_catalog"]);
+    let workers = [
+        "accept_import",
+        "add_webhook",
+        "import_catalog",
+        "undo_import",
+    ];
+    assert_eq!(of("Work"), workers);
     // A layer around all handlers, and the page of metrics, which is about every part.
     assert_eq!(of("App"), ["limit", "show_metrics"]);
     let readers = of("Answers");

@@ -38,9 +38,9 @@ pub(crate) struct SourceArguments {
         hide_env_values = true,
         value_name = "URL"
     )]
-    server: Option<String>,
+    pub(super) server: Option<String>,
     #[command(flatten)]
-    database: DatabaseArguments,
+    pub(super) database: DatabaseArguments,
 }
 
 impl SourceArguments {

@@ -122,11 +122,10 @@ impl Refresh {
     }
 }
 
+/// Whether a run has read the catalog, or found it unchanged.
 fn is_success(run: &ImportRow) -> bool {
-    matches!(
-        run.outcome,
-        ImportOutcome::Done | ImportOutcome::NotModified
-    )
+    // What is held, discarded or undone is not asked for again until it changes.
+    !matches!(run.outcome, ImportOutcome::Failed | ImportOutcome::Running)
 }
 
 /// The version of the last catalog that was imported, or found unchanged.
@@ -262,6 +261,8 @@ impl Jobs {
         let options = Options {
             format: Some(refresh.format),
             provider: None,
+            partial: false,
+            accepted: None,
             only_changed: true,
             dry_run: false,
             observed_at: now,

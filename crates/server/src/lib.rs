@@ -20,7 +20,7 @@ use crate::api::answers::{
 use crate::api::calculators::{calculator, cost};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
 use crate::api::prices::{
-    atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search,
+    atom, catalogs, change_summary, changes, disagreements, history, imports, price_sheets, search,
     withdrawals,
 };
 use std::sync::Arc;
@@ -74,6 +74,9 @@ macro_rules! with_handlers {
             read search::search_names,
             observe catalogs::import_catalog,
             read catalogs::list_imports,
+            observe imports::accept_import,
+            observe imports::discard_import,
+            observe imports::undo_import,
             read changes::list_changes,
             read changes::stream_changes,
             read change_summary::summarise_changes,

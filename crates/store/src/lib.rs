@@ -24,6 +24,7 @@ pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;
 pub use crate::keep::backup::{BackupError, back_up};
 pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, RowCounts};
+pub use crate::keep::held_imports::Discarded;
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
 pub use crate::keep::secrets_key::{SecretError, SecretsKey};
 pub use crate::keep::webhooks::{
@@ -37,12 +38,12 @@ pub use crate::list::estimates::{EstimateRow, Latest, LatestKey};
 pub use crate::list::history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use crate::list::imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    OfferRow, RefusalsRow, RunningImport,
+    OfferRow, RefusalsRow, RunningImport, StoredPrices,
 };
 pub use crate::list::market::{
     EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,
 };
-pub use crate::list::meters::{CatalogImports, SourceImports, WebhookCounts};
+pub use crate::list::meters::{CatalogImports, HeldImports, SourceImports, WebhookCounts};
 pub use crate::list::models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
     NewModelEstimate, StoredAnswer,
@@ -52,16 +53,19 @@ pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey}
 pub use crate::list::row_values::quantity_columns;
 pub use crate::list::search::NameRow;
 pub use crate::list::series::{PriceEnd, PriceStart, PriceStep};
+pub use crate::record::among::SnapshotAt;
 pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
+pub use crate::record::import_facts::ImportFacts;
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
-pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts, SnapshotAt};
+pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts};
 pub use crate::record::plan::Acted;
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
+pub use crate::record::undo::Undone;
 pub use crate::record::work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -231,7 +231,10 @@ fn routes_that_change_something_need_more_than_read() {
         [
             "/price-sheets/{id}/withdraw",
             "/price-sheets/{id}/withdrawal",
-            "/catalogs"
+            "/catalogs",
+            "/imports/{id}/accept",
+            "/imports/{id}/discard",
+            "/imports/{id}/undo"
         ]
     );
     assert_eq!(

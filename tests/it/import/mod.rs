@@ -3,6 +3,7 @@
 mod command;
 mod decisions;
 mod foreign;
+mod held;
 mod redirects;
 mod refresh;
 mod request;

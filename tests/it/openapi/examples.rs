@@ -34,6 +34,8 @@ pub(super) struct Ids {
     pub(super) sheet: String,
     pub(super) webhook: String,
     pub(super) key: String,
+    /// An import that is held, and one that is discarded.
+    pub(super) imports: [String; 2],
 }
 
 impl Ids {
@@ -44,6 +46,8 @@ impl Ids {
             Some("price-sheets") => &self.sheet,
             Some("webhooks") => &self.webhook,
             Some("keys") => &self.key,
+            Some("imports") if path.ends_with("/discard") => &self.imports[1],
+            Some("imports") => &self.imports[0],
             _ => "",
         };
         let mut address = path.replace("{id}", id);
@@ -118,6 +122,7 @@ impl Shown {
             assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
             hand.advance(Duration::from_secs(1));
         }
+        let imports = held_imports(&api).await;
         let models = ModelEstimator {
             store: database.store().await,
             estimator: Estimator::default(),
@@ -145,6 +150,7 @@ impl Shown {
                 )
                 .await
                 .id(),
+            imports,
         };
         Self {
             api,
@@ -182,6 +188,31 @@ impl Shown {
         }
         replies
     }
+}
+
+/// Ids of an import that is held, and of one whose place it has taken.
+async fn held_imports(api: &Api) -> [String; 2] {
+    let file = |models: &[&str]| {
+        let model = |model: &&str| {
+            let prices =
+                json!({"request_token": {"price": 0.0001}, "response_token": {"price": 0.0004}});
+            (
+                (*model).to_owned(),
+                json!({"pricing_config": {"pay_as_you_go": prices}}),
+            )
+        };
+        let models: serde_json::Map<_, _> = models.iter().map(model).collect();
+        json!({"cerebras": models})
+    };
+    let mut ids = Vec::new();
+    for models in [&["a", "b", "c", "d"][..], &["d"], &["a"]] {
+        let path = "/catalogs?format=portkey&observed_at=2026-06-03T00:00:00Z";
+        let path = path.replace("03T", &format!("{:02}T", 3 + ids.len()));
+        let reply = api.post(&path, file(models).to_string()).await;
+        let last: Value = serde_json::from_str(reply.text().lines().last().unwrap()).unwrap();
+        ids.push(last["id"].as_str().unwrap_or_default().to_owned());
+    }
+    [ids.pop().unwrap(), ids.pop().unwrap()]
 }
 
 /// Media type and example of every body of an operation; one without a body for an operation that takes none.

@@ -411,6 +411,9 @@ impl From<CatalogError> for Problem {
                 .hint("name a provider as the sheets of the catalog do, or leave `provider` out"),
             much @ CatalogError::TooMuch(_) => Self::new(INVALID, much.to_string())
                 .hint("send a part of it at a time, such as one provider"),
+            several @ CatalogError::SeveralFormats(..) => Self::new(INVALID, several.to_string())
+                .hint("send the documents of each catalog in a request of their own"),
+            damaged @ CatalogError::Damaged => Self::new(INTERNAL, damaged.to_string()),
             ended @ (CatalogError::Unwanted | CatalogError::Crashed) => {
                 Self::new(INTERNAL, ended.to_string())
             }

@@ -88,6 +88,15 @@ impl Catalog {
         self.format.name()
     }
 
+    /// The seller's file that an entry is in, by its key, where the catalog is published as a file for each seller: such a file
+    /// says nothing about the sellers of the others.
+    #[must_use]
+    pub fn file_of<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let has_files = self.format == SourceFormat::Portkey;
+        let (file, _) = key.split_once('/').filter(|_| has_files)?;
+        Some(file)
+    }
+
     /// Converts one entry into sheets and adds the fields common to all catalogs. `None` means that a fault is recorded.
     #[must_use]
     pub fn read(&self, key: &str, entry: &Cursor<'_>) -> Option<Vec<PriceSheet>> {

@@ -12,6 +12,10 @@ pub struct Options {
     pub format: Option<CatalogFormat>,
     /// Restricts the import to this provider.
     pub provider: Option<String>,
+    /// The catalog is a part of a larger one: what it does not list does not end.
+    pub partial: bool,
+    /// The difference that was accepted, where the catalog was held; else it may be held.
+    pub accepted: Option<String>,
     /// Omits unchanged prices from the report.
     pub only_changed: bool,
     /// Reports the outcome of each entry without storing anything.

@@ -22,6 +22,12 @@ stored_names! {
         SheetReinstated = "sheet.reinstated",
         /// The import of a catalog began.
         CatalogImported = "catalog.imported",
+        /// A held import was accepted.
+        ImportAccepted = "import.accepted",
+        /// A held import was discarded.
+        ImportDiscarded = "import.discarded",
+        /// An import was undone.
+        ImportUndone = "import.undone",
         /// A webhook was added.
         WebhookAdded = "webhook.added",
         /// A webhook was removed.

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod audit_log;
 pub(crate) mod backup;
 pub(crate) mod check;
+pub(crate) mod held_imports;
 pub(crate) mod keys;
 pub(crate) mod reporting;
 pub(crate) mod secrets_key;

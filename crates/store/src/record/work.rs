@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::offers::{SheetFacts, SnapshotAt};
+use super::among::SnapshotAt;
+use super::import_facts::ImportFacts;
+use super::offers::SheetFacts;
 use super::recording::Recording;
 use crate::access::Actor;
 
@@ -56,6 +58,10 @@ pub(crate) struct Work {
     pub(crate) act: Option<Act>,
     /// Offers to derive again.
     pub(crate) again: Vec<Uuid>,
+    /// The import that it is a part of.
+    pub(crate) import: Option<ImportFacts>,
+    /// Whether that import is undone by it.
+    pub(crate) undoes: bool,
 }
 
 impl Work {

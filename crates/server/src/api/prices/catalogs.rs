@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -28,7 +29,9 @@ use unroof_base::input::schema::one_of_texts;
 use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::import::lines;
-use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
+use unroof_store::import::{
+    BegunImport, CatalogFormat, Importer, Line, LineReceiver, Options, Priority, Turn, Version,
+};
 use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 
 query! {
@@ -38,6 +41,9 @@ query! {
         format: FormatName,
         /// Only offers of this provider.
         provider: FilterText,
+        /// `true` for a part of a catalog: what it does not list does not end.
+        #[param(nullable = false, default = false)]
+        partial: Option<bool>,
         /// `true` omits unchanged entries.
         #[param(nullable = false, default = false)]
         only_changed: Option<bool>,
@@ -99,6 +105,8 @@ impl CatalogQuery {
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self.provider.clone().map(|FilterText(name)| name),
+            partial: self.partial.unwrap_or_default(),
+            accepted: None,
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
@@ -111,8 +119,16 @@ impl CatalogQuery {
 }
 
 impl Work {
+    /// The permit to import.
+    pub(super) fn import_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.jobs.importer.try_place().ok_or_else(|| {
+            Problem::busy("another catalog is being imported")
+                .hint("send it again when that one is done; GET /imports shows it")
+        })
+    }
+
     /// A permit to read the lines of an import.
-    fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(super) fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
             .try_acquire_owned()
             .map_err(|_| {
@@ -128,8 +144,11 @@ impl Work {
 /// sheet or refused entry, progress, the names that match no canonical model, and a summary. Each pricing decision is
 /// estimated once; copies of it share the estimate. A line is sent after its entry is stored. Sending the same catalog
 /// again is safe and answers `unchanged`. An invalid entry is refused and the others are imported. One catalog at a time:
-/// during an import, the body of another catalog is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries
-/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without it is
+/// during an import, the body of another catalog is not read. An import that would end more than a fifth of the catalog's
+/// offers, or change more than a fifth of its prices by more than a factor of three, records nothing: it is `held` until
+/// `POST /imports/{id}/accept`. Several documents of one catalog, such as the files of its sellers, are one snapshot: they are
+/// separated by the character U+001E (RFC 7464), and end only offers of sellers that they list. A catalog has up to 1,000,000 JSON values, 100,000 entries
+/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done`, `held` or `failed`; a body without it is
 /// truncated. The import continues while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
@@ -141,7 +160,7 @@ impl Work {
                     "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 2.5e-7}
     })),
     responses(
-        (status = 200, description = "Lines, each a JSON object; the last one has the type `done` or `failed`", body = Line, content_type = "application/x-ndjson"),
+        (status = 200, description = "Lines, each a JSON object; the last one has the type `done`, `held` or `failed`", body = Line, content_type = "application/x-ndjson"),
         BodyRefusals,
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
@@ -164,11 +183,7 @@ pub(crate) async fn import_catalog(
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = CancelToken::while_waiting();
     let line_reader = work.line_reader_place()?;
-    let place = work.jobs.importer.try_place().ok_or_else(|| {
-        Problem::busy("another catalog is being imported")
-            .hint("send it again when that one is done; GET /imports shows it")
-    })?;
-    let turn = Turn::new(place, wanted);
+    let turn = Turn::new(work.import_place()?, wanted);
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
     let read = most.read(request, views.limits.body_time, |_| Ok(()));
@@ -180,13 +195,39 @@ pub(crate) async fn import_catalog(
         return Err(refused_whole(&sender.providers));
     }
     let begun = importer.begin("request", import, &sender.actor).await?;
-    let (sender, receiver) = lines(views.limits.write_time);
-    tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
+    let started = Started {
+        importer,
+        begun,
+        version: Version::default(),
+    };
+    Ok(line_body(started, views.limits.write_time, reader))
+}
+
+/// An import that is on record, with the version of its catalog.
+pub(super) struct Started {
+    pub(super) importer: Importer,
+    pub(super) begun: BegunImport,
+    pub(super) version: Version,
+}
+
+/// Runs an import, and answers with its lines; `holds` is dropped when the client has read them or has left.
+pub(super) fn line_body(
+    started: Started,
+    write_time: Duration,
+    holds: impl Send + 'static,
+) -> Response {
+    let Started {
+        importer,
+        begun,
+        version,
+    } = started;
+    let (sender, receiver) = lines(write_time);
+    tokio::spawn(async move { importer.import(begun, version, sender).await });
     let headers = [
         (header::CONTENT_TYPE, NDJSON),
         (header::CACHE_CONTROL, "no-store"),
     ];
-    Ok((headers, body_of(receiver, reader)).into_response())
+    (headers, body_of(receiver, holds)).into_response()
 }
 
 /// Sort key of imports.

@@ -47,7 +47,7 @@ impl CatalogFormat {
         published.chain([Self::Canonical.name()])
     }
 
-    fn of(document: &Json) -> Option<Self> {
+    pub(super) fn of(document: &Json) -> Option<Self> {
         let is_sheet =
             |json: &Json| matches!(json, Json::Object(fields) if fields.contains_key("rates"));
         let is_canonical = match document {
@@ -104,6 +104,12 @@ pub enum CatalogError {
     /// No offer is of the provider to which the import is restricted.
     #[error("{0}")]
     NoProvider(String),
+    /// Documents of one snapshot have several formats.
+    #[error("the documents have several formats, {0} and {1}; send those of one catalog together")]
+    SeveralFormats(&'static str, &'static str),
+    /// The stored document of a held import is damaged.
+    #[error("the stored catalog is damaged; discard the import, and send the catalog again")]
+    Damaged,
     /// The client disconnected.
     #[error("the client disconnected before the catalog was read")]
     Unwanted,
@@ -320,6 +326,9 @@ fn name_of(place: &str) -> String {
     keys.join("/")
 }
 
+/// Place among the sheets by offer and start.
+pub(super) type Seen = HashMap<(Uuid, Timestamp), usize>;
+
 impl Refusal {
     /// An entry that occurs twice with different contents, which is none.
     fn twice(entry: String) -> Self {
@@ -360,7 +369,7 @@ impl Contents {
 
     /// Adds a sheet. Entries of one offer and time that contradict each other in nothing are one sheet, each of them under its own
     /// key. Else the first counts; in a list of canonical sheets, which have no keys, neither does.
-    fn add(
+    pub(super) fn add(
         &mut self,
         entry: String,
         mut sheet: PriceSheet,
@@ -405,7 +414,7 @@ impl Contents {
     }
 
     /// Moves the sheets that another one contradicts to the refused entries.
-    fn take_out_contradicted(&mut self) {
+    pub(super) fn take_out_contradicted(&mut self) {
         for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
             let entry = self.sheets.remove(place).entry;
             self.refused.push(Refusal::twice(entry));

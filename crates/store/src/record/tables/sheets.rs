@@ -129,6 +129,7 @@ impl<'a> Writing<'a> {
                 recording.observed_at.into(),
                 recording.listing.is_stated().into(),
                 recording.is_observed.into(),
+                self.work.import.as_ref().map(|import| import.id).into(),
             ]
         };
         self.with(|step| step.inserts_listing).map(row).collect()
@@ -207,9 +208,9 @@ pub(super) const LISTINGS: Piece = Piece {
     sql: "
         INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
                                        canonical_model, region, currency, valid_from, valid_to, observed_at,
-                                       stated_assumptions, observed)
+                                       stated_assumptions, observed, import_id)
         SELECT * FROM given",
     columns: &[
-        Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag, Flag,
+        Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag, Flag, Id,
     ],
 };
