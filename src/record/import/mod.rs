@@ -31,6 +31,7 @@ use unroof_store::import::{
     Options, Priority, Summary, Turn, Version,
 };
 use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
+use unroof_telemetry::secrets::without_secrets;
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]

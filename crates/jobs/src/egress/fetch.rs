@@ -11,13 +11,11 @@ use url::{Host, Url};
 
 use super::address::{NOT_PUBLIC, is_public, read_url};
 use super::catalog_client;
-use unroof_store::import::Version;
+use unroof_store::import::{MOST_BYTES, Version};
 use unroof_telemetry::headers_of;
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, redacted, without_secrets};
 use unroof_telemetry::{call_span, note_status};
 
-/// Largest catalog, in bytes.
-pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Timeout of a fetch with all of its redirects.
 const LONGEST_WAIT: Duration = Duration::from_mins(2);
 /// Most redirects that are followed.

@@ -12,7 +12,7 @@ use ureq::typestate::AgentScope;
 use ureq::unversioned::transport::DefaultConnector;
 
 pub use address::{NOT_PUBLIC, is_public, read_url};
-pub use fetch::{FetchError, Fetched, MOST_BYTES, client_error, fetch, without_credentials};
+pub use fetch::{FetchError, Fetched, client_error, fetch, without_credentials};
 use names::PlacedResolver;
 pub use names::{NameFault, Names};
 

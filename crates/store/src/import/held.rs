@@ -8,9 +8,11 @@ use flate2::write::GzEncoder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::fetch::MOST_BYTES;
 use super::options::Options;
 use crate::import::entry::entries::CatalogError;
+
+/// Size limit of a catalog, in bytes: that of a request by default.
+pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// An import that is held.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub use crate::import::entry::refusals::Refusal;
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
 pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use error::ImportError;
-pub use held::HeldImport;
+pub use held::{HeldImport, MOST_BYTES};
 pub use importer::{BegunImport, Importer, NotAccepted, Version};
 pub(crate) use models::Drawn;
 pub use models::ModelEstimator;

@@ -119,7 +119,7 @@ pub enum CatalogError {
 }
 
 impl CatalogError {
-    fn unrecognized(reason: &str) -> Self {
+    pub(super) fn unrecognized(reason: &str) -> Self {
         let known: Vec<&str> = CatalogFormat::names().collect();
         Self::Unrecognized(format!("{reason}; known formats: {}", known.join(", ")))
     }
@@ -325,9 +325,6 @@ fn name_of(place: &str) -> String {
         .collect();
     keys.join("/")
 }
-
-/// Place among the sheets by offer and start.
-pub(super) type Seen = HashMap<(Uuid, Timestamp), usize>;
 
 impl Refusal {
     /// An entry that occurs twice with different contents, which is none.

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::entries::{CatalogError, CatalogFormat, Contents, Seen, read};
+use super::entries::{CatalogError, CatalogFormat, Contents, read};
+use super::united::Offers;
 use unroof_base::input::cancel::CancelToken;
 use unroof_base::input::json;
 use unroof_price_sheet::history::UNKNOWN_START;
@@ -26,7 +27,7 @@ pub(crate) fn read_parts(
     }
     let parts = text.as_ref().split(|byte| *byte == DOCUMENT_SEPARATOR);
     let parts = parts.filter(|part| !part.trim_ascii().is_empty());
-    let mut joined: Option<(Contents, Seen)> = None;
+    let mut joined: Option<(Contents, Offers)> = None;
     let mut without_provider = None;
     for part in parts {
         let contents = match read(part, format, provider, observed_at, wanted) {
@@ -45,7 +46,9 @@ pub(crate) fn read_parts(
             Some((first, seen)) => first.join(contents, observed_at, seen)?,
         }
     }
-    let (contents, _) = joined.ok_or(without_provider.unwrap_or(CatalogError::Unknown))?;
+    let (contents, _) = joined.ok_or(
+        without_provider.unwrap_or_else(|| CatalogError::unrecognized("there is no document")),
+    )?;
     Ok(contents)
 }
 
@@ -61,13 +64,14 @@ pub fn published_format(stated: Option<CatalogFormat>, text: &[u8]) -> Option<&'
 }
 
 impl Contents {
-    /// Places of the sheets.
-    fn seen(&self) -> Seen {
-        let place = |(place, one): (usize, &super::listed::Listed)| {
+    /// The entries of each offer.
+    fn seen(&self) -> Offers {
+        let mut seen = Offers::new();
+        for (place, one) in self.sheets.iter().enumerate() {
             let start = one.sheet.valid_from.unwrap_or(UNKNOWN_START);
-            ((one.offer_id(), start), place)
-        };
-        self.sheets.iter().enumerate().map(place).collect()
+            seen.entry((one.offer_id(), start)).or_default().add(place);
+        }
+        seen
     }
 
     /// Adds the contents of another document of the catalog.
@@ -75,7 +79,7 @@ impl Contents {
         &mut self,
         other: Self,
         observed_at: Timestamp,
-        seen: &mut Seen,
+        seen: &mut Offers,
     ) -> Result<(), CatalogError> {
         if self.format.name() != other.format.name() {
             return Err(CatalogError::SeveralFormats(
