@@ -4,6 +4,7 @@ mod audit;
 mod keys;
 pub(crate) mod limits;
 mod pages;
+mod questions;
 mod routes;
 mod serve;
 mod single_sign_on;

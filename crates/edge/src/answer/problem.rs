@@ -61,6 +61,9 @@ pub struct Problem {
         example = "4bf92f3577b34da6a3ce929d0e0e4736"
     )]
     pub trace_id: Option<String>,
+    /// Seconds after which the request may succeed, in the header `Retry-After`, where another time than usual is known.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
 }
 
 /// The schema of a problem's type.
@@ -175,6 +178,7 @@ impl Problem {
             errors: Vec::new(),
             request_id: String::new(),
             trace_id: None,
+            retry_after: None,
         }
     }
 
@@ -281,7 +285,7 @@ impl Problem {
         if parts.status == StatusCode::TOO_MANY_REQUESTS {
             // The budget of a client says how long.
             let wait = parts.headers.entry(header::RETRY_AFTER);
-            wait.or_insert(HeaderValue::from_static("1"));
+            wait.or_insert(self.retry_after.unwrap_or(1).into());
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))

@@ -39,6 +39,8 @@ pub async fn charge(
         Err(exhausted) => return account.refuse(exhausted),
     };
     let mut response = CLIENT.scope(client.clone(), answer(request)).await;
+    // What was charged meanwhile says what is left since.
+    let rest = response.extensions_mut().remove().unwrap_or(rest);
     let rest = match response.status() {
         StatusCode::NOT_MODIFIED => quotas.give_back(client, points, rest),
         _ => rest,

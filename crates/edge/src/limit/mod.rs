@@ -10,4 +10,5 @@ pub(crate) mod queue;
 pub mod quota;
 pub(crate) mod refusals;
 pub(crate) mod rotation;
+pub(crate) mod storing;
 pub(crate) mod workers;

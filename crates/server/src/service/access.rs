@@ -19,7 +19,7 @@ use super::middleware::RequestId;
 use crate::App;
 use crate::clients::Clients;
 use unroof_edge::client_limit;
-use unroof_edge::{Account, FORBIDDEN, Peer, Problem, UNAUTHORIZED, is_from_own_page};
+use unroof_edge::{Account, FORBIDDEN, Payer, Peer, Problem, UNAUTHORIZED, is_from_own_page};
 use unroof_store::access::{Access, Actor, Caller, Client, Identity, Key, RefusedKey, Scope};
 
 /// The name of the cookie of a signed-in browser.
@@ -96,13 +96,12 @@ fn refused_key(refused: RefusedKey) -> Problem {
 pub(crate) async fn identify(clients: &Clients, request: Request) -> Request {
     let (mut head, body) = request.into_parts();
     let identified = clients.caller(&head).await;
-    if let Some(quotas) = &clients.quotas {
-        let account = Account {
-            quotas: Arc::clone(quotas),
-            client: clients.client(&head, identified.as_ref().ok()),
-        };
-        head.extensions.insert(account);
+    let client = clients.client(&head, identified.as_ref().ok());
+    let payer = clients.payer(&client, identified.as_ref().ok());
+    if let Some(account) = &payer.account {
+        head.extensions.insert(account.clone());
     }
+    head.extensions.insert(payer);
     head.extensions.insert(Identified(identified));
     Request::from_parts(head, body)
 }
@@ -172,6 +171,20 @@ impl Clients {
         let address = peer.and_then(|peer| peer.client(&self.access.proxies, &request.headers));
         let identity = caller.map_or(&Identity::Anonymous, |caller| &caller.identity);
         Client::of(identity, address)
+    }
+
+    /// The budgets of a client.
+    fn payer(&self, client: &Client, caller: Option<&Caller>) -> Payer {
+        let has_key = caller.is_some_and(|caller| caller.identity != Identity::Anonymous);
+        let bytes = self.anonymous_bytes.as_ref().filter(|_| !has_key);
+        let account = |quotas: &Arc<_>| Account {
+            quotas: Arc::clone(quotas),
+            client: client.clone(),
+        };
+        Payer {
+            account: self.quotas.as_ref().map(account),
+            bytes: bytes.map(|bytes| (Arc::clone(bytes), client.clone())),
+        }
     }
 
     /// Whether the client's connection is encrypted, as a trusted proxy says.
@@ -271,6 +284,20 @@ pub(crate) struct Sender {
     pub(crate) scope: Option<Scope>,
     /// Identity of the sender, and the request.
     pub(crate) actor: Actor,
+    /// Budgets of the sender.
+    pub(crate) payer: Payer,
+}
+
+impl Sender {
+    /// Whether it has no key on a service that others reach: where only this machine does, every caller may do everything.
+    pub(crate) fn is_stranger(&self) -> bool {
+        self.actor.identity == Identity::Anonymous && !self.may_observe()
+    }
+
+    /// Whether what it sends may be an observation of a price.
+    pub(crate) fn may_observe(&self) -> bool {
+        self.scope >= Some(Scope::Observe)
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Sender {
@@ -282,8 +309,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Sender {
             _ => Caller::anonymous(None),
         };
         let id = parts.extensions.get::<RequestId>();
+        let payer = parts.extensions.get::<Payer>();
         Ok(Self {
             scope: caller.scope,
+            payer: payer.cloned().unwrap_or_default(),
             actor: Actor {
                 identity: caller.identity,
                 request_id: id.map(|RequestId(id)| id.clone()),

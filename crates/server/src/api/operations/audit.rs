@@ -6,8 +6,8 @@ use unroof_store::{AuditRow, Store};
 list! {
     /// List the audit log, newest first
     ///
-    /// The callers who observed, withdrew or imported prices, added or removed webhooks, created or revoked keys: when, and in which
-    /// request.
+    /// The callers who observed, withdrew or imported prices, deleted answers, added or removed webhooks, created or revoked keys:
+    /// when, and in which request.
     /// A row is stored in the transaction of its change. Questions change nothing of the record and are not listed.
     list_audit: "/audit" in "access",
     "A page of the audit log" of AuditRow,
