@@ -86,6 +86,8 @@ enum Command {
     Validate(crate::estimates::validate::ValidateArguments),
     /// Serve the HTTP API
     Serve(Box<crate::service::serve::ServeArguments>),
+    /// Delete stored answers to questions
+    Estimates(crate::estimates::delete::EstimatesArguments),
     /// Create, list and revoke keys of a service
     Keys(crate::record::keys::KeysArguments),
     /// Back up an SQLite database while a service writes to it, and check the copy
@@ -242,6 +244,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Training(arguments) => crate::calculators::training::run(&arguments),
         Command::Validate(arguments) => crate::estimates::validate::run(&arguments),
         Command::Serve(arguments) => crate::service::serve::run(&arguments, verbosity),
+        Command::Estimates(arguments) => crate::estimates::delete::run(&arguments, verbosity),
         Command::Keys(arguments) => crate::record::keys::run(&arguments, verbosity),
         Command::Backup(arguments) => crate::record::backup::run(&arguments, verbosity),
         Command::Check(arguments) => crate::record::check::run(&arguments, verbosity),

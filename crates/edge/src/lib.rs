@@ -28,6 +28,7 @@ pub use crate::limit::places::{Place, Places, TooMany};
 pub use crate::limit::queue::{Estimate, Room};
 pub use crate::limit::quota::{Quotas, RATE_LIMIT, RATE_LIMIT_POLICY};
 pub use crate::limit::refusals::{PAUSE, Refusals};
+pub use crate::limit::storing::{Paid, Payer};
 pub use crate::limit::workers::{MOST_CPU, Permit, Running, Workers, missing_scope, require_scope};
 pub use crate::limit::{client_limit, places, quota};
 pub use crate::listen::hosts::{check_host, host_name, is_from_own_page, require_known_host};

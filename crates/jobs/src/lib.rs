@@ -7,6 +7,7 @@ mod change_feed;
 mod check;
 mod due_prices;
 pub mod egress;
+mod expiry;
 mod lost_imports;
 mod model_estimates;
 pub mod outage;
@@ -30,10 +31,10 @@ pub use webhook_sender::ChangeDelivery;
 pub use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
-use unroof_store::Store;
 use unroof_store::access::Visits;
 use unroof_store::clock::Clock;
 use unroof_store::import::Importer;
+use unroof_store::{Retention, Store};
 
 /// Pause where the database does not answer.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(5);
@@ -57,6 +58,8 @@ pub struct JobSettings {
     pub threads: usize,
     /// Interval at which the database is checked, if it is.
     pub check_every: Option<Duration>,
+    /// Time for which rows are kept.
+    pub retention: Retention,
 }
 
 /// The state that jobs share with each other and with requests.
@@ -126,6 +129,7 @@ impl Jobs {
         running.spawn(self.clone().announce_due_prices());
         running.spawn(self.clone().close_lost_imports());
         running.spawn(self.clone().write_visits_at_intervals());
+        running.spawn(self.clone().keep_expiring());
         if !self.settings.skip_models {
             running.spawn(self.clone().keep_models_estimated());
         }

@@ -109,6 +109,7 @@ impl App {
             webhook_gathering: limits.webhook_gathering,
             threads: limits.computing,
             check_every: limits.check_every,
+            retention: limits.retention,
         };
         let jobs = Jobs::new(store, clock, settings);
         let budget = Budget::new(limits.bytes_in_flight, limits.cache_bytes);

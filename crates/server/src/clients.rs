@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use unroof_edge::{Keys, Limits, Places, Quotas, Refusals};
+use unroof_edge::{ClientLimits, Keys, Limits, Places, Quotas, Refusals};
 use unroof_jobs::Jobs;
 use unroof_store::Store;
 use unroof_store::access::{Access, Client, Visits};
@@ -24,6 +24,8 @@ pub(super) struct Clients {
     pub(super) keys: Arc<Keys>,
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,
+    /// Bytes that clients without a key may store; none where they are not limited.
+    pub(super) anonymous_bytes: Option<Arc<Quotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
     /// Uses of keys, and refused requests.
@@ -41,6 +43,9 @@ impl Clients {
             access: Arc::default(),
             keys: Arc::default(),
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
+            anonymous_bytes: limits
+                .anonymous_bytes
+                .map(|bytes| Arc::new(Quotas::new(ClientLimits::of_a_day(bytes)))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
             visits: Arc::clone(&jobs.visits),
             stream_places: limits

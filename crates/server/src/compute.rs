@@ -13,7 +13,10 @@ use super::market::Markets;
 use crate::api::answers::estimate_density::EstimateDensity;
 use crate::api::answers::model_link::ModelLink;
 use crate::api::answers::observation::Observation;
-use unroof_edge::{Budget, Estimate, Limits, Permit, Problem, Room, Running, Text, Workers};
+use crate::api::answers::storing::Storing;
+use unroof_edge::{
+    Budget, Estimate, Limits, Paid, Payer, Permit, Problem, Room, Running, Text, Workers,
+};
 use unroof_infer::estimate::{Answer, Estimator, Format, Request, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::access::Scope;
@@ -160,20 +163,68 @@ impl Answered {
         &self.request.sheets
     }
 
-    /// The response body, with the effect of a request that is stored, counted in the memory budget until it is sent.
-    /// So is the link to the estimate of the model.
+    /// The response body, with the effect of the request, counted in the memory budget until it is sent. So is the link to
+    /// the estimate of the model. An answer that is not stored has no ids: nothing would be found under them.
     pub(super) fn into_document(
         mut self,
         observe: Option<&Observation>,
+        storing: &Storing,
         model: Option<&ModelLink>,
     ) -> Result<Bytes, Problem> {
+        if !storing.stored {
+            let sheets = self.answer.price_sheets.iter();
+            let ids = sheets.map(|sheet| sheet.id.0.to_string());
+            let own = [self.answer.id.to_string()].into_iter();
+            self.document.leave_out("id", own.chain(ids));
+        }
         if let Some(observe) = observe {
             self.document.add_member("observe", observe)?;
         }
+        self.document.add_member("store", storing)?;
         if let Some(model) = model {
             self.document.add_member("model_estimate", model)?;
         }
         self.document.finish()
+    }
+
+    /// Stores an answer as [`Self::save`] does. A question that is new is paid for by the bytes that it takes.
+    pub(crate) async fn save_paid(
+        &self,
+        views: &Views,
+        seen_at: Option<Timestamp>,
+        observed_by: Option<ObservedBy>,
+        payer: &Payer,
+    ) -> Result<(Saved, Timestamp), Problem> {
+        let is_free = observed_by.is_some() || payer.is_unlimited() || self.is_known(views).await?;
+        let paid = if is_free {
+            Paid::default()
+        } else {
+            payer.pay(self.stored_bytes()?)?
+        };
+        match self.save(views, seen_at, observed_by).await {
+            Ok((saved, seen_at)) if saved.is_new => Ok((saved, seen_at)),
+            other => {
+                payer.give_back(&paid);
+                other
+            }
+        }
+    }
+
+    /// Whether it is stored already, so that storing it takes nothing.
+    async fn is_known(&self, views: &Views) -> Result<bool, Problem> {
+        let ids = [self.answer.id];
+        let stored = views.answers.store.stored_estimates(&ids).await?;
+        Ok(!stored.is_empty())
+    }
+
+    /// Bytes of the documents that are stored.
+    fn stored_bytes(&self) -> Result<usize, Problem> {
+        let mut bytes = self.document.bytes().len();
+        for sheet in &self.request.sheets {
+            let sheet = serde_json::to_string(sheet).map_err(Problem::not_serialised)?;
+            bytes += sheet.len();
+        }
+        Ok(bytes)
     }
 
     /// Stores an answer, with the time at which its prices were seen if that is stated, and returns that time too. It is

@@ -57,6 +57,7 @@ macro_rules! with_handlers {
             read estimates::list_estimates,
             read estimates::list_latest_estimates,
             read estimates::show_estimate,
+            admin estimates::delete_estimate,
             read density::show_density,
             read price_sheets::list_price_sheets,
             read price_sheets::show_price_sheet,

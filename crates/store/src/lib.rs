@@ -26,6 +26,8 @@ pub use crate::keep::backup::{BackupError, back_up};
 pub use crate::keep::check::{CheckedEstimate, CheckedSheet, HistoryPage, RowCounts};
 pub use crate::keep::held_imports::Discarded;
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
+pub use crate::keep::questions::{Deletion, QuestionPlace};
+pub use crate::keep::retention::{Batch, Expiring, Retention};
 pub use crate::keep::secrets_key::{SecretError, SecretsKey};
 pub use crate::keep::webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,

@@ -71,7 +71,9 @@ async fn a_service_may_answer_callers_without_a_key() {
         // A wrong key is a mistake, and not no key.
         get(&api, "/estimates", "unroof_wrong").await.problem(401);
         let (api, _store) = service(database, Some(Scope::Ask)).await;
-        assert_eq!(api.infer(&sheet()).await.status, 201);
+        assert_eq!(api.infer(&sheet()).await.status, 200);
+        let stored = api.post("/infer?store=true", sheet().to_string()).await;
+        assert_eq!(stored.status, 201);
     })
     .await;
 }

@@ -4,6 +4,7 @@ mod audit;
 mod keys;
 pub(crate) mod limits;
 mod pages;
+mod questions;
 mod refusals;
 mod restricted;
 mod routes;

@@ -92,13 +92,13 @@ async fn every_entry_is_reported_and_duplicates_share_the_estimate_of_their_deci
         for key in ["claude-sonnet-4-5", "deepseek/deepseek-v4-pro", "acme/free"] {
             let alone = api
                 .post(
-                    &format!("/infer?format=litellm&model={key}&store=false"),
+                    &format!("/infer?format=litellm&model={key}&observe=false"),
                     catalog()[key].to_string(),
                 )
                 .await;
             assert_eq!(json!(alone.id()), entry(&lines, key)["estimate_id"]);
             let stored = api.get(&format!("/estimates/{}", alone.id())).await;
-            assert_eq!(stored.text(), alone.text(), "{key}");
+            assert_eq!(stored.text(), alone.stored_body(), "{key}");
         }
     })
     .await;

@@ -31,6 +31,8 @@ type Place = (String, String, String, String);
 /// Ids under which something is stored.
 pub(super) struct Ids {
     pub(super) estimate: String,
+    /// An estimate that only answers a question.
+    pub(super) question: String,
     pub(super) sheet: String,
     pub(super) webhook: String,
     pub(super) key: String,
@@ -42,6 +44,7 @@ impl Ids {
     /// A path of the document as an address.
     pub(super) fn fill(&self, path: &str, operation: &Value) -> String {
         let id = match path.split('/').nth(1) {
+            Some("estimates") if operation["operationId"] == "delete_estimate" => &self.question,
             Some("estimates") => &self.estimate,
             Some("price-sheets") => &self.sheet,
             Some("webhooks") => &self.webhook,
@@ -101,6 +104,8 @@ impl Shown {
         };
         let (database, hand) = (TestDatabase::sqlite(), Hand::new());
         let api = Api::new(App::new(database.store().await, hand.clock(), limits));
+        let question = json!({"price_sheet": sheet(), "assumptions": {"chips": 8}});
+        let question = api.infer(&question).await.id();
         let litellm = |price: f64| {
             json!({
                 "gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": price,
@@ -136,6 +141,7 @@ impl Shown {
                 .unwrap()
                 .to_owned(),
             estimate: estimate.id(),
+            question,
             webhook: api
                 .post(
                     "/webhooks",

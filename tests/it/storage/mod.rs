@@ -2,6 +2,7 @@
 
 mod backup;
 mod check;
+mod expiry;
 mod lists;
 mod migrate;
 mod newer;

@@ -65,6 +65,9 @@ pub struct Problem {
     /// Reason for which the caller was refused, for the metrics and the audit log.
     #[serde(skip)]
     pub refused: Option<Refused>,
+    /// Seconds after which the request may succeed, in the header `Retry-After`, where another time than usual is known.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
 }
 
 /// The schema of a problem's type.
@@ -180,6 +183,7 @@ impl Problem {
             request_id: String::new(),
             trace_id: None,
             refused: None,
+            retry_after: None,
         }
     }
 
@@ -306,7 +310,7 @@ impl Problem {
         if parts.status == StatusCode::TOO_MANY_REQUESTS {
             // The budget of a client says how long.
             let wait = parts.headers.entry(header::RETRY_AFTER);
-            wait.or_insert(HeaderValue::from_static("1"));
+            wait.or_insert(self.retry_after.unwrap_or(1).into());
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))

@@ -9,7 +9,6 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName};
 
 use super::quota::{Exhausted, Quotas};
-use crate::answer::problem::{LIMITED, Problem};
 use unroof_store::access::{Client, Scope};
 
 /// Points that the request of an answer cost.
@@ -90,21 +89,27 @@ impl Bill {
         self.scope
     }
 
-    /// Charges points before more is computed for a long request.
+    /// Charges further points: before more is computed for a long request, or for bytes that are stored.
     ///
     /// # Errors
     /// The client has less; nothing is charged.
-    pub fn pay(&self, points: u64) -> Result<(), Problem> {
-        if let Some(account) = &self.account {
-            let charged = account.quotas.charge(&account.client, points);
-            charged.map_err(|Exhausted(wait)| {
-                let seconds = wait.as_secs() + 1;
-                let detail = "this client has spent its budget: send the rest";
-                Problem::new(LIMITED, format!("{detail} after {seconds} s"))
-            })?;
+    pub fn pay(&self, points: u64) -> Result<(), Exhausted> {
+        if let Some(Account { quotas, client }) = &self.account {
+            quotas.charge(client, points)?;
         }
         self.points.fetch_add(points, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Gives points back that were paid for what was not done.
+    pub fn give_back(&self, points: u64) {
+        if points == 0 {
+            return;
+        }
+        self.points.fetch_sub(points, Ordering::Relaxed);
+        if let Some(Account { quotas, client }) = &self.account {
+            quotas.give_back(client, points);
+        }
     }
 
     /// Charges CPU time that was used. A client that has less than its points is in debt.
@@ -114,12 +119,6 @@ impl Bill {
         let due = used / nanos(CPU_OF_POINT);
         let charged = self.points.fetch_max(due, Ordering::Relaxed);
         self.debit(due.saturating_sub(charged));
-    }
-
-    /// Charges points for what is no CPU time, such as bytes that are stored.
-    pub fn add(&self, points: u64) {
-        self.points.fetch_add(points, Ordering::Relaxed);
-        self.debit(points);
     }
 
     fn debit(&self, points: u64) {

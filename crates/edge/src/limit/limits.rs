@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use unroof_store::Retention;
 
 /// Route of the stream of changes.
 const CHANGE_STREAM: &str = "/changes/stream";
@@ -25,6 +26,8 @@ pub struct Limits {
     pub connections_per_address: Option<usize>,
     /// Budget of one client; no limit if none.
     pub client: Option<ClientLimits>,
+    /// Bytes of questions that a client without a key can store; they come back within a day. No limit if none.
+    pub anonymous_bytes: Option<NonZeroU32>,
     /// Size of a request's line and headers, in bytes.
     pub head_bytes: usize,
     /// Timeout for a request's line and headers, and for an idle connection.
@@ -61,6 +64,8 @@ pub struct Limits {
     pub skip_models: bool,
     /// Interval at which the database is checked, if it is.
     pub check_every: Option<Duration>,
+    /// Time for which rows are kept.
+    pub retention: Retention,
     /// Interval between searches for deliveries left by another process.
     pub webhook_rest: Duration,
     /// Time for which changes are gathered before a webhook is sent them.
@@ -86,12 +91,23 @@ pub struct ClientLimits {
     pub burst: NonZeroU32,
 }
 
+impl ClientLimits {
+    /// A budget of bytes that come back within a day.
+    #[must_use]
+    pub fn of_a_day(bytes: NonZeroU32) -> Self {
+        const SECONDS: u32 = 24 * 60 * 60;
+        let rate = NonZeroU32::new(bytes.get() / SECONDS).unwrap_or(NonZeroU32::MIN);
+        Self { rate, burst: bytes }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1024,
             connections_per_address: None,
             client: None,
+            anonymous_bytes: None,
             head_bytes: 128 * 1024,
             head_time: Duration::from_secs(10),
             body_bytes: 1024 * 1024,
@@ -110,6 +126,7 @@ impl Default for Limits {
             refresh_allow_private: false,
             skip_models: false,
             check_every: None,
+            retention: Retention::default(),
             webhook_rest: Duration::from_secs(30),
             webhook_gathering: Duration::from_millis(500),
             cache_bytes: 32 * 1024 * 1024,

@@ -11,5 +11,6 @@ pub(crate) mod queue;
 pub mod quota;
 pub(crate) mod refusals;
 pub(crate) mod rotation;
+pub(crate) mod storing;
 pub(crate) mod thread_time;
 pub(crate) mod workers;

@@ -30,6 +30,8 @@ const READ: u64 = 1;
 const COMPUTED: u64 = 20;
 /// Bytes of a catalog that cost another point.
 const BYTES_PER_POINT: u64 = 16 * 1024;
+/// Bytes of a stored question that cost another point: a plain one costs as much again as to compute it.
+const STORED_BYTES_PER_POINT: u64 = 4 * 1024;
 /// Whole budgets that a client can owe.
 const MOST_DEBT: u32 = 10;
 /// Charges after which idle clients are forgotten, or more if more clients are remembered.
@@ -46,6 +48,12 @@ pub fn cost(needed: Option<Scope>, length: Option<usize>) -> u64 {
             COMPUTED + length as u64 / BYTES_PER_POINT
         }),
     }
+}
+
+/// Points of a question that is stored with this many bytes, besides those of its request.
+#[must_use]
+pub(crate) fn cost_of_storing(bytes: u64) -> u64 {
+    bytes.div_ceil(STORED_BYTES_PER_POINT)
 }
 
 /// The budgets of all clients.
@@ -202,7 +210,7 @@ impl<C: Clock + Clone> Quotas<C> {
 }
 
 /// Whole seconds of a time, at least one.
-fn seconds(time: Duration) -> u64 {
+pub(crate) fn seconds(time: Duration) -> u64 {
     let started = u64::from(time.subsec_nanos() > 0);
     (time.as_secs() + started).max(1)
 }

@@ -21,7 +21,7 @@ use crate::App;
 use crate::clients::Clients;
 use unroof_edge::client_limit;
 use unroof_edge::{
-    Account, Peer, Problem, UNAUTHORIZED, is_from_own_page, missing_scope, named_user,
+    Account, Payer, Peer, Problem, UNAUTHORIZED, is_from_own_page, missing_scope, named_user,
 };
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::access::{Actor, Caller, Client, Identity, Key, Only, Refused, Scope};
@@ -139,16 +139,15 @@ pub(crate) async fn identified(clients: &Clients, request: Request, next: Next) 
         Err(refused) => (refused.identity, Err(refused.problem)),
     };
     log(&identity, address);
+    // One with a refused key counts for its address.
+    let known = caller
+        .as_ref()
+        .map_or(&Identity::Anonymous, |caller| &caller.identity);
+    let client = Client::of(known, address);
+    head.extensions.insert(clients.payer(&client, known));
     if let Some(quotas) = &clients.quotas {
-        // One with a refused key counts for its address.
-        let known = caller
-            .as_ref()
-            .map_or(&Identity::Anonymous, |caller| &caller.identity);
-        let account = Account {
-            quotas: Arc::clone(quotas),
-            client: Client::of(known, address),
-        };
-        head.extensions.insert(account);
+        let quotas = Arc::clone(quotas);
+        head.extensions.insert(Account { quotas, client });
     }
     let id = head.extensions.get::<RequestId>();
     let actor = Actor {
@@ -250,6 +249,15 @@ impl Clients {
     fn address(&self, request: &Parts) -> Option<IpAddr> {
         let peer = request.extensions.get::<Peer>()?;
         peer.client(&self.access.proxies, &request.headers)
+    }
+
+    /// The budget of bytes of a client.
+    fn payer(&self, client: &Client, identity: &Identity) -> Payer {
+        let bytes = self.anonymous_bytes.as_ref();
+        let bytes = bytes.filter(|_| *identity == Identity::Anonymous);
+        Payer {
+            bytes: bytes.map(|bytes| (Arc::clone(bytes), client.clone())),
+        }
     }
 
     /// Whether the client's connection is encrypted, as a trusted proxy says.
@@ -372,6 +380,20 @@ pub(crate) struct Sender {
     pub(crate) providers: Only<String>,
     /// Identity of the sender, and the request.
     pub(crate) actor: Actor,
+    /// Budgets of the sender.
+    pub(crate) payer: Payer,
+}
+
+impl Sender {
+    /// Whether it has no key on a service that others reach: where only this machine does, every caller may do everything.
+    pub(crate) fn is_stranger(&self) -> bool {
+        self.actor.identity == Identity::Anonymous && !self.may_observe()
+    }
+
+    /// Whether what it sends may be an observation of a price.
+    pub(crate) fn may_observe(&self) -> bool {
+        self.scope >= Some(Scope::Observe)
+    }
 }
 
 impl Sender {
@@ -402,8 +424,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Sender {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let identified = parts.extensions.get::<Arc<Identified>>();
         let caller = identified.and_then(|identified| identified.caller.as_ref().ok());
+        let payer = parts.extensions.get::<Payer>();
         Ok(Self {
             scope: caller.and_then(|caller| caller.scope),
+            payer: payer.cloned().unwrap_or_default(),
             providers: caller.map_or(Only::ANY, |caller| caller.providers.clone()),
             actor: identified.map_or(Actor::ANONYMOUS, |identified| identified.actor.clone()),
         })

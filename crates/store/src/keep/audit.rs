@@ -20,6 +20,8 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawal was undone.
         SheetReinstated = "sheet.reinstated",
+        /// The answer to a question was deleted.
+        EstimateDeleted = "estimate.deleted",
         /// The import of a catalog began.
         CatalogImported = "catalog.imported",
         /// A held import was accepted.

@@ -56,6 +56,16 @@ pub(crate) async fn show_density(
 /// # Errors
 /// There is no such estimate, it was made by another engine or calibration, or the service is busy.
 pub(crate) async fn read_density(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
+    // One in memory may have been deleted.
+    if views
+        .answers
+        .store
+        .stored_estimates(&[id])
+        .await?
+        .is_empty()
+    {
+        return Err(Problem::not_found("estimate"));
+    }
     let drawn = views
         .compute
         .densities

@@ -27,7 +27,6 @@ use unroof_edge::{NOT_FOUND, Problem, is_from_own_page};
 use unroof_infer::estimate::{Format, StoredEstimate};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_price_sheet::sheet::PriceSheet;
-use unroof_store::access::Scope;
 
 /// An example to begin with.
 #[derive(Debug, Deserialize)]
@@ -119,20 +118,18 @@ async fn respond(
         }
         Err(problem) => return Outcome::Failed(problem),
     };
-    let observer = sender.filter(|sender| sender.scope >= Some(Scope::Observe));
-    let is_question = answered.has_assumptions() || observer.is_none();
+    let may_observe = sender.as_ref().is_some_and(Sender::may_observe);
+    let is_question = answered.has_assumptions() || !may_observe;
     let mut stored = None;
-    if filled.stores {
-        let observer = observer.filter(|_| !is_question);
-        if let Some(Err(problem)) =
-            (observer.as_ref()).map(|sender| sender.check_sheets(answered.sheets()))
-        {
+    if let Some(sender) = sender.filter(|_| filled.stores) {
+        if !is_question && let Err(problem) = sender.check_sheets(answered.sheets()) {
             return Outcome::Failed(problem);
         }
-        let observed_by =
-            observer.map(|sender| observed_by(&question.format, true).sent_by(sender.actor));
-        stored = match answered.save(views, None, observed_by).await {
-            Ok((saved, _)) => Some(Stored {
+        let Sender { actor, payer, .. } = sender;
+        let observed_by = observed_by(&question.format, true).sent_by(actor);
+        let observed_by = Some(observed_by).filter(|_| !is_question);
+        stored = match answered.save_paid(views, None, observed_by, &payer).await {
+            Ok((saved, ..)) => Some(Stored {
                 is_new: saved.is_new,
                 is_question,
             }),

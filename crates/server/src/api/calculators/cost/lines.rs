@@ -12,7 +12,8 @@ use jiff::Timestamp;
 use super::{NDJSON, as_of};
 use crate::compute::{PRICE_LINES, Views};
 use unroof_base::input::RequestError;
-use unroof_edge::{Bill, Held, Problem, Running, TOO_LARGE};
+use unroof_edge::quota::Exhausted;
+use unroof_edge::{Bill, Held, LIMITED, Problem, Running, TOO_LARGE};
 use unroof_price_sheet::cost::{
     CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
 };
@@ -58,6 +59,13 @@ pub(super) fn answer_lines(views: Views, body: Body) -> Response {
         (header::CACHE_CONTROL, "no-store"),
     ];
     (headers, Body::from_stream(pieces)).into_response()
+}
+
+/// The end of a list whose client has spent its budget.
+fn spent(exhausted: Exhausted) -> Problem {
+    let seconds = exhausted.0.as_secs() + 1;
+    let detail = format!("this client has spent its budget: send the rest after {seconds} s");
+    Problem::new(LIMITED, detail)
 }
 
 /// A list that is being read.
@@ -119,7 +127,7 @@ impl List {
                 self.check_ends()?;
                 return match self.bill.clone() {
                     Some(bill) => {
-                        bill.pay(POINTS_AT_ONCE)?;
+                        bill.pay(POINTS_AT_ONCE).map_err(spent)?;
                         bill.scope(self.answer(lines)).await
                     }
                     None => self.answer(lines).await,
