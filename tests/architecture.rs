@@ -386,6 +386,7 @@ fn words_stay_where_they_belong() {
             &[
                 "crates/store/",
                 "crates/jobs/src/expiry.rs",
+                "crates/jobs/src/egress/fetch.rs",
                 "crates/jobs/src/outage.rs",
                 "crates/edge/",
                 "crates/server/",

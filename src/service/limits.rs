@@ -62,7 +62,7 @@ pub(crate) struct LimitArguments {
     #[arg(long, env = "UNROOF_MAX_COMPUTING", value_name = "COUNT", value_parser = count)]
     max_computing: Option<usize>,
     /// Memory of all answers that are computed at once, in bytes; requests wait for it
-    #[arg(long, env = "UNROOF_MAX_COMPUTING_BYTES", default_value_t = Limits::default().computing_bytes, value_name = "BYTES", value_parser = count)]
+    #[arg(long, env = "UNROOF_MAX_COMPUTING_BYTES", default_value_t = Limits::default().computing_bytes, value_name = "BYTES", value_parser = computing_bytes)]
     max_computing_bytes: usize,
     /// Requests queued for computing; more are refused with 503
     #[arg(
@@ -274,6 +274,13 @@ fn head_bytes(text: &str) -> Result<usize, String> {
 fn bytes_in_flight(text: &str) -> Result<usize, String> {
     // A single large response may use half of the budget.
     let least = 2 * LARGEST_ANSWER;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected {least} or more"))
+}
+
+fn computing_bytes(text: &str) -> Result<usize, String> {
+    // Enough for the computation that takes most.
+    let least = 192 * 1024 * 1024;
     let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
     bytes.ok_or_else(|| format!("expected {least} or more"))
 }

@@ -55,10 +55,8 @@ pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey}
 pub use crate::list::row_values::quantity_columns;
 pub use crate::list::search::NameRow;
 pub use crate::list::series::{PriceEnd, PriceStart, PriceStep};
-pub use crate::record::among::SnapshotAt;
 pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
-pub use crate::record::import_facts::ImportFacts;
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts};
 pub use crate::record::plan::Acted;
@@ -67,7 +65,9 @@ pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
-pub use crate::record::undo::Undone;
+pub use crate::record::snapshots::among::SnapshotAt;
+pub use crate::record::snapshots::import_facts::ImportFacts;
+pub use crate::record::snapshots::undo::Undone;
 pub use crate::record::work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use super::announced::{NamedSheet, NamedSheets};
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
 use super::offers::{Retirement, Seen, SheetFacts, WithdrawnSheet, same_observation_since};
 use super::plan::{Known, OpenDisagreement};
+use super::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use super::work::Work;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, text};

@@ -1,12 +1,10 @@
 //! Recording: what sources stated is planned, then written in one transaction.
 
-pub(crate) mod among;
 pub(crate) mod announced;
 pub(crate) mod asked;
 pub(crate) mod checksum;
 pub(crate) mod derive;
 pub(crate) mod effect;
-pub(crate) mod import_facts;
 pub(crate) mod known;
 pub(crate) mod names;
 pub(crate) mod offers;
@@ -21,7 +19,6 @@ pub(crate) mod refusal;
 mod rules;
 pub(crate) mod snapshots;
 pub(crate) mod tables;
-pub(crate) mod undo;
 pub(crate) mod withdrawals;
 pub(crate) mod work;
 pub(crate) mod writer;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
-use super::among::{Neighbours, SnapshotAmong, SnapshotAt};
+use super::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use crate::access::Actor;
 use unroof_base::units::Decimal;
 use unroof_price_sheet::history::{

@@ -7,12 +7,12 @@ use serde_json::Value;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::among::SnapshotAmong;
 use super::derive::{Derived, StoredPeriod};
 use super::effect::Effect;
-use super::import_facts::CompletedSnapshot;
 use super::offers::{Offer, SheetFacts, WithdrawnSheet, after};
 use super::recording::{Listing, Recording};
+use super::snapshots::among::SnapshotAmong;
+use super::snapshots::import_facts::CompletedSnapshot;
 use super::work::{Act, Work};
 use crate::StoreError;
 use unroof_price_sheet::sheet::{MOST_SOURCES, PriceSheet};

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::among::SnapshotAt;
-use super::import_facts::ImportFacts;
 use super::offers::SheetFacts;
 use super::recording::Recording;
+use super::snapshots::among::SnapshotAt;
+use super::snapshots::import_facts::ImportFacts;
 use crate::access::Actor;
 
 /// An offer with all sheets that a snapshot found for it.

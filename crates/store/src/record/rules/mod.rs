@@ -12,7 +12,6 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::access::Actor;
-use crate::record::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use crate::record::announced::{Announced, Change, NamedSheet, NamedSheets};
 use crate::record::checksum::Document;
 use crate::record::checksum::read_sheet;
@@ -21,6 +20,7 @@ use crate::record::names::ChangeKind;
 use crate::record::offers::{ObservedBy, SheetFacts};
 use crate::record::plan::{Acted, Known, OpenDisagreement, Plan};
 use crate::record::recording::{EstimateRecord, Listing, Recording};
+use crate::record::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use crate::record::tables;
 use crate::record::work::{Act, ListedOffer, Work};
 use unroof_price_sheet::catalog::offer_id;

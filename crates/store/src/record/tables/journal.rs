@@ -10,10 +10,10 @@ use crate::connect::tx::Tx;
 use crate::connect::value::Kind::{Bytes, Id, Text};
 use crate::connect::value::Value;
 use crate::record::checksum::checksum;
-use crate::record::import_facts::{Fact, ImportFacts};
 use crate::record::names::source_rank;
 use crate::record::offers::{Offer, Seen};
 use crate::record::plan::{OfferPlan, Plan};
+use crate::record::snapshots::import_facts::{Fact, ImportFacts};
 use crate::record::work::Work;
 
 impl From<&Seen> for Fact {

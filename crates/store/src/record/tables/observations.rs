@@ -8,10 +8,10 @@ use super::planned::Writing;
 use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Id, Number, Text, Time};
 use crate::connect::value::Value;
-use crate::record::among::SnapshotAt;
 use crate::record::names::source_rank;
 use crate::record::offers::{Offer, Seen};
 use crate::record::plan::OfferPlan;
+use crate::record::snapshots::among::SnapshotAt;
 
 impl<'a> Writing<'a> {
     /// Observations with the offer of each that one set of facts has and another one has not, by a comparison.

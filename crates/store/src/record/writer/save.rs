@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::connect::loan::Loan;
 use crate::connect::version::{ADVANCE_VERSION, take_numbers};
-use crate::record::import_facts::ImportFacts;
 use crate::record::plan::{Plan, Step};
 use crate::record::ready::Ready;
 use crate::record::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use crate::record::snapshots::import_facts::ImportFacts;
 use crate::record::tables;
 use crate::record::work::Work;
 use crate::{Store, StoreError};

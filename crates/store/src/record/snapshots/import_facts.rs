@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::offers::POSTED;
+use crate::record::offers::POSTED;
 
 /// An import that facts are recorded for.
 #[derive(Debug, Clone, PartialEq, Eq)]

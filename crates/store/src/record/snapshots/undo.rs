@@ -7,13 +7,7 @@ use jiff::Timestamp;
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::checksum::checksum;
 use super::import_facts::{CompletedSnapshot, Fact, ImportFacts};
-use super::known;
-use super::plan::Known;
-use super::ready::Ready;
-use super::tables;
-use super::work::Work;
 use crate::access::Actor;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, Rows};
@@ -23,6 +17,12 @@ use crate::connect::value::Value;
 use crate::connect::version::take_numbers;
 use crate::keep::audit::{AuditAction, AuditEntry, PIECE};
 use crate::list::imports::ImportOutcome;
+use crate::record::checksum::checksum;
+use crate::record::known;
+use crate::record::plan::Known;
+use crate::record::ready::Ready;
+use crate::record::tables;
+use crate::record::work::Work;
 use crate::{DbTime, Store, StoreError};
 
 /// Outcome of undoing an import.

@@ -1,14 +1,18 @@
 //! Snapshots of whole catalogs: what a catalog listed before, what it lists now, and the end of a snapshot.
 
+pub(crate) mod among;
+pub(crate) mod import_facts;
+pub(crate) mod undo;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::among::{SnapshotAmong, SnapshotAt};
-use super::import_facts::ImportFacts;
-use super::known::snapshot_among;
-use super::offers::{ListedSheet, after};
-use super::work::{ListedOffer, Work};
+use self::among::{SnapshotAmong, SnapshotAt};
+use self::import_facts::ImportFacts;
 use crate::connect::query::Query;
+use crate::record::known::snapshot_among;
+use crate::record::offers::{ListedSheet, after};
+use crate::record::work::{ListedOffer, Work};
 use crate::{DbTime, Store, StoreError};
 
 /// Offers that are derived again in one transaction: few enough not to delay other writers.
