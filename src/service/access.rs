@@ -7,10 +7,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use uuid::Uuid;
 
+use unroof_edge::{Access, GroupScope, UserHeaders};
 use unroof_server::ListenAddress;
-use unroof_store::access::{
-    Access, Actor, GroupScope, NewKey, Only, Scope, TrustedProxy, UserHeaders,
-};
+use unroof_store::access::{Actor, NewKey, Only, Scope, TrustedProxy};
 use unroof_store::clock::Clock;
 use unroof_store::{NewKeyRow, Store};
 

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 use unroof_store::Retention;
 
 /// Time for which rows are kept: `forever`, or a time such as 30d.
+#[expect(clippy::struct_field_names, reason = "each is the name of its flag")]
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Retention")]
 pub(crate) struct RetentionArguments {

@@ -1,9 +1,11 @@
 //! The edge of the HTTP service: listeners, limits, problem documents, cached answers and traces.
 
+mod access;
 mod answer;
 mod limit;
 mod listen;
 
+pub use crate::access::{Access, GroupScope, GroupScopes, UserHeaders};
 pub use crate::answer::coding::{Coding, SizeOfBody};
 pub use crate::answer::csv::{CsvError, write_csv_header, write_csv_of_rows, write_csv_rows};
 pub use crate::answer::described::{

@@ -12,11 +12,10 @@ use super::answers::Answers;
 use super::clients::Clients;
 use super::compute::{Compute, Views};
 use super::service::Service;
-use unroof_edge::{Budget, Limits};
+use unroof_edge::{Access, Budget, Limits};
 use unroof_jobs::egress::Names;
 use unroof_jobs::{JobSettings, Jobs};
 use unroof_store::Store;
-use unroof_store::access::Access;
 use unroof_store::clock::Clock;
 use unroof_telemetry::Telemetry;
 

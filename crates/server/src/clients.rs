@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use unroof_edge::{ClientLimits, Keys, Limits, Places, Quotas, Refusals};
+use unroof_edge::{Access, ClientLimits, Keys, Limits, Places, Quotas, Refusals};
 use unroof_jobs::Jobs;
 use unroof_store::Store;
-use unroof_store::access::{Access, Client, Visits};
+use unroof_store::access::{Client, Visits};
 use unroof_store::clock::Clock;
 
 /// The part of all change streams that one client may have: a quarter.

@@ -42,6 +42,7 @@ Examples:
   unroof import portkey/openai.json portkey/anthropic.json
   unroof import catalog.json --server http://127.0.0.1:8080
   curl -s https://example.com/litellm.json | unroof import - --dry-run --provider openai")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArguments {
     /// Catalogs: files, addresses (http or https), or `-` for standard input
     ///

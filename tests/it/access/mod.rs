@@ -18,9 +18,10 @@ mod work;
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::{Value, json};
+use unroof_edge::Access;
 use unroof_edge::Limits;
 use unroof_server::App;
-use unroof_store::access::{Access, Actor, NewKey, Only, Scope};
+use unroof_store::access::{Actor, NewKey, Only, Scope};
 use unroof_store::{NewKeyRow, Store};
 use uuid::Uuid;
 

@@ -6,9 +6,10 @@ use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use unroof_edge::Access;
 use unroof_edge::{Limits, Peer};
 use unroof_server::{App, metrics_router};
-use unroof_store::access::{Access, MOST_REFUSED, Scope};
+use unroof_store::access::{MOST_REFUSED, Scope};
 use unroof_store::{AuditAction, AuditRow, Store};
 
 use super::pages::form;

@@ -18,7 +18,11 @@ fn catalogs(folder: &Path) -> Vec<(String, Json)> {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
             found.extend(catalogs(&path));
-        } else if name.ends_with(".json") && !name.ends_with(".schema.json") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && !name.ends_with(".schema.json")
+        {
             let text = std::fs::read(&path).unwrap();
             let (tree, _) = json::parse_catalog(&text, &CancelToken::default()).unwrap();
             found.push((name, tree));

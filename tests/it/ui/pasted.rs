@@ -145,7 +145,7 @@ async fn every_command_of_every_page_with_hostile_names_runs_only_itself() {
         let (part, canonical) = (encoded(name), encoded(&format!("acme/{name}")));
         let mut shown = 0;
         for path in [
-            format!("/ui/"),
+            "/ui/".to_owned(),
             format!("/ui/?q={part}&provider={part}"),
             format!("/ui/models/acme/{part}"),
             format!("/ui/offers/{part}/{part}"),
@@ -161,9 +161,9 @@ async fn every_command_of_every_page_with_hostile_names_runs_only_itself() {
             format!("/ui/plan?view=fleet&model={part}"),
             format!("/ui/plan?view=layout&model={part}"),
             format!("/ui/plan?view=training&model={part}"),
-            format!("/ui/truth"),
-            format!("/ui/catalogs"),
-            format!("/docs/"),
+            "/ui/truth".to_owned(),
+            "/ui/catalogs".to_owned(),
+            "/docs/".to_owned(),
         ] {
             for command in page(&api, &path).await {
                 let arguments = shell.arguments(&command);

@@ -2,8 +2,9 @@
 
 use axum::http::HeaderMap;
 
+use crate::access::UserHeaders;
 use crate::answer::problem::{Problem, UNREADABLE};
-use unroof_store::access::{Scope, UserHeaders};
+use unroof_store::access::Scope;
 
 /// Longest name of a user, and longest list of groups.
 const LONGEST: usize = 4_000;

@@ -4,10 +4,8 @@
 
 mod caller;
 mod client;
-mod groups;
 mod key;
 mod only;
-mod policy;
 mod proxies;
 mod refused;
 mod scope;
@@ -17,10 +15,8 @@ pub use ipnet::IpNet as Network;
 
 pub use caller::{Actor, Caller, Identity};
 pub use client::{Client, network_of};
-pub use groups::{GroupScope, GroupScopes};
 pub use key::{Key, KeyHash, KeyRing, NewKey};
 pub use only::{Only, UnreadableLimit};
-pub use policy::{Access, UserHeaders};
 pub use proxies::{TrustedProxies, TrustedProxy, network};
 pub use refused::Refused;
 pub use scope::{Scope, UnknownScope};

@@ -6,6 +6,7 @@ use crate::import::entry::entries::CatalogFormat;
 use unroof_infer::estimate::Estimator;
 
 /// Options of an import.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of a request")]
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Format of the catalog; detected if `None`.

@@ -71,8 +71,8 @@ impl Store {
         let mut tx = loan.writing().await?;
         tx.execute(Query::new(REPLACE).bind(id)).await?;
         tx.execute(Query::new(FORGET_DOCUMENTS)).await?;
-        let hold = Query::new(HOLD).bind(id).bind(options);
-        tx.execute(hold.bind(Value::Bytes(Some(held.document.clone()))))
+        let keep = Query::new(HOLD).bind(id).bind(options);
+        tx.execute(keep.bind(Value::Bytes(Some(held.document.clone()))))
             .await?;
         let note = Query::new(NOTE_DIFFERENCE).bind(id).bind(&held.difference);
         tx.execute(note).await?;

@@ -270,7 +270,10 @@ async fn a_scheduled_refresh_is_held_too_and_is_not_fetched_again_at_once() {
         let runs = api.get("/imports").await.rows();
         let outcomes: Vec<&Value> = runs.iter().map(|run| &run["outcome"]).collect();
         assert_eq!(
-            BTreeSet::from_iter(outcomes.iter().filter_map(|one| one.as_str())),
+            outcomes
+                .iter()
+                .filter_map(|one| one.as_str())
+                .collect::<BTreeSet<_>>(),
             BTreeSet::from(["held", "done"])
         );
         assert_eq!((outcomes.len(), in_force(&api).await), (2, 10));
