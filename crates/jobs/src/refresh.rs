@@ -297,8 +297,8 @@ const REFUSALS_LOGGED: usize = 5;
 /// may lead to one that is not public.
 fn public_reason(refresh: &Refresh, source: &str, error: &CatalogError) -> String {
     match error {
-        CatalogError::Wrong(detail) => {
-            tracing::warn!(source, ?detail, "the document is not a catalog");
+        CatalogError::Wrong(_) | CatalogError::Unrecognized(_) => {
+            tracing::warn!(source, detail = ?error, "the document is not a catalog");
             not_a_catalog(refresh)
         }
         error => error.to_string(),

@@ -21,13 +21,19 @@ const REPEATS: u32 = 12;
 const MEASUREMENTS: u32 = 3;
 
 /// Names that stand for something else at every request.
-const MADE: [&str; 5] = [
+const MADE: [&str; 8] = [
     "another estimate",
     "new key",
     "new webhook",
     "new sheet",
     "withdrawn sheet",
+    "new question",
+    "new import",
+    "held import",
 ];
+
+/// Routes whose answer begins before what it costs is known: the estimates of an import are charged when it ends.
+const CHARGED_LATER: [&str; 2] = ["POST /catalogs", "POST /imports/{id}/accept"];
 
 /// A service with a record, and the names that are put in place of `{name}` in a request.
 struct Measured {
@@ -183,8 +189,33 @@ impl Measured {
                 );
                 sheet
             }
+            "new question" => {
+                let sheet = with(sheet(), "/model", json!(format!("asked-{number}")));
+                let asked = self.json("POST", "/infer?observe=false", Some(&sheet));
+                text(&asked, "id")
+            }
+            "new import" => self.imported(number, 1),
+            "held import" => {
+                self.imported(number, 8);
+                self.imported(number, 1)
+            }
             _ => return None,
         })
+    }
+
+    /// The id of the import of a catalog with so many offers.
+    fn imported(&self, number: usize, offers: usize) -> String {
+        let entry = |offer: usize| {
+            let entry = json!({"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6,
+                "output_cost_per_token": 5e-6});
+            (format!("imported-{number}-{offer}"), entry)
+        };
+        let catalog: Value = (0..offers).map(entry).collect();
+        let body = ("application/json", catalog.to_string());
+        let (status, _, lines) = self.ask("POST", "/catalogs", Some(body));
+        assert_eq!(status, 200, "{lines}");
+        let listed = self.json("GET", "/imports?limit=1", None);
+        listed["data"][0]["id"].as_str().unwrap().to_owned()
     }
 
     /// A text with every `{name}` in place.
@@ -337,6 +368,9 @@ fn no_route_costs_more_cpu_per_point_than_three_times_infer() {
             ));
             continue;
         };
+        if CHARGED_LATER.contains(&route.as_str()) {
+            continue;
+        }
         if let Err(fault) = measured.keeps_the_price(&infer, row) {
             faults.push(format!("{route} {fault}"));
         }

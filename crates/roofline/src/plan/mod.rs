@@ -63,10 +63,9 @@ impl Planning {
     /// points of the grid. One with a limit on the time to the first token, which is solved for each layout, counts as four.
     #[must_use]
     pub fn layouts_tried(&self) -> usize {
-        let layouts: usize = search::layouts_of(&self.0).iter().map(Vec::len).sum();
         let has_limit = self.0.limits.first_token_s.is_some();
         let weight = if has_limit { 4 } else { 1 };
-        weight * layouts * (8 + series::searches(&self.0))
+        weight * (8 * search::layouts(&self.0) + series::layouts(&self.0))
     }
 
     /// Computes the answer to the request.

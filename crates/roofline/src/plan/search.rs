@@ -1,7 +1,7 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
 use super::answer::ServingKind;
-use super::grid::{Layout, layouts};
+use super::grid::{self, Layout};
 use crate::calculator::scenario::Chip;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
@@ -43,7 +43,7 @@ pub(super) fn layouts_of(question: &Question) -> Vec<Vec<Layout>> {
     let of = |chip: &Chip| {
         let domain = f64::from(chip.domain);
         let architecture = &question.model.architecture;
-        layouts(architecture, &question.degrees, domain, question.budget)
+        grid::layouts(architecture, &question.degrees, domain, question.budget)
     };
     let decode = of(&question.decode_chip);
     if question.has_two_chips() {
@@ -51,6 +51,11 @@ pub(super) fn layouts_of(question: &Question) -> Vec<Vec<Layout>> {
     } else {
         vec![decode]
     }
+}
+
+/// Layouts that a search tries.
+pub(super) fn layouts(question: &Question) -> usize {
+    layouts_of(question).iter().map(Vec::len).sum()
 }
 
 impl<'a> Search<'a> {

@@ -2,7 +2,7 @@
 
 use super::answer::PlanPoint;
 use super::binding::binds;
-use super::search::Search;
+use super::search::{self, Search};
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
 use crate::plan::serving::candidate::Candidate;
@@ -10,11 +10,17 @@ use unroof_base::input::cancel::{CancelToken, Cancelled};
 
 const MILLION: f64 = 1e6;
 
-/// Searches of the series.
-pub(super) fn searches(question: &Question) -> usize {
-    let grid = &question.grid;
-    let hit_rates = grid.cache_hit_rate.as_ref().map_or(0, Vec::len);
-    hit_rates + grid.chips.as_ref().map_or(0, Vec::len)
+/// Layouts that the searches of the series try.
+pub(super) fn layouts(question: &Question) -> usize {
+    let hit_rates = question.grid.cache_hit_rate.as_ref().map_or(0, Vec::len);
+    let within = |chips: &u32| {
+        search::layouts(&Question {
+            budget: Some(*chips),
+            ..question.clone()
+        })
+    };
+    let chips = question.grid.chips.iter().flatten();
+    hit_rates * search::layouts(question) + chips.map(within).sum::<usize>()
 }
 
 /// Rows of every axis; each axis alone, the other inputs as stated.

@@ -253,7 +253,7 @@ async fn a_scheduled_refresh_is_held_too_and_is_not_fetched_again_at_once() {
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let limits = Limits {
             skip_models: true,
-            check_every: None,
+            refresh_allow_private: true,
             ..Limits::default()
         };
         let app = App::new(database.store().await, clock(), limits);

@@ -19,14 +19,14 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::api::calculators::cost::NDJSON;
 use crate::app::Work;
-use crate::compute::Views;
+use crate::compute::{ESTIMATE, Views};
 use crate::list::page::{Direction, FilterText, Moment};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
 use crate::service::access::{Sender, refused_whole};
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
-use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
+use unroof_edge::{Bill, BodyRefusals, Names, Problem, Reply, some_of};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::import::lines;
 use unroof_store::import::{
@@ -222,7 +222,15 @@ pub(super) fn line_body(
         version,
     } = started;
     let (sender, receiver) = lines(write_time);
-    tokio::spawn(async move { importer.import(begun, version, sender).await });
+    let bill = Bill::current();
+    tokio::spawn(async move {
+        let imported = importer.import(begun, version, sender).await;
+        // The lines have no headers any more: what an import takes beyond its bytes is owed.
+        if let (Some(bill), Ok(summary)) = (bill, imported) {
+            let estimated = u32::try_from(summary.estimated).unwrap_or(u32::MAX);
+            bill.spend(ESTIMATE.estimate.cpu.saturating_mul(estimated));
+        }
+    });
     let headers = [
         (header::CONTENT_TYPE, NDJSON),
         (header::CACHE_CONTROL, "no-store"),
