@@ -79,7 +79,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
             div.empty {
                 p { "No catalog was imported yet." }
                 p { "Once: " code { "unroof import https://models.dev/api.json" } }
-                p { "Every day: " code { "unroof serve --refresh https://models.dev/api.json" } }
+                p { "Every day: " code { "unroof serve --refresh models.dev=https://models.dev/api.json@24h" } }
             }
         } @else {
             (sources(&last, now))
