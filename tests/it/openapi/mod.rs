@@ -58,6 +58,7 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/estimates", "get"),
         ("/estimates/latest", "get"),
         ("/estimates/{id}", "get"),
+        ("/estimates/{id}", "delete"),
         ("/estimates/{id}/density", "get"),
         ("/price-sheets", "get"),
         ("/price-sheets/{id}", "get"),

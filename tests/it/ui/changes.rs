@@ -79,6 +79,7 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
         let with = |mode: &str| {
             json!({
                 "acme/good": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 3e-6},
+                "acme/too": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 2e-6, "output_cost_per_token": 3e-6},
                 "acme/<i>": {"litellm_provider": "acme", "mode": mode, "output_cost_per_image": 0.04},
             })
         };
@@ -95,7 +96,7 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
             "{text}"
         );
         assert!(
-            text.contains("litellm: 1 of 2 entries") && text.contains("acme/&lt;i&gt;"),
+            text.contains("litellm: 1 of 3 entries") && text.contains("acme/&lt;i&gt;"),
             "{text}"
         );
         import().await;

@@ -91,9 +91,10 @@ const ESTIMATES: &str = "
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ";
 const SEQUENCE: &str = "listing.sequence";
+// As a value: PostgreSQL would look up EXISTS in a table of all periods in force, which it makes first.
 const IS_IN_FORCE: &str = "
-    AND (sheet_id IS NULL OR EXISTS (
-        SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
+    AND (sheet_id IS NULL OR TRUE = (
+        SELECT TRUE FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
 // several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
@@ -266,7 +267,7 @@ impl Store {
             .names(selection, order)
             .stored(times);
         let list = match times.as_of {
-            Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
+            Some(at) => list.text(IS_IN_FORCE).in_force(at).text(" LIMIT 1))"),
             None => list,
         };
         self.listed(list.sorted_page(order, SEQUENCE, limit)).await

@@ -391,20 +391,20 @@ impl<'a> Query<'a> {
     pub(crate) fn in_force(self, as_of: AsOf) -> Self {
         let now = match as_of {
             AsOf::Time(at) => {
-                let begun = self.text(" starts_at <= ").value(at);
-                return begun.text(" AND until > ").value(at);
+                let begun = self.text(" period.starts_at <= ").value(at);
+                return begun.text(" AND period.until > ").value(at);
             }
             AsOf::Now(now) => now,
         };
-        self.text(" until > ")
+        self.text(" period.until > ")
             .value(now)
             .text(" AND CASE WHEN EXISTS (SELECT 1 FROM price_periods WHERE observed_at > ")
             .value(now)
             .text(") OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > ")
             .value(now)
-            .text(") THEN until > recorded_at AND (starts_at <= ")
+            .text(") THEN period.until > period.recorded_at AND (period.starts_at <= ")
             .value(now)
-            .text(" OR starts_at <= recorded_at) ELSE starts_at <= ")
+            .text(" OR period.starts_at <= period.recorded_at) ELSE period.starts_at <= ")
             .value(now)
             .text(" END")
     }
