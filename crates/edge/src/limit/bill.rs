@@ -2,6 +2,8 @@
 //!
 //! Points are charged as the time is used, so that a request whose client has left pays for it too.
 
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,6 +11,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName};
 
 use super::quota::{Exhausted, Quotas};
+use super::thread_time::ThreadTime;
 use unroof_store::access::{Client, Scope};
 
 /// Points that the request of an answer cost.
@@ -78,9 +81,16 @@ impl Bill {
             .flatten()
     }
 
-    /// Works on the request: what is computed meanwhile is charged to it.
+    /// Works on the request: what is computed meanwhile is charged to it, on this thread and by permits.
     pub async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
-        BILL.scope(Arc::clone(self), work).await
+        let mut work = pin!(work);
+        let metered = poll_fn(|context| {
+            let time = ThreadTime::start();
+            let polled = work.as_mut().poll(context);
+            self.spend(time.used());
+            polled
+        });
+        BILL.scope(Arc::clone(self), metered).await
     }
 
     /// Scope of the caller.
