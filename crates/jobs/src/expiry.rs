@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_jumped_is_not_believed_and_one_that_drifts_is() {
+    fn only_a_clock_that_drifts_is_followed() {
         let first = Reading {
             read_at: Instant::now(),
             time: "2026-11-21T12:00:00Z".parse().unwrap(),

@@ -83,7 +83,7 @@ const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
 /// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
-/// What a list or a document is expected to take; its text is counted in the memory budget of answers.
+/// Estimate of the CPU time and memory of a list or a document; its text is counted in the memory budget of answers.
 const WRITING: Estimate = Estimate {
     cpu: Duration::from_millis(2),
     bytes: 1024 * 1024,

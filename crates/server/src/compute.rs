@@ -31,7 +31,7 @@ const DENSITIES_KEPT: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Work {
     needed: Scope,
-    /// What it is expected to take.
+    /// CPU time and memory that it is expected to take.
     pub(crate) estimate: Estimate,
 }
 

@@ -162,7 +162,7 @@ impl Measured {
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// What a request ends is made first.
+    /// Makes the row that a request ends.
     fn made(&self, name: &str) -> Option<String> {
         let number = self.number;
         let text = |answer: &Value, field: &str| answer[field].as_str().unwrap().to_owned();

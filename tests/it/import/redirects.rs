@@ -26,7 +26,7 @@ fn listening(answer: impl Fn(&str) -> String + Send + 'static) -> (u16, Arc<Atom
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut head = head_of(&stream);
-            // A client that takes this for a proxy speaks to another host through it.
+            // A client that uses this as a proxy reaches another host through it.
             if head.starts_with("CONNECT") {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
                 head = head_of(&stream);

@@ -34,7 +34,7 @@ pub struct Account {
     pub client: Client,
 }
 
-/// What a request has cost so far.
+/// Cost of a request so far.
 #[derive(Debug)]
 pub struct Bill {
     /// The budget that pays; none where clients are not limited.

@@ -288,7 +288,7 @@ mod tests {
         Client::Key(Uuid::new_v4())
     }
 
-    /// The rest after a charge.
+    /// Points left after a charge.
     fn charge(
         quotas: &Quotas<FakeRelativeClock>,
         client: &Client,

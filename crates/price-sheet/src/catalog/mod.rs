@@ -72,7 +72,7 @@ pub struct Catalog {
     pub mark: &'static str,
     /// Fields that only its entries have, by their paths, by which one is recognised where a price sheet was expected.
     pub signs: &'static [&'static str],
-    /// How a document of unknown origin proves to be a whole catalog of this format.
+    /// Fields that show that a document of unknown origin is a whole catalog of this format.
     pub form: Form,
     /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
     pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,

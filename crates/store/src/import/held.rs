@@ -26,7 +26,7 @@ pub struct HeldImport {
     pub(crate) document: Vec<u8>,
 }
 
-/// How a held catalog is imported.
+/// Options with which a held catalog is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct HeldOptions {
     pub(crate) format: String,

@@ -28,11 +28,11 @@ pub(crate) struct HeldRow {
 /// Outcome of discarding an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discarded {
-    /// It is discarded, now or since an earlier request.
+    /// The import is discarded, now or since an earlier request.
     Done,
     /// There is no such import.
     Unknown,
-    /// It is not held.
+    /// The import is not held.
     NotHeld(ImportOutcome),
 }
 

@@ -1,10 +1,10 @@
-//! What a process knows of the times that are recorded, so that it compares them with the clock only where that may matter.
+//! Recorded times that a process knows, so that it compares them with the clock only where that may matter.
 
 use std::time::Instant;
 
 use jiff::Timestamp;
 
-/// What this process knows of the times that are recorded.
+/// Recorded times that this process knows.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedTimes {
     /// Nothing later is recorded; none where that is not known.

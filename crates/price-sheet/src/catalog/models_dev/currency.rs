@@ -8,7 +8,7 @@ pub(super) struct ForeignSeller {
     pub(super) currency: &'static str,
     /// Models whose prices the catalog has converted into dollars all the same.
     converted: &'static [&'static str],
-    /// Where that is stated.
+    /// Page that states it.
     pub(super) source: &'static str,
     /// Day on which it was read.
     pub(super) read_on: &'static str,

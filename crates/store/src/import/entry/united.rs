@@ -19,7 +19,7 @@ const MOST_PARTS: usize = 64;
 /// The entries of one offer and start.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
-    /// Their places among the sheets; all of these sheets are the same.
+    /// Places of the entries among the sheets; all of these sheets are the same.
     places: Vec<usize>,
     /// The entries that state different parts of that sheet, each with what it states by itself.
     parts: Vec<(String, PriceSheet)>,

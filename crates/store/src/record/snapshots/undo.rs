@@ -28,11 +28,11 @@ use crate::{DbTime, Store, StoreError};
 /// Outcome of undoing an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
-    /// It is undone.
+    /// The import is undone.
     Done,
     /// There is no such import.
     Unknown,
-    /// It has an outcome that leaves nothing to undo, or has changed nothing.
+    /// The import has an outcome that leaves nothing to undo, or has changed nothing.
     Nothing(ImportOutcome),
     /// Later imports of the same source, the last one first, are to be undone before it.
     Later(Vec<Uuid>),

@@ -1,4 +1,4 @@
-//! What an import does to the observations of its source: kept with it, so that it can be undone.
+//! Observations that an import begins or ends: kept with it, so that it can be undone.
 
 use std::collections::BTreeMap;
 
