@@ -57,6 +57,8 @@ enum Command {
     Infer(crate::estimates::infer::InferArguments),
     /// Import whole catalogs into the database: every entry read, every pricing decision estimated once
     Import(crate::record::import::ImportArguments),
+    /// List imports, accept or discard those that are held, and undo one as a whole
+    Imports(crate::record::imports::ImportsArguments),
     /// List the stored estimates of models
     Models(crate::estimates::models::ModelsArguments),
     /// Show the stored estimate of a model or of an offer, with its prices and margins
@@ -84,6 +86,8 @@ enum Command {
     Validate(crate::estimates::validate::ValidateArguments),
     /// Serve the HTTP API
     Serve(Box<crate::service::serve::ServeArguments>),
+    /// Delete stored answers to questions
+    Estimates(crate::estimates::delete::EstimatesArguments),
     /// Create, list and revoke keys of a service
     Keys(crate::record::keys::KeysArguments),
     /// Back up an SQLite database while a service writes to it, and check the copy
@@ -226,6 +230,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
     match command {
         Command::Infer(arguments) => crate::estimates::infer::run(&arguments, verbosity),
         Command::Import(arguments) => crate::record::import::run(&arguments, verbosity),
+        Command::Imports(arguments) => crate::record::imports::run(&arguments, verbosity),
         Command::Models(arguments) => crate::estimates::models::run(&arguments, verbosity),
         Command::Show(arguments) => crate::estimates::show::run(&arguments, verbosity),
         Command::History(arguments) => crate::record::history::run(&arguments, verbosity),
@@ -239,6 +244,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Training(arguments) => crate::calculators::training::run(&arguments),
         Command::Validate(arguments) => crate::estimates::validate::run(&arguments),
         Command::Serve(arguments) => crate::service::serve::run(&arguments, verbosity),
+        Command::Estimates(arguments) => crate::estimates::delete::run(&arguments, verbosity),
         Command::Keys(arguments) => crate::record::keys::run(&arguments, verbosity),
         Command::Backup(arguments) => crate::record::backup::run(&arguments, verbosity),
         Command::Check(arguments) => crate::record::check::run(&arguments, verbosity),

@@ -379,11 +379,14 @@ fn words_stay_where_they_belong() {
     let rules: [(&[&str], &[&str]); 3] = [
         (&["sqlx::", "jiff_sqlx::"], &["crates/store/"]),
         (&["StatusCode::"], &["crates/edge/", "crates/server/"]),
-        // The store measures how long it waits, and an import how long its reader takes.
+        // The store measures how long it waits, and an import how long its reader takes. What expires is compared with the time
+        // that has passed.
         (
             &clocks,
             &[
                 "crates/store/",
+                "crates/jobs/src/expiry.rs",
+                "crates/jobs/src/egress/fetch.rs",
                 "crates/jobs/src/outage.rs",
                 "crates/edge/",
                 "crates/server/",
@@ -461,7 +464,13 @@ fn a_handler_takes_only_the_parts_of_the_state_that_it_needs() {
         found.map(String::as_str).collect()
     };
     // Jobs, imports and the sender of webhooks.
-    assert_eq!(of("Work"), ["add_webhook", "import_catalog"]);
+    let workers = [
+        "accept_import",
+        "add_webhook",
+        "import_catalog",
+        "undo_import",
+    ];
+    assert_eq!(of("Work"), workers);
     // A layer around all handlers, and the page of metrics, which is about every part.
     assert_eq!(of("App"), ["limit", "show_metrics"]);
     let readers = of("Answers");

@@ -11,7 +11,7 @@ pub mod sheet;
 pub type Check = fn(&[u8]) -> Option<()>;
 
 /// Check of each target, by the target's name.
-pub const CHECKS: [(&str, Check); 9] = [
+pub const CHECKS: [(&str, Check); 10] = [
     ("calculator", calculator::check_question),
     ("genai_prices", |text| {
         sheet::check_catalog("genai-prices", text)
@@ -32,4 +32,5 @@ pub const CHECKS: [(&str, Check); 9] = [
         sheet::check_canonical(text);
         Some(())
     }),
+    ("vercel", |text| sheet::check_catalog("vercel", text)),
 ];

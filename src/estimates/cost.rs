@@ -25,7 +25,7 @@ use unroof_price_sheet::cost::{
     Cost, CostEntry, CostLine, CostRequest, CostSum, SheetInForce, Tally, cost, read_cost, usage_id,
 };
 use unroof_store::clock::Clock;
-use unroof_store::{KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
+use unroof_store::{AsOf, KeptPrices, PriceInForce, ServingLock, Store, StoreLimits};
 
 /// Arguments of `unroof cost`.
 #[derive(Debug, Args)]
@@ -178,7 +178,9 @@ struct Pricer<'a> {
 impl Pricer<'_> {
     async fn price(&mut self, text: &[u8]) -> Result<Cost, Failure> {
         let (request, sheet) = self.read(text)?;
-        let at = request.at.unwrap_or(self.now);
+        let now = AsOf::Now(self.now.into());
+        let as_of = request.at.map_or(now, |at| AsOf::Time(at.into()));
+        let at = as_of.time().into();
         let priced_by = match (sheet, request.price_sheet, &request.offer) {
             (Some(sheet), _, _) => sheet,
             (None, Some(sheet), _) => Arc::new(SheetInForce::stated(sheet)),
@@ -187,7 +189,7 @@ impl Pricer<'_> {
                     Some(store) => store,
                     none => none.insert(open_store(&self.arguments.database).await?),
                 };
-                let found = self.kept.price_in_force(store, offer, at).await;
+                let found = self.kept.price_in_force(store, offer, as_of).await;
                 match found.context("cannot read the price of the offer")? {
                     PriceInForce::Sheet(priced_by) => priced_by,
                     missing => {

@@ -4,6 +4,7 @@ pub(crate) mod calibration;
 pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod cost;
+pub(crate) mod delete;
 pub(crate) mod infer;
 pub(crate) mod models;
 pub(crate) mod report;

@@ -6,10 +6,11 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Deserialize;
 use unroof_infer::estimate::StoredEstimate;
+use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::posterior::Interval;
 use uuid::Uuid;
 
-use super::report::{paragraph, percent, percentages, write_rows, write_stored};
+use super::report::{paragraph, percent, write_rows, write_stored};
 use crate::record::names;
 use crate::record::source::{Document, Page, Source, SourceArguments};
 use crate::shell::terminal;
@@ -183,5 +184,5 @@ fn margin(margin: Option<&Implied>) -> String {
     if terminal::width() < WIDE {
         return format!("{} %", percent(margin.median));
     }
-    percentages(margin.median, margin.interval_90)
+    margin_in_words(margin.median, margin.interval_90)
 }

@@ -5,6 +5,7 @@ pub(crate) mod changes;
 pub(crate) mod check;
 pub(crate) mod history;
 pub(crate) mod import;
+pub(crate) mod imports;
 pub(crate) mod keys;
 pub(crate) mod migrate;
 pub(crate) mod names;

@@ -16,9 +16,9 @@ use crate::service::running::{ServiceUrl, client, problem_of, route};
 use crate::shell::terminal::{self, Output};
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use unroof_edge::Limits;
+use unroof_jobs::egress::client_error;
 use unroof_server::{App, ask};
 use unroof_store::clock::Clock;
-use unroof_store::import::client_error;
 use unroof_store::{DatabaseUrl, Store, StoreError, StoreLimits};
 
 /// Longest wait for an answer.
@@ -38,9 +38,9 @@ pub(crate) struct SourceArguments {
         hide_env_values = true,
         value_name = "URL"
     )]
-    server: Option<String>,
+    pub(super) server: Option<String>,
     #[command(flatten)]
-    database: DatabaseArguments,
+    pub(super) database: DatabaseArguments,
 }
 
 impl SourceArguments {

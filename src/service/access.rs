@@ -7,8 +7,9 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use uuid::Uuid;
 
+use unroof_edge::{Access, GroupScope, UserHeaders};
 use unroof_server::ListenAddress;
-use unroof_store::access::{Access, Actor, GroupScope, NewKey, Scope, TrustedProxy, UserHeaders};
+use unroof_store::access::{Actor, NewKey, Only, Scope, TrustedProxy};
 use unroof_store::clock::Clock;
 use unroof_store::{NewKeyRow, Store};
 
@@ -151,7 +152,12 @@ async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Resu
     let key = read_or_make(file)
         .with_context(|| format!("cannot use the key file `{}`", file.display()))?;
     let now = clock.now();
-    if store.key_ring(now).await?.find(&key.text, now).is_ok() {
+    let is_known = async || {
+        let ring = store.key_ring(now).await?;
+        let known = ring.find(&key.text);
+        anyhow::Ok(known.is_some_and(|key| !key.has_expired(now)))
+    };
+    if is_known().await? {
         return Ok(());
     }
     let [first, second, ..] = key.hash.0;
@@ -163,18 +169,23 @@ async fn store_key_of(file: &Path, store: &Store, clock: &Clock) -> anyhow::Resu
         hash: key.hash,
         created_at: now,
         expires_at: None,
+        networks: &Only::ANY,
+        providers: &Only::ANY,
     };
     let is_new = store.add_key(new, i64::MAX, &Actor::COMMAND_LINE).await?;
     // A replica with the same file may have stored it meanwhile.
-    if !is_new && store.key_ring(now).await?.find(&key.text, now).is_err() {
-        return Err(anyhow!("the key in `{}` was revoked", file.display()));
+    if !is_new && !is_known().await? {
+        return Err(anyhow!(
+            "the key in `{}` was revoked, or has expired",
+            file.display()
+        ));
     }
     Ok(())
 }
 
 /// The key of a file; a new one, which only this user can read, where there is no file.
 fn read_or_make(file: &Path) -> anyhow::Result<NewKey> {
-    match std::fs::read_to_string(file) {
+    match read_guarded(file) {
         Ok(text) => NewKey::read(text.trim())
             .context("it has no key of unroof: `unroof_` and 43 letters, digits, `-` or `_`"),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -185,6 +196,26 @@ fn read_or_make(file: &Path) -> anyhow::Result<NewKey> {
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The text of a file that only its owner can write: others could make a key of their own the admin's.
+fn read_guarded(file: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let mut opened = std::fs::File::open(file)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = opened.metadata()?.permissions().mode() & 0o777;
+        if mode & 0o022 != 0 {
+            let file = file.display();
+            return Err(std::io::Error::other(format!(
+                "others can write it (its mode is {mode:03o}), and so choose the admin key: make sure that its key is yours, then run chmod 600 '{file}'"
+            )));
+        }
+    }
+    let mut text = String::new();
+    opened.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn write_private(file: &Path, text: &str) -> std::io::Result<()> {

@@ -6,8 +6,8 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 
 use crate::Failure;
-use unroof_store::import::{client_error, without_secrets};
-use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
+use unroof_jobs::egress::client_error;
+use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, without_secrets};
 
 /// Arguments of `unroof healthcheck`.
 #[derive(Debug, Args)]
@@ -25,16 +25,23 @@ pub(crate) fn run(arguments: &HealthcheckArguments) -> Result<(), Failure> {
         .timeout_global(Some(LONGEST_WAIT))
         // Ignores the proxy variables of the environment.
         .proxy(None)
+        .max_redirects(0)
         .build()
         .new_agent();
     let url = &arguments.url;
     if !is_certain(url) {
         return Err(Failure::Usage(anyhow!(AMBIGUOUS)));
     }
-    client
-        .get(url)
-        .call()
+    let unhealthy = || format!("{} is unhealthy", without_secrets(url));
+    let answer = client.get(url).call();
+    let answer = answer
         .map_err(|error| anyhow!(client_error(&error)))
-        .with_context(|| format!("{} is unhealthy", without_secrets(url)))?;
+        .with_context(unhealthy)?;
+    let status = answer.status();
+    if !status.is_success() {
+        return Err(anyhow!("http status: {}", status.as_u16())
+            .context(unhealthy())
+            .into());
+    }
     Ok(())
 }

@@ -23,13 +23,17 @@ pub(crate) struct LimitArguments {
     /// if left out, and no limit where callers need no key
     #[arg(long, env = "UNROOF_CONNECTIONS_PER_ADDRESS", value_name = "COUNT", value_parser = most)]
     connections_per_address: Option<u32>,
-    /// Points that a client gets back each second: a read costs 1, what is computed 20, and an unchanged answer none. 0 is no
+    /// Points that a client gets back each second: a read costs 1, what is computed 20 or more, and an unchanged answer none. 0 is no
     /// limit. 50 if left out, and no limit where callers need no key
     #[arg(long, env = "UNROOF_CLIENT_RATE", value_name = "POINTS", value_parser = most)]
     client_rate: Option<u32>,
     /// Points that a client can spend at once; 429 beyond it. Those of twenty seconds if left out
     #[arg(long, env = "UNROOF_CLIENT_BURST", value_name = "POINTS", value_parser = points)]
     client_burst: Option<NonZeroU32>,
+    /// Bytes of questions that a client without a key can store; they come back within a day, and 429 beyond it. 0 is no limit.
+    /// 16 MiB if left out, and no limit where callers need no key
+    #[arg(long, env = "UNROOF_ANONYMOUS_BYTES", value_name = "BYTES", value_parser = clap::value_parser!(u32))]
+    anonymous_bytes: Option<u32>,
     /// Size of a request's line and headers, in bytes; 431 beyond it
     #[arg(long, env = "UNROOF_MAX_HEAD_BYTES", default_value_t = Limits::default().head_bytes, value_name = "BYTES", value_parser = head_bytes)]
     max_head_bytes: usize,
@@ -57,6 +61,9 @@ pub(crate) struct LimitArguments {
     /// Answers computed at once; one per core if left out
     #[arg(long, env = "UNROOF_MAX_COMPUTING", value_name = "COUNT", value_parser = count)]
     max_computing: Option<usize>,
+    /// Memory of all answers that are computed at once, in bytes; requests wait for it
+    #[arg(long, env = "UNROOF_MAX_COMPUTING_BYTES", default_value_t = Limits::default().computing_bytes, value_name = "BYTES", value_parser = computing_bytes)]
+    max_computing_bytes: usize,
     /// Requests queued for computing; more are refused with 503
     #[arg(
         long,
@@ -75,6 +82,9 @@ pub(crate) struct LimitArguments {
     /// Allow webhooks to private addresses, such as this machine and its network
     #[arg(long, env = "UNROOF_WEBHOOK_ALLOW_PRIVATE")]
     webhook_allow_private: bool,
+    /// Allow --refresh from private addresses, such as this machine and its network
+    #[arg(long, env = "UNROOF_REFRESH_ALLOW_PRIVATE")]
+    refresh_allow_private: bool,
     /// Leave the estimates of models to other replicas, or to `unroof import`
     #[arg(long, env = "UNROOF_SKIP_MODELS")]
     skip_models: bool,
@@ -127,10 +137,12 @@ impl LimitArguments {
             answer_time: self.answer_timeout.0,
             write_time: self.write_timeout.0,
             computing: self.max_computing.unwrap_or(default.computing),
+            computing_bytes: self.max_computing_bytes,
             waiting: self.max_waiting,
             streams: self.streams,
             heartbeat: self.heartbeat.0,
             webhook_allow_private: self.webhook_allow_private,
+            refresh_allow_private: self.refresh_allow_private,
             skip_models: self.skip_models,
             cache_bytes: self.cache_bytes,
             stop_notice: self.stop_notice.0,
@@ -153,6 +165,8 @@ impl LimitArguments {
         let connections = connections.unwrap_or_else(|| of_strangers(CONNECTIONS_PER_ADDRESS));
         let rate = self.client_rate;
         let rate = rate.unwrap_or_else(|| of_strangers(CLIENT_RATE));
+        let bytes = self.anonymous_bytes;
+        let bytes = bytes.unwrap_or_else(|| of_strangers(ANONYMOUS_BYTES));
         let client = NonZeroU32::new(rate).map(|rate| ClientLimits {
             rate,
             burst: self.client_burst.unwrap_or(rate.saturating_mul(BURST_TIME)),
@@ -160,6 +174,7 @@ impl LimitArguments {
         Limits {
             connections_per_address: (connections > 0).then_some(connections as usize),
             client,
+            anonymous_bytes: NonZeroU32::new(bytes),
             ..limits
         }
     }
@@ -179,6 +194,8 @@ impl LimitArguments {
 const CONNECTIONS_PER_ADDRESS: u32 = 128;
 /// Points a second of one client: two and a half estimates, or a page with its charts several times a second.
 const CLIENT_RATE: u32 = 50;
+/// Bytes of questions of a client without a key: about 170 plain ones.
+const ANONYMOUS_BYTES: u32 = 16 * 1024 * 1024;
 /// Seconds of a rate that can be spent at once: by default 1000 points, fifty estimates or a catalog of 15 MiB.
 const BURST_TIME: NonZeroU32 = NonZeroU32::new(20).expect("20 is more than 0");
 
@@ -261,6 +278,13 @@ fn bytes_in_flight(text: &str) -> Result<usize, String> {
     bytes.ok_or_else(|| format!("expected {least} or more"))
 }
 
+fn computing_bytes(text: &str) -> Result<usize, String> {
+    // Enough for the computation that takes most.
+    let least = 192 * 1024 * 1024;
+    let bytes = text.parse().ok().filter(|bytes| *bytes >= least);
+    bytes.ok_or_else(|| format!("expected {least} or more"))
+}
+
 fn origin(text: &str) -> Result<HeaderValue, String> {
     let is_origin =
         url::Url::parse(text).is_ok_and(|url| url.origin().ascii_serialization() == text);
@@ -308,16 +332,28 @@ mod tests {
             let limits = arguments.per_client(Limits::default(), requires_keys);
             let client = limits.client;
             let points = client.map(|client| (client.rate.get(), client.burst.get()));
-            (points, limits.connections_per_address)
+            let bytes = limits.anonymous_bytes.map(NonZeroU32::get);
+            (points, limits.connections_per_address, bytes)
         };
-        assert_eq!(of(&[], false), (None, None));
-        assert_eq!(of(&[], true), (Some((50, 1000)), Some(128)));
-        let none = ["--client-rate", "0", "--connections-per-address", "0"];
-        assert_eq!(of(&none, true), (None, None));
-        let stated = ["--client-rate", "5", "--connections-per-address", "2"];
-        assert_eq!(of(&stated, false), (Some((5, 100)), Some(2)));
-        let burst = ["--client-burst", "7"];
-        assert_eq!(of(&burst, true), (Some((50, 7)), Some(128)));
+        assert_eq!(of(&[], false), (None, None, None));
+        let whole = (Some((50, 1000)), Some(128), Some(16 << 20));
+        assert_eq!(of(&[], true), whole);
+        let none = [
+            "--client-rate=0",
+            "--connections-per-address=0",
+            "--anonymous-bytes=0",
+        ];
+        assert_eq!(of(&none, true), (None, None, None));
+        let stated = [
+            "--client-rate=5",
+            "--connections-per-address=2",
+            "--anonymous-bytes=3",
+        ];
+        assert_eq!(of(&stated, false), (Some((5, 100)), Some(2), Some(3)));
+        assert_eq!(
+            of(&["--client-burst=7"], true),
+            (Some((50, 7)), whole.1, whole.2)
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod healthcheck;
 pub(crate) mod limits;
+pub(crate) mod retention;
 pub(crate) mod running;
 pub(crate) mod serve;
 pub(crate) mod stop;

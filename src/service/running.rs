@@ -11,8 +11,8 @@ use ureq::{Agent, Body, RequestBuilder};
 use url::Url;
 
 use crate::Failure;
-use unroof_store::import::{without_credentials, without_secrets};
-use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
+use unroof_jobs::egress::without_credentials;
+use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, without_secrets};
 
 /// Longest answer that is read of a refusal, in bytes.
 const MOST_REFUSAL: u64 = 1024 * 1024;

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::access::AccessArguments;
 use super::limits::LimitArguments;
+use super::retention::RetentionArguments;
 use super::telemetry::TelemetryArguments;
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::scale::ScaleArguments;
@@ -81,6 +82,8 @@ pub(crate) struct ServeArguments {
     telemetry: TelemetryArguments,
     #[command(flatten)]
     limits: LimitArguments,
+    #[command(flatten)]
+    retention: RetentionArguments,
 }
 
 /// Settings of the metrics for Prometheus.
@@ -145,6 +148,7 @@ async fn run_service(
     let access = arguments.access.access(&address);
     let limits = Limits {
         check_every: arguments.check_every,
+        retention: arguments.retention.retention(),
         ..arguments.telemetry.service(arguments.limits.service())
     };
     let limits = arguments.limits.per_client(limits, access.requires_keys);

@@ -17,7 +17,17 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "simulate", "layout", "plan", "training",
         ],
     ),
-    ("Store", &["import", "backup", "check", "migrate"]),
+    (
+        "Store",
+        &[
+            "import",
+            "imports",
+            "estimates",
+            "backup",
+            "check",
+            "migrate",
+        ],
+    ),
     ("Serve", &["serve", "keys", "healthcheck"]),
     (
         "Develop",

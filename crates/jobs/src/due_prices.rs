@@ -42,7 +42,7 @@ impl Jobs {
     async fn announce_due(&self) -> Result<Option<Timestamp>, StoreError> {
         // Also reads the database's time.
         self.store.version().await?;
-        let now = self.store.not_ahead(self.clock.now());
+        let now = self.store.time_to_record(self.clock.now()).await;
         self.store.announce_due_prices(now).await?;
         self.store.next_due().await
     }

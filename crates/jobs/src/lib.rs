@@ -1,5 +1,5 @@
 //! Background jobs of a serving process: they follow changes, send webhooks, refresh catalogs, announce prices as they
-//! come into force, estimate models whose sheets have changed, check the database, and close lost imports.
+//! come into force, estimate models whose sheets have changed, check the database, close lost imports, and write who was here.
 //! [`Jobs::start`] is the one place that starts them.
 
 mod attempts;
@@ -7,10 +7,12 @@ mod change_feed;
 mod check;
 mod due_prices;
 pub mod egress;
+mod expiry;
 mod lost_imports;
 mod model_estimates;
 pub mod outage;
 mod refresh;
+mod visits;
 mod webhook_sender;
 
 use std::sync::{Arc, OnceLock};
@@ -29,9 +31,10 @@ pub use webhook_sender::ChangeDelivery;
 pub use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
-use unroof_store::Store;
+use unroof_store::access::Visits;
 use unroof_store::clock::Clock;
 use unroof_store::import::Importer;
+use unroof_store::{Retention, Store};
 
 /// Pause where the database does not answer.
 const PAUSE_WITHOUT_DATABASE: Duration = Duration::from_secs(5);
@@ -43,6 +46,8 @@ pub struct JobSettings {
     pub streams: usize,
     /// True if webhooks may lead to addresses that are not public.
     pub webhook_allow_private: bool,
+    /// True if catalogs may be refreshed from addresses that are not public.
+    pub refresh_allow_private: bool,
     /// True if another process estimates models.
     pub skip_models: bool,
     /// Longest pause between two checks for deliveries that another process left unfinished.
@@ -53,6 +58,8 @@ pub struct JobSettings {
     pub threads: usize,
     /// Interval at which the database is checked, if it is.
     pub check_every: Option<Duration>,
+    /// Time for which rows are kept.
+    pub retention: Retention,
 }
 
 /// The state that jobs share with each other and with requests.
@@ -72,6 +79,8 @@ pub struct Jobs {
     pub estimator: Estimator,
     /// Attempts to deliver changes to webhooks.
     pub attempts: Arc<AttemptCounts>,
+    /// Uses of keys, and refused requests.
+    pub visits: Arc<Visits>,
     /// The last check of the database.
     pub last_check: Arc<LastCheck>,
     /// The refreshes that were started.
@@ -93,6 +102,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             webhook_client: egress::client(settings.webhook_allow_private),
             attempts: Arc::default(),
+            visits: Arc::default(),
             last_check: Arc::default(),
             refreshes: Arc::default(),
             unrecorded: Arc::default(),
@@ -118,6 +128,8 @@ impl Jobs {
         running.spawn(self.clone().follow_changes());
         running.spawn(self.clone().announce_due_prices());
         running.spawn(self.clone().close_lost_imports());
+        running.spawn(self.clone().write_visits_at_intervals());
+        running.spawn(self.clone().keep_expiring());
         if !self.settings.skip_models {
             running.spawn(self.clone().keep_models_estimated());
         }

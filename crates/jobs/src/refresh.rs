@@ -7,18 +7,17 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
+use super::egress::{Fetched, fetch};
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
 use unroof_infer::estimate::CancelToken;
 use unroof_price_sheet::catalog::UnknownFormat;
 use unroof_store::access::Actor;
 use unroof_store::import::lines;
-use unroof_store::import::{
-    CatalogFormat, Fetched, Options, Priority, Turn, Version, fetch, without_secrets,
-};
+use unroof_store::import::{CatalogError, CatalogFormat, Options, Priority, Turn, Version};
 use unroof_store::{
     DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError,
 };
-use unroof_telemetry::secrets::{AMBIGUOUS, is_certain};
+use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, without_secrets};
 
 /// A catalog that is fetched at an interval.
 #[derive(Clone)]
@@ -123,11 +122,10 @@ impl Refresh {
     }
 }
 
+/// Whether a run has read the catalog, or found it unchanged.
 fn is_success(run: &ImportRow) -> bool {
-    matches!(
-        run.outcome,
-        ImportOutcome::Done | ImportOutcome::NotModified
-    )
+    // What is held, discarded or undone is not asked for again until it changes.
+    !matches!(run.outcome, ImportOutcome::Failed | ImportOutcome::Running)
 }
 
 /// The version of the last catalog that was imported, or found unchanged.
@@ -217,7 +215,9 @@ impl Jobs {
         let (url, asked) = (refresh.url.clone(), known.clone());
         // A catalog that was fetched waits in memory for its turn.
         let fetching = self.fetching.acquire().await;
-        let fetched = tokio::task::spawn_blocking(move || fetch(&url, &asked)).await;
+        let allows_private = self.settings.refresh_allow_private;
+        let fetched =
+            tokio::task::spawn_blocking(move || fetch(&url, &asked, allows_private)).await;
         let failed = |reason| (ImportOutcome::Failed, Some(reason), Version::default());
         let (outcome, error, version) = match fetched {
             Ok(Ok(Fetched::NotModified)) => (ImportOutcome::NotModified, None, known),
@@ -257,19 +257,29 @@ impl Jobs {
         version: Version,
         turn: Turn,
     ) -> Result<(), String> {
+        let now = self.store.time_to_record(self.clock.now()).await;
         let options = Options {
             format: Some(refresh.format),
             provider: None,
+            partial: false,
+            accepted: None,
             only_changed: true,
             dry_run: false,
-            observed_at: self.store.not_ahead(self.clock.now()),
+            observed_at: now,
             seen_now: true,
-            recorded_at: self.clock.now(),
+            recorded_at: now,
             estimator: self.estimator.clone(),
             threads: self.settings.threads,
         };
         let read = self.importer.read(text, options, turn, Priority::Batch);
-        let import = read.await.map_err(|error| error.to_string())?;
+        let import = read
+            .await
+            .map_err(|error| public_reason(refresh, source, &error))?;
+        if let Some(refusals) = import.without_sheet() {
+            let refusals = &refusals[..refusals.len().min(REFUSALS_LOGGED)];
+            tracing::warn!(source, ?refusals, "no entry of the document is an offer");
+            return Err(not_a_catalog(refresh));
+        }
         let begun = self.importer.begin(source, import, &Actor::SERVICE).await;
         let begun = begun.map_err(|error| error.to_string())?;
         let (sender, mut receiver) = lines(Duration::MAX);
@@ -278,6 +288,26 @@ impl Jobs {
         let _ = tokio::join!(self.importer.import(begun, version, sender), unread);
         Ok(())
     }
+}
+
+/// Most refused entries that are logged of a document without offers.
+const REFUSALS_LOGGED: usize = 5;
+
+/// Reason for the list of imports, which every reader sees. Only the log quotes a document that is not a catalog: the address
+/// may lead to one that is not public.
+fn public_reason(refresh: &Refresh, source: &str, error: &CatalogError) -> String {
+    match error {
+        CatalogError::Wrong(_) | CatalogError::Unrecognized(_) => {
+            tracing::warn!(source, detail = ?error, "the document is not a catalog");
+            not_a_catalog(refresh)
+        }
+        error => error.to_string(),
+    }
+}
+
+fn not_a_catalog(refresh: &Refresh) -> String {
+    let format = refresh.format.name();
+    format!("the document has no offer in the format `{format}`; see the log")
 }
 
 #[cfg(test)]

@@ -12,12 +12,14 @@ use uuid::Uuid;
 
 use crate::api::answers::known_answers::{KNOWN_FOR, KnownAnswer, KnownAnswers, Question};
 use unroof_edge::{
-    BodyCache, Budget, CachedBody, Limits, Problem, Reply, Turn, Workers, prefers_csv,
+    BodyCache, Budget, CachedBody, Estimate, Limits, Permit, Problem, Reply, Room, Workers,
+    prefers_csv,
 };
 use unroof_jobs::{ChangeFeed, Jobs};
+use unroof_store::access::Scope;
 use unroof_store::clock::Clock;
 use unroof_store::import::Priority::{Long, Normal};
-use unroof_store::{DbTime, Document, Store, StoreError};
+use unroof_store::{AsOf, Document, Store, StoreError};
 
 /// State of handlers that read.
 #[derive(Debug, Clone)]
@@ -81,6 +83,11 @@ const WRITE_FRESH_FOR: Duration = Duration::from_secs(1);
 /// Longest duration of a failed query after which `/readyz` asks the database a second time.
 const SHORT_FAILURE: Duration = Duration::from_secs(2);
 
+/// Estimate of the CPU time and memory of a list or a document; its text is counted in the memory budget of answers.
+const WRITING: Estimate = Estimate {
+    cpu: Duration::from_millis(2),
+    bytes: 1024 * 1024,
+};
 /// Lists and documents that are written at the same time.
 const WRITTEN_AT_ONCE: usize = 8;
 /// Pages of many rows that are written at the same time. Each keeps a process of the database busy until it is done.
@@ -92,7 +99,12 @@ impl Answers {
     pub(super) fn new(jobs: &Jobs, budget: Budget, limits: &Limits) -> Self {
         let half = limits.computing.div_ceil(2);
         let workers = |name, priority, at_once| {
-            Arc::new(Workers::new(name, priority, half, at_once, limits.waiting))
+            let room = Room {
+                places: at_once,
+                bytes: at_once * WRITING.bytes,
+                waiting: limits.waiting,
+            };
+            Arc::new(Workers::new(name, priority, half, room))
         };
         Self {
             store: jobs.store.clone(),
@@ -147,25 +159,25 @@ impl Answers {
         asked.ask(self).await
     }
 
-    /// Waits for a turn to read from the database and to write the answer.
+    /// Waits for a permit to read from the database and to write the answer.
     ///
     /// # Errors
     /// The queue is full, or another request has meanwhile waited for a connection in vain.
-    pub(super) async fn turn_to_write(&self) -> Result<Turn, Problem> {
-        self.turn_of(&self.writing).await
+    pub(super) async fn permit_to_write(&self) -> Result<Permit, Problem> {
+        self.permit_of(&self.writing).await
     }
 
-    /// Waits for a turn on other workers. The requests that wait here fail together, where each would wait for a connection in turn.
+    /// Waits for a permit of other workers. The requests that wait here fail together, where each would wait for a connection in turn.
     ///
     /// # Errors
-    /// As for [`Self::turn_to_write`].
-    pub(super) async fn turn_of(&self, workers: &Workers) -> Result<Turn, Problem> {
+    /// As for [`Self::permit_to_write`].
+    pub(super) async fn permit_of(&self, workers: &Arc<Workers>) -> Result<Permit, Problem> {
         let came_at = Instant::now();
-        let turn = workers.admit().await?;
+        let permit = workers.permit(Scope::Read, WRITING).await?;
         if self.store.has_lacked_connection_since(came_at) {
             return Err(StoreError::Away.into());
         }
-        Ok(turn)
+        Ok(permit)
     }
 
     /// A list or document for clients that poll: while nothing is written, the only query is for the version. While the
@@ -201,12 +213,12 @@ impl Answers {
         &self,
         what: &str,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
         headers: &HeaderMap,
         document: impl AsyncFnOnce() -> Result<Option<Document>, StoreError>,
     ) -> Reply {
         let body = async || {
-            let _place = self.turn_to_write().await?;
+            let _permit = self.permit_to_write().await?;
             let document = document().await?.ok_or_else(|| Problem::not_found(what))?;
             let held = self.budget.take(document.text.len())?;
             let text = held.keep(document.text);
@@ -246,7 +258,7 @@ impl Answers {
         asked.ask(self).await
     }
 
-    /// Makes sure that the store took a write within the last second, and that none failed since.
+    /// Makes sure that the store took a write within the last second and had all tables, and that no write failed since.
     async fn ask_to_write(&self) -> Result<(), StoreError> {
         // Not the lock of the version: this may wait for another writer.
         let mut wrote_at = self.wrote_at.lock().await;
@@ -258,6 +270,11 @@ impl Answers {
             Err(error) if error.refusal().is_some() => Err(error),
             // A lock that was not free in time says nothing of the writes that follow.
             _ => {
+                if let Err(missing @ StoreError::Missing(_)) =
+                    self.store.require_whole_tables().await
+                {
+                    return Err(missing);
+                }
                 *wrote_at = Some(asked_at);
                 Ok(())
             }

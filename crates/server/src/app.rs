@@ -12,11 +12,10 @@ use super::answers::Answers;
 use super::clients::Clients;
 use super::compute::{Compute, Views};
 use super::service::Service;
-use unroof_edge::{Budget, Limits};
+use unroof_edge::{Access, Budget, Limits};
 use unroof_jobs::egress::Names;
 use unroof_jobs::{JobSettings, Jobs};
 use unroof_store::Store;
-use unroof_store::access::Access;
 use unroof_store::clock::Clock;
 use unroof_telemetry::Telemetry;
 
@@ -103,11 +102,13 @@ impl App {
         let settings = JobSettings {
             streams: limits.streams,
             webhook_allow_private: limits.webhook_allow_private,
+            refresh_allow_private: limits.refresh_allow_private,
             skip_models: limits.skip_models,
             webhook_rest: limits.webhook_rest,
             webhook_gathering: limits.webhook_gathering,
             threads: limits.computing,
             check_every: limits.check_every,
+            retention: limits.retention,
         };
         let jobs = Jobs::new(store, clock, settings);
         let budget = Budget::new(limits.bytes_in_flight, limits.cache_bytes);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use unroof_edge::{Keys, Limits, Places, Quotas, Refusals};
+use unroof_edge::{Access, ClientLimits, Keys, Limits, Places, Quotas, Refusals};
 use unroof_jobs::Jobs;
 use unroof_store::Store;
-use unroof_store::access::{Access, Client};
+use unroof_store::access::{Client, Visits};
 use unroof_store::clock::Clock;
 
 /// The part of all change streams that one client may have: a quarter.
@@ -24,8 +24,12 @@ pub(super) struct Clients {
     pub(super) keys: Arc<Keys>,
     /// Budgets of clients; none where clients are not limited.
     pub(super) quotas: Option<Arc<Quotas>>,
+    /// Bytes that clients without a key may store; none where they are not limited.
+    pub(super) anonymous_bytes: Option<Arc<Quotas>>,
     /// Refusals of clients beyond their budgets.
     pub(super) limited: Arc<Refusals>,
+    /// Uses of keys, and refused requests.
+    pub(super) visits: Arc<Visits>,
     /// Streams of each client; none where clients are not limited.
     pub(super) stream_places: Option<Places<Client>>,
 }
@@ -39,7 +43,11 @@ impl Clients {
             access: Arc::default(),
             keys: Arc::default(),
             quotas: limits.client.map(|limits| Arc::new(Quotas::new(limits))),
+            anonymous_bytes: limits
+                .anonymous_bytes
+                .map(|bytes| Arc::new(Quotas::new(ClientLimits::of_a_day(bytes)))),
             limited: Arc::new(Refusals::counting("refusing clients beyond their limits")),
+            visits: Arc::clone(&jobs.visits),
             stream_places: limits
                 .client
                 .map(|_| Places::new((limits.streams / STREAM_SHARES).max(1))),

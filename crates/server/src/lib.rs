@@ -20,7 +20,7 @@ use crate::api::answers::{
 use crate::api::calculators::{calculator, cost};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
 use crate::api::prices::{
-    atom, catalogs, change_summary, changes, disagreements, history, price_sheets, search,
+    atom, catalogs, change_summary, changes, disagreements, history, imports, price_sheets, search,
     withdrawals,
 };
 use std::sync::Arc;
@@ -41,7 +41,7 @@ use crate::service::access::guarded;
 
 use unroof_store::access::Scope;
 
-pub use crate::api::operations::keys::MOST_KEYS;
+pub use crate::api::operations::keys::{KEY_LIFETIME, MOST_KEYS};
 pub use crate::api::operations::openapi::document;
 pub use crate::service::local::ask;
 pub use crate::service::metrics_page::metrics_router;
@@ -57,6 +57,7 @@ macro_rules! with_handlers {
             read estimates::list_estimates,
             read estimates::list_latest_estimates,
             read estimates::show_estimate,
+            admin estimates::delete_estimate,
             read density::show_density,
             read price_sheets::list_price_sheets,
             read price_sheets::show_price_sheet,
@@ -74,6 +75,9 @@ macro_rules! with_handlers {
             read search::search_names,
             observe catalogs::import_catalog,
             read catalogs::list_imports,
+            observe imports::accept_import,
+            observe imports::discard_import,
+            observe imports::undo_import,
             read changes::list_changes,
             read changes::stream_changes,
             read change_summary::summarise_changes,
@@ -281,6 +285,7 @@ fn cross_origin(limits: &Limits) -> CorsLayer {
             header::LINK,
             header::LOCATION,
             header::RETRY_AFTER,
+            unroof_edge::POINTS,
             unroof_edge::RATE_LIMIT,
             unroof_edge::RATE_LIMIT_POLICY,
             crate::service::middleware::REQUEST_ID,

@@ -36,12 +36,12 @@ macro_rules! query {
         $crate::query::query! { @next $head [
             $($made)*
             /// The times that are asked for.
-            fn times(&self) -> unroof_store::Times {
+            fn times(&self, now: unroof_store::DbTime) -> unroof_store::Times {
                 let time = $crate::list::page::Moment::time;
                 unroof_store::Times {
-                    from: time(self.from),
-                    to: time(self.to),
-                    as_of: time(self.as_of),
+                    from: time(self.from, now),
+                    to: time(self.to, now),
+                    as_of: $crate::list::page::Moment::as_of(self.as_of, now),
                 }
             }
         ] $fields

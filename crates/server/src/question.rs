@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use url::form_urlencoded;
@@ -12,7 +13,7 @@ use crate::list::page::Moment;
 use unroof_base::input::cursor::nearest_names;
 use unroof_edge::{Problem, UNREADABLE};
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_store::DbTime;
+use unroof_store::AsOf;
 
 /// Parameters that one address may have.
 const MOST_PARAMETERS: usize = 64;
@@ -186,7 +187,7 @@ impl Question {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) fn as_of(&self) -> Result<Option<DbTime>, Problem> {
+    pub(crate) fn as_of(&self, now: Timestamp) -> Result<Option<AsOf>, Problem> {
         let Some(text) = self.last("as_of") else {
             return Ok(None);
         };
@@ -195,7 +196,7 @@ impl Question {
             Problem::new(UNREADABLE, format!("invalid query string: as_of: {reason}"))
                 .hint("write a time like 2026-05-01T00:00:00Z, or `now`")
         })?;
-        Ok(Some(moment.0.into()))
+        Ok(Moment::as_of(Some(moment), now.into()))
     }
 
     /// Refuses parameters that are not known here.

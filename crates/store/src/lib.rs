@@ -28,7 +28,10 @@ pub use crate::keep::check::{
     Chains, CheckedEstimate, CheckedListing, CheckedSheet, HistoryPage, Links, ModelColumns,
     Numbers, RULES, RowCounts, Rule, windows,
 };
+pub use crate::keep::held_imports::Discarded;
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
+pub use crate::keep::questions::{Deletion, QuestionPlace};
+pub use crate::keep::retention::{Batch, Expiring, Retention};
 pub use crate::keep::secrets_key::{SecretError, SecretsKey};
 pub use crate::keep::webhooks::{
     Attempt, DeliveryRow, DeliveryState, Ended, EndedAttempt, NewWebhook, Outcome, WebhookLease,
@@ -41,12 +44,12 @@ pub use crate::list::estimates::{EstimateRow, Latest, LatestKey};
 pub use crate::list::history::{DisagreementRow, HistoryKey, HistoryRow, PricesOf};
 pub use crate::list::imports::{
     ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, LeaderRow, ListingRow,
-    OfferRow, RefusalsRow, RunningImport,
+    OfferRow, RefusalsRow, RunningImport, StoredPrices,
 };
 pub use crate::list::market::{
     EstimateNumbersRow, MarketOffer, MarketOffersRow, NewestEstimateRow, PastPriceRow,
 };
-pub use crate::list::meters::{CatalogImports, SourceImports, WebhookCounts};
+pub use crate::list::meters::{CatalogImports, HeldImports, SourceImports, WebhookCounts};
 pub use crate::list::models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
     NewModelEstimate, StoredAnswer,
@@ -59,13 +62,16 @@ pub use crate::list::series::{PriceEnd, PriceStart, PriceStep};
 pub use crate::record::checksum::Document;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
-pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts, SnapshotAt};
+pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts};
 pub use crate::record::plan::Acted;
 pub use crate::record::price_in_force::{KeptPrices, PriceInForce};
 pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
+pub use crate::record::snapshots::among::SnapshotAt;
+pub use crate::record::snapshots::import_facts::ImportFacts;
+pub use crate::record::snapshots::undo::Undone;
 pub use crate::record::work::ListedOffer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -102,6 +108,9 @@ pub enum StoreError {
     /// A migration of this program was not applied to the tables.
     #[error("the tables are of an older version of this program")]
     OlderTables,
+    /// A table or column of this program is no longer there.
+    #[error("the database lacks {0}")]
+    Missing(String),
     /// The folder or file of the embedded database could not be made.
     #[error("cannot create `{path}`")]
     File {
@@ -304,7 +313,7 @@ pub struct Times {
     /// Latest time of storing, exclusive.
     pub to: Option<DbTime>,
     /// Time at which the prices are in force.
-    pub as_of: Option<DbTime>,
+    pub as_of: Option<AsOf>,
 }
 
 #[cfg(test)]

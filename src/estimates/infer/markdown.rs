@@ -6,6 +6,7 @@ use std::fmt::Write;
 use crate::estimates::report::{interval, joined, moves, waits_for};
 use unroof_base::units::compact;
 use unroof_base::units::readable;
+use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Answer, Conflict};
 use unroof_infer::evidence::clue_table::ReadingId;
@@ -60,11 +61,9 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
     for margin in &answer.joint.margins {
         writeln!(
             out,
-            "- margin of {}: {:.0} % ({:.0} to {:.0} %); cost exceeds price with a probability of {:.0} %",
+            "- margin of {}: {}; cost exceeds price with a probability of {:.0} %",
             margin.line.replace('_', " "),
-            100.0 * margin.median,
-            100.0 * margin.interval_90.low,
-            100.0 * margin.interval_90.high,
+            margin_in_words(margin.median, margin.interval_90),
             100.0 * margin.cost_exceeds_price_probability
         )?;
     }

@@ -17,6 +17,7 @@ use crate::record::source::SourceArguments;
 use crate::shell::input::read_input;
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
+use unroof_base::shell::word;
 use unroof_infer::estimate::{Answer, CancelToken, Format, read_file};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_store::clock::Clock;
@@ -126,7 +127,8 @@ pub(crate) fn run(arguments: &InferArguments, verbosity: Verbosity) -> Result<()
 
 /// The command that makes the page again.
 fn command(files: &[PathBuf]) -> String {
-    let files = files.iter().map(|file| format!(" {}", file.display()));
+    let files = files.iter().map(|file| file.display().to_string());
+    let files = files.map(|file| format!(" {}", word(&file)));
     format!("unroof infer --markdown{}", files.collect::<String>())
 }
 

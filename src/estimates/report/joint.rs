@@ -6,7 +6,7 @@ use super::{NO_BREAK, by_reason, joined, paragraph, table, write_table};
 use crate::label;
 use crate::shell::terminal::width;
 use unroof_base::units::{compact, readable};
-use unroof_infer::estimate::judgement::headline::errors_in_words;
+use unroof_infer::estimate::judgement::headline::{errors_in_words, margin_in_words};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
@@ -199,19 +199,13 @@ fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Optio
     let shown = margins.filter(|margin| is_shown(&margin.line));
     let of_lines = shown.map(|margin| {
         let line = margin.line.replace('_', " ");
-        format!("{line} {}", percentages(margin.median, margin.interval_90))
+        format!(
+            "{line} {}",
+            margin_in_words(margin.median, margin.interval_90)
+        )
     });
     let of_lines = joined(of_lines, ", ");
     (!of_lines.is_empty()).then(|| format!("margins, 1 − cost/price: {of_lines}"))
-}
-
-/// A margin with its interval, in percent.
-pub(crate) fn percentages(median: f64, interval_90: Interval) -> String {
-    format!(
-        "{}{NO_BREAK}% ({}{NO_BREAK}%)",
-        percent(median),
-        interval(interval_90, percent)
-    )
 }
 
 /// A share in percent, without the sign.

@@ -1,11 +1,11 @@
 //! `unroof import`: imports whole catalogs into the database, or sends them to the service that runs on it.
 
-mod progress;
-mod remote;
-mod report;
+pub(super) mod progress;
+pub(super) mod remote;
+pub(super) mod report;
+mod sources;
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -15,21 +15,23 @@ use jiff::Timestamp;
 use super::migrate::open_store;
 use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::paragraph;
-use crate::shell::input::read_input;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
 use progress::Progress;
 use remote::Service;
-use report::LinePrinter;
+use report::{Held, LinePrinter};
+use sources::{Snapshot, read_all};
+use unroof_base::shell::word;
 use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
 use unroof_store::access::Actor;
 use unroof_store::clock::Clock;
 use unroof_store::import::lines;
 use unroof_store::import::{
-    CatalogError, CatalogFormat, Fetched, Importer, LineReceiver, ModelEstimator, Options,
-    Priority, Summary, Turn, Version, fetch, without_secrets,
+    BegunImport, CatalogError, CatalogFormat, ImportError, Importer, LineReceiver, ModelEstimator,
+    Options, Priority, Summary, Turn, Version,
 };
 use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
+use unroof_telemetry::secrets::without_secrets;
 
 /// Arguments of `unroof import`.
 #[derive(Debug, Args)]
@@ -37,10 +39,14 @@ use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 Examples:
   unroof import model_prices_and_context_window.json
   unroof import https://models.dev/api.json --only-changed
+  unroof import portkey/openai.json portkey/anthropic.json
   unroof import catalog.json --server http://127.0.0.1:8080
   curl -s https://example.com/litellm.json | unroof import - --dry-run --provider openai")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ImportArguments {
     /// Catalogs: files, addresses (http or https), or `-` for standard input
+    ///
+    /// Those of one format are one snapshot of that catalog, such as the files of its sellers.
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<String>,
     /// Format of the catalogs; detected if left out
@@ -52,12 +58,18 @@ pub(crate) struct ImportArguments {
     /// Import only this provider's offers
     #[arg(long)]
     provider: Option<String>,
+    /// The catalog is a part of a larger one: what it does not list does not end
+    #[arg(long)]
+    partial: bool,
     /// Omit unchanged prices from the output
     #[arg(long)]
     only_changed: bool,
     /// Time at which the catalog was seen, such as 2026-11-21T00:00:00Z; now if left out
     #[arg(long, value_name = "TIME")]
     observed_at: Option<Timestamp>,
+    /// Allow private addresses of catalogs, such as this machine and its network
+    #[arg(long)]
+    allow_private: bool,
     /// Print one JSON object per line, as POST /catalogs does
     #[arg(long)]
     json: bool,
@@ -116,10 +128,10 @@ fn write_next_step(out: &mut impl Write, arguments: &ImportArguments) -> io::Res
         );
     }
     let place = match (&arguments.server, &arguments.database.database_url) {
-        (Some(server), _) => format!(" --server {}", without_secrets(server)),
+        (Some(server), _) => format!(" --server {}", word(&without_secrets(server))),
         // The environment names it for the next command too.
         (None, Some(url)) if std::env::var_os("UNROOF_DATABASE_URL").is_none() => {
-            format!(" --database-url {url}")
+            format!(" --database-url {}", word(&url.to_string()))
         }
         _ => String::new(),
     };
@@ -136,7 +148,7 @@ fn write_next_step(out: &mut impl Write, arguments: &ImportArguments) -> io::Res
 }
 
 /// The service that runs on the file of a database whose lock another process holds.
-fn service_on(url: &DatabaseUrl, served: &StoreError) -> Result<Service, Failure> {
+pub(super) fn service_on(url: &DatabaseUrl, served: &StoreError) -> Result<Service, Failure> {
     Service::on(url).map_err(|reason| {
         let hint = "if a service runs on it, name its address with `--server URL`";
         Failure::Other(
@@ -159,16 +171,12 @@ fn send_all(
         );
     }
     let now = Clock::system().now();
-    for source in &arguments.sources {
-        let name = name_of(source);
-        let (text, _) = read_source(source, &name)?;
-        check_observed_at(arguments, now)?;
+    check_observed_at(arguments, now)?;
+    for Snapshot { name, text, .. } in read_all(arguments, progress)? {
         progress.wait(format!("reading {name}"));
         let answer = service.send(&name, &text, arguments)?;
-        let mut printer = LinePrinter::new(arguments.json, progress);
-        let ended = answer.read(|line| printer.add(line));
-        printer.finish()?;
-        check_summary(&name, arguments, &ended?)?;
+        let summary = print_answer(answer, arguments.json, progress)?;
+        check_summary(&name, arguments, &summary)?;
     }
     Ok(())
 }
@@ -183,23 +191,39 @@ async fn import_all(
     let closed = store.close_lost_imports(clock.now().into()).await;
     closed.context("cannot close the imports of dead processes")?;
     let importer = Importer::new(store.clone(), clock.clone());
-    for source in &arguments.sources {
-        import(arguments, &importer, clock.now(), source, progress).await?;
-    }
-    if !arguments.dry_run {
-        estimate_models(arguments, &store, progress).await?;
-    }
+    let outcome = import_each(arguments, (&store, &clock), &importer, progress).await;
+    let outcome = match outcome {
+        Ok(()) if !arguments.dry_run => {
+            estimate_models(&arguments.calibration, &store, progress).await
+        }
+        outcome => outcome,
+    };
+    // Also where an import is held: it may be accepted at once.
     store.close().await;
+    outcome
+}
+
+async fn import_each(
+    arguments: &ImportArguments,
+    (store, clock): (&Store, &Clock),
+    importer: &Importer,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    check_observed_at(arguments, clock.now())?;
+    for snapshot in read_all(arguments, progress)? {
+        let now = store.time_to_record(clock.now()).await;
+        import(arguments, importer, now, snapshot, progress).await?;
+    }
     Ok(())
 }
 
 /// Estimates the models whose sheets the imports have changed.
-async fn estimate_models(
-    arguments: &ImportArguments,
+pub(super) async fn estimate_models(
+    calibration: &CalibrationArguments,
     store: &Store,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let estimator = arguments.calibration.estimator()?;
+    let estimator = calibration.estimator()?;
     let marked = store.mark_models_of_others(estimator.calibration_id(), ENGINE_VERSION);
     marked
         .await
@@ -225,7 +249,7 @@ async fn estimate_models(
 const MOST_MODELS: u32 = 1_000_000;
 
 /// Estimating threads: one per core.
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
@@ -234,16 +258,20 @@ async fn import(
     arguments: &ImportArguments,
     importer: &Importer,
     now: Timestamp,
-    source: &str,
+    snapshot: Snapshot,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let name = name_of(source);
+    let Snapshot {
+        name,
+        text,
+        version,
+    } = snapshot;
     progress.wait(format!("reading {name}"));
-    let (text, version) = read_source(source, &name)?;
-    check_observed_at(arguments, now)?;
     let options = Options {
         format: arguments.format,
         provider: arguments.provider.clone(),
+        partial: arguments.partial,
+        accepted: None,
         only_changed: arguments.only_changed,
         dry_run: arguments.dry_run,
         observed_at: arguments.observed_at.unwrap_or(now),
@@ -258,26 +286,54 @@ async fn import(
         Err(CatalogError::Wrong(error)) => return Err(Failure::Refused(error)),
         Err(unknown) => return Err(Failure::Other(anyhow!("{name}: {unknown}"))),
     };
-    let not_done = || format!("{name} was not fully imported; run it again to continue");
+    let not_done = || unfinished(&name);
     let begun = importer.begin(&name, catalog, &Actor::COMMAND_LINE).await;
     let begun = begun.with_context(not_done)?;
-    let (sender, receiver) = lines(Duration::MAX);
-    let (ended, printed) = tokio::join!(
-        importer.import(begun, version, sender),
-        print_lines(receiver, arguments.json, progress)
-    );
-    let summary = ended.with_context(not_done)?;
-    printed?;
+    let started = Started { begun, version };
+    let summary = run_import(importer, started, &name, arguments.json, progress).await?;
     check_summary(&name, arguments, &summary)
 }
 
-/// Name of a source in messages, without secrets.
-fn name_of(source: &str) -> String {
-    if source.contains("://") {
-        without_secrets(source)
-    } else {
-        source.to_owned()
+/// An import that is on record, with the version of its catalog.
+pub(super) struct Started {
+    pub(super) begun: BegunImport,
+    pub(super) version: Version,
+}
+
+/// Runs an import of this process and prints its lines.
+pub(super) async fn run_import(
+    importer: &Importer,
+    started: Started,
+    name: &str,
+    as_json: bool,
+    progress: &Progress,
+) -> Result<Summary, Failure> {
+    let (sender, receiver) = lines(Duration::MAX);
+    let (ended, printed) = tokio::join!(
+        importer.import(started.begun, started.version, sender),
+        print_lines(receiver, as_json, progress)
+    );
+    let held = printed?;
+    match (ended, held) {
+        (Err(ImportError::Held(_)), Some(held)) => Err(held.failure(name)),
+        (ended, _) => Ok(ended.with_context(|| unfinished(name))?),
     }
+}
+
+/// Prints the lines of an import of a service.
+pub(super) fn print_answer(
+    answer: remote::Answer,
+    as_json: bool,
+    progress: &Progress,
+) -> Result<Summary, Failure> {
+    let mut printer = LinePrinter::new(as_json, progress);
+    let ended = answer.read(|line| printer.add(line));
+    printer.finish()?;
+    ended
+}
+
+fn unfinished(name: &str) -> String {
+    format!("{name} was not fully imported; run it again to continue")
 }
 
 fn check_observed_at(arguments: &ImportArguments, now: Timestamp) -> Result<(), Failure> {
@@ -302,32 +358,18 @@ fn check_summary(
     }))
 }
 
-/// Reads a file or fetches an address; `name` is its name in messages, without secrets.
-fn read_source(source: &str, name: &str) -> Result<(Vec<u8>, Version), Failure> {
-    let Some((scheme, _)) = source.split_once("://") else {
-        return Ok((read_input(Path::new(source))?, Version::default()));
-    };
-    if !["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) {
-        let refusal = anyhow!(
-            "{name} is neither a file nor an http or https address: download it, and import the file"
-        );
-        return Err(Failure::Usage(refusal));
-    }
-    match fetch(source, &Version::default()).map_err(anyhow::Error::from)? {
-        Fetched::Catalog(text, version) => Ok((text, version)),
-        Fetched::NotModified => Err(Failure::Other(anyhow!("{name} sent no catalog"))),
-    }
-}
-
-/// Prints the lines until the last.
+/// Prints the lines until the last. Gives the import that is held, if it is.
 async fn print_lines(
     mut lines: LineReceiver,
     as_json: bool,
     progress: &Progress,
-) -> Result<(), Failure> {
+) -> Result<Option<Held>, Failure> {
     let mut printer = LinePrinter::new(as_json, progress);
+    let mut held = None;
     while let Some(line) = lines.next().await {
+        held = Held::of(&line);
         printer.add(line)?;
     }
-    printer.finish()
+    printer.finish()?;
+    Ok(held)
 }

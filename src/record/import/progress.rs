@@ -18,13 +18,13 @@ const COUNTING: &str = "{msg} [{bar:20}] {human_pos}/{human_len}, {rate}, {left}
 
 /// A bar on standard error, for people; the same bar is that of all catalogs and of the models after them.
 #[derive(Debug, Clone)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
     /// A bar, hidden where standard error goes elsewhere than to a terminal.
-    pub(super) fn new(is_hidden: bool) -> Self {
+    pub(crate) fn new(is_hidden: bool) -> Self {
         let bar = ProgressBar::no_length();
         if is_hidden || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -59,7 +59,7 @@ impl Progress {
     }
 
     /// Removes the bar from the terminal.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
 

@@ -7,11 +7,14 @@ use anyhow::{Context, anyhow};
 use serde_json::Value;
 use ureq::Body;
 use ureq::http::Response;
+use uuid::Uuid;
 
 use super::ImportArguments;
+use super::report::Held;
 use crate::Failure;
 use crate::service::running::{ServiceUrl, client, key_in_environment, problem_of, route};
-use unroof_store::import::{Line, Summary, client_error};
+use unroof_jobs::egress::client_error;
+use unroof_store::import::{Line, Summary};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.
@@ -24,14 +27,14 @@ const LONGEST_BUSY: Duration = Duration::from_mins(2);
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A running service that imports.
-pub(super) struct Service {
+pub(crate) struct Service {
     service: ServiceUrl,
     client: ureq::Agent,
 }
 
 impl Service {
     /// The service at an address. User name and password in it are sent as Basic authorization.
-    pub(super) fn at(address: &str) -> Result<Self, Failure> {
+    pub(crate) fn at(address: &str) -> Result<Self, Failure> {
         Ok(Self {
             service: ServiceUrl::read(address)?,
             client: client(ureq::Agent::config_builder(), LONGEST_WAIT),
@@ -42,7 +45,7 @@ impl Service {
     ///
     /// # Errors
     /// There is no address, or the service of this file does not answer there.
-    pub(super) fn on(database: &DatabaseUrl) -> anyhow::Result<Self> {
+    pub(crate) fn on(database: &DatabaseUrl) -> anyhow::Result<Self> {
         let read = ServiceAddress::read(database)?;
         let ServiceAddress { url, instance } =
             read.context("it has written no address of this machine next to the file")?;
@@ -105,6 +108,32 @@ impl Service {
         }
     }
 
+    /// Asks the service to accept, discard or undo an import. A held import that is accepted answers with its lines.
+    ///
+    /// # Errors
+    /// The service is unreachable, or refuses it.
+    pub(crate) fn act(&self, id: Uuid, action: &str) -> Result<Answer, Failure> {
+        let url = route(&self.service.url, &["imports", &id.to_string(), action]);
+        let answer = self
+            .service
+            .authorized(self.client.post(url.as_str()))
+            .header("accept", "application/x-ndjson, application/problem+json")
+            .send_empty()
+            .map_err(|error| anyhow!(client_error(&error)))
+            .with_context(|| format!("{} does not answer", self.service.name()))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(Answer {
+                service: self.service.name(),
+                source: format!("import {id}"),
+                body: answer.into_body(),
+            });
+        }
+        let said = words_of(&problem_of(answer));
+        let said = said.unwrap_or_else(|| format!("{} answered {status}", self.service.name()));
+        Err(Failure::Other(anyhow!(said)))
+    }
+
     fn send_once(
         &self,
         catalog: &[u8],
@@ -123,7 +152,7 @@ impl Service {
 }
 
 /// The answer of a service that has taken a catalog: the lines of the import.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// Address of the service for messages.
     service: String,
     /// Name of the catalog.
@@ -136,7 +165,7 @@ impl Answer {
     ///
     /// # Errors
     /// The import fails, the answer ends early, or a line is not taken.
-    pub(super) fn read(
+    pub(crate) fn read(
         self,
         mut take: impl FnMut(Line) -> Result<(), Failure>,
     ) -> Result<Summary, Failure> {
@@ -154,6 +183,10 @@ impl Answer {
             take(line.clone())?;
             match line {
                 Line::Done(summary) => return Ok(summary),
+                line @ Line::Held { .. } => {
+                    let held = Held::of(&line).map(|held| held.failure(&source));
+                    return Err(held.unwrap_or_else(|| Failure::Other(anyhow!(unfinished()))));
+                }
                 Line::Failed { reason } => {
                     return Err(Failure::Other(anyhow!(reason).context(unfinished())));
                 }
@@ -187,6 +220,7 @@ fn query(arguments: &ImportArguments) -> impl Iterator<Item = (&'static str, Str
         ),
         ("only_changed", if_set(arguments.only_changed)),
         ("dry_run", if_set(arguments.dry_run)),
+        ("partial", if_set(arguments.partial)),
     ];
     let options = options.into_iter();
     options.filter_map(|(name, value)| Some((name, value?)))

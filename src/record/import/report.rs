@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
+use uuid::Uuid;
 
 use super::progress::Progress;
 use crate::Failure;
@@ -12,7 +13,7 @@ use unroof_base::input::text::printable;
 use unroof_store::import::{Imported, Line, Outcome, Summary};
 
 /// Prints the lines of one import, of this process or of a service.
-pub(super) struct LinePrinter {
+pub(crate) struct LinePrinter {
     as_json: bool,
     progress: Progress,
     report: Report,
@@ -47,6 +48,8 @@ impl LinePrinter {
             }
             Line::UnmatchedNames { names } => self.report.unmatched = names,
             Line::Done(summary) => self.report.summary = Some(summary),
+            // The command fails with it.
+            Line::Held { .. } => self.report.is_held = true,
             Line::Failed { reason } => self.report.failure = Some(reason),
         }
         Ok(())
@@ -62,6 +65,35 @@ impl LinePrinter {
     }
 }
 
+/// An import that is held.
+pub(crate) struct Held {
+    id: Uuid,
+    difference: String,
+}
+
+impl Held {
+    /// The import that a last line is about, if it is held.
+    pub(crate) fn of(line: &Line) -> Option<Self> {
+        match line {
+            Line::Held { id, difference } => Some(Self {
+                id: *id,
+                difference: difference.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The failure of the command: nothing was imported.
+    pub(crate) fn failure(&self, name: &str) -> Failure {
+        let Self { id, difference } = self;
+        let difference = printable(difference);
+        let held = anyhow!("{name} is held, and nothing of it is recorded: {difference}");
+        Failure::Other(held).with_hint(format!(
+            "`unroof imports accept {id}` imports it; if it is a part of the catalog, discard it and import it with --partial"
+        ))
+    }
+}
+
 /// The report for the terminal.
 #[derive(Default)]
 struct Report {
@@ -72,6 +104,7 @@ struct Report {
     unmatched: Vec<String>,
     summary: Option<Summary>,
     failure: Option<String>,
+    is_held: bool,
 }
 
 impl Report {
@@ -96,6 +129,9 @@ impl Report {
     }
 
     fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        if self.is_held {
+            return Ok(());
+        }
         let Some(summary) = &self.summary else {
             let reason = self.failure.as_deref().unwrap_or("the import ended early");
             return writeln!(out, "{}", printable(reason));

@@ -71,7 +71,9 @@ async fn a_service_may_answer_callers_without_a_key() {
         // A wrong key is a mistake, and not no key.
         get(&api, "/estimates", "unroof_wrong").await.problem(401);
         let (api, _store) = service(database, Some(Scope::Ask)).await;
-        assert_eq!(api.infer(&sheet()).await.status, 201);
+        assert_eq!(api.infer(&sheet()).await.status, 200);
+        let stored = api.post("/infer?store=true", sheet().to_string()).await;
+        assert_eq!(stored.status, 201);
     })
     .await;
 }
@@ -165,7 +167,7 @@ async fn a_key_does_not_see_which_key_stored_something_first() {
         let other = post(&api, "/infer", &second, &sheet()).await;
         assert_eq!((own.status, &own.headers), (other.status, &other.headers));
         assert_eq!(own.text(), other.text());
-        let keys = store.keys().await.unwrap();
+        let keys = store.keys(None, 100).await.unwrap();
         let key = keys
             .iter()
             .find(|key| key.name == "the first desk")
@@ -236,4 +238,56 @@ async fn a_key_without_a_database_is_not_taken_for_a_wrong_one() {
     store.close().await;
     let problem = get(&api, "/models", "unroof_any").await.problem(503);
     assert_eq!(problem["type"], "/problems/unavailable");
+}
+
+/// Keys made at one moment, so that their ids decide the order.
+const MANY: [&str; 2] = [
+    "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1100)
+     INSERT INTO api_keys (id, name, scope, hash, created_at)
+     SELECT randomblob(16), 'key ' || number, 'read', randomblob(32), '2026-11-20T12:00:00.000000Z' FROM numbers",
+    "INSERT INTO api_keys (id, name, scope, hash, created_at)
+     SELECT gen_random_uuid(), 'key ' || number, 'read', sha256(number::text::bytea), '2026-11-20T12:00:00Z'
+     FROM generate_series(1, 1100) AS number",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_of_more_than_a_thousand_keys_is_listed_page_by_page_and_by_the_command_line() {
+    on_each_database(async |database| {
+        let (api, store) = service(database, None).await;
+        let newest = key(&store, "the newest", Scope::Admin).await;
+        let [sqlite, postgres] = MANY;
+        let many = if database.name == "SQLite" {
+            sqlite
+        } else {
+            postgres
+        };
+        database.execute(many).await;
+        let mut names = Vec::new();
+        let mut path = "/keys?fields=name&limit=300".to_owned();
+        loop {
+            let page = get(&api, &path, &newest).await;
+            names.extend(page.rows().iter().map(|row| row["name"].to_string()));
+            let page = page.json();
+            let Some(cursor) = page["next_cursor"].as_str() else {
+                break;
+            };
+            path = format!("/keys?fields=name&limit=300&cursor={cursor}");
+        }
+        assert_eq!(names.last().map(String::as_str), Some("\"the newest\""));
+        let whole = get(&api, "/keys?fields=name&limit=2000", &newest)
+            .await
+            .rows();
+        assert_eq!(whole.len(), 1101);
+        assert!(whole.iter().map(|row| row["name"].to_string()).eq(names));
+        let list = ["keys", "list", "--json", "--database-url", &database.url];
+        let listed = tokio::task::block_in_place(|| crate::server::output_of(&list));
+        let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+        assert_eq!(listed.len(), 1101);
+        assert_eq!(listed[1100]["name"], "the newest");
+        // The last one is found as well where it is revoked.
+        let path = format!("/keys/{}", listed[1100]["id"].as_str().unwrap());
+        let revoked = send(&api, Method::DELETE, &path, &newest, &Value::Null).await;
+        assert_eq!(revoked.status, 204);
+    })
+    .await;
 }

@@ -4,19 +4,24 @@ mod audit;
 mod keys;
 pub(crate) mod limits;
 mod pages;
+mod questions;
+mod refusals;
+mod restricted;
 mod routes;
 mod serve;
 mod single_sign_on;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod timing;
+mod work;
 
 use axum::body::Body;
 use axum::http::{Method, Request, header};
 use serde_json::{Value, json};
+use unroof_edge::Access;
 use unroof_edge::Limits;
 use unroof_server::App;
-use unroof_store::access::{Access, Actor, NewKey, Scope};
+use unroof_store::access::{Actor, NewKey, Only, Scope};
 use unroof_store::{NewKeyRow, Store};
 use uuid::Uuid;
 
@@ -53,6 +58,8 @@ pub(crate) async fn key(store: &Store, name: &str, scope: Scope) -> String {
         hash: key.hash,
         created_at: clock().now(),
         expires_at: None,
+        networks: &Only::ANY,
+        providers: &Only::ANY,
     };
     assert!(store.add_key(new, 100, &Actor::COMMAND_LINE).await.unwrap());
     key.text

@@ -1,5 +1,7 @@
 //! Every route of the list: what a key of each scope may do there.
 
+use std::collections::BTreeMap;
+
 use axum::body::Body;
 use axum::http::{Method, Request};
 use serde_json::{Value, json};
@@ -116,7 +118,7 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
         let body = form_of_a_sheet();
         let reply = api.send(request.body(Body::from(body)).unwrap()).await;
         assert_eq!(reply.status, 403, "{}", reply.text());
-        for key in store.keys().await.unwrap() {
+        for key in store.keys(None, 100).await.unwrap() {
             let path = format!("/keys/{}", key.id);
             send(&api, Method::DELETE, &path, &read, &Value::Null)
                 .await
@@ -171,7 +173,13 @@ async fn every_route_refuses_the_scope_before_the_one_that_it_needs() {
         for scope in Scope::ALL {
             keys.push((scope, key(&store, scope.name(), scope).await));
         }
+        // A path may need another scope for another method.
+        let mut widest = BTreeMap::new();
         for (route, needed) in needed_scopes() {
+            let known = widest.entry(route).or_insert(needed);
+            *known = needed.max(*known);
+        }
+        for (route, needed) in widest {
             let path = filled(&route, "x", "x", "x");
             let methods = [Method::GET, Method::POST, Method::DELETE];
             let Some(needed) = needed else {
@@ -231,12 +239,16 @@ fn routes_that_change_something_need_more_than_read() {
         [
             "/price-sheets/{id}/withdraw",
             "/price-sheets/{id}/withdrawal",
-            "/catalogs"
+            "/catalogs",
+            "/imports/{id}/accept",
+            "/imports/{id}/discard",
+            "/imports/{id}/undo"
         ]
     );
     assert_eq!(
         needed(Scope::Admin),
         [
+            "/estimates/{id}",
             "/webhooks",
             "/webhooks",
             "/webhooks/{id}",

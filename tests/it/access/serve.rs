@@ -257,6 +257,34 @@ fn keys_are_created_listed_and_revoked_by_name() {
         assert_eq!(gone.code, Some(1));
         assert!(gone.err.contains("unroof keys list"), "{}", gone.err);
         assert!(keys(&["list"]).out.contains("revoked "));
+        let limited = [
+            "create",
+            "acme",
+            "--scope",
+            "observe",
+            "--provider",
+            "acme",
+            "--network",
+        ];
+        let made = keys(
+            &[
+                &limited[..],
+                &["10.0.0.0/8,192.0.2.7", "--expires", "never"],
+            ]
+            .concat(),
+        );
+        assert!(made.err.contains("It expires never"), "{}", made.err);
+        let list = keys(&["list"]).out;
+        assert!(list.contains("10.0.0.0/8, 192.0.2.7/32"), "{list}");
+        let wrong = keys(&["create", "x", "--scope", "admin", "--provider", "acme"]);
+        assert_eq!(wrong.code, Some(2));
+        assert!(
+            wrong.err.contains("makes keys without limits"),
+            "{}",
+            wrong.err
+        );
+        let wrong = keys(&["create", "x", "--scope", "read", "--network", "10.0.0.0/33"]);
+        assert_eq!(wrong.code, Some(2));
         let json: Value = serde_json::from_str(&keys(&["list", "--json"]).out).unwrap();
         assert_eq!(json[0]["name"], "guest");
     });
@@ -312,4 +340,84 @@ fn the_command_line_sends_its_key_wherever_it_asks_a_service() {
         let found = run_with(unroof(&models).env("UNROOF_KEY", observe.trim()), "");
         assert_eq!(found.code, Some(0), "{}", found.err);
     });
+}
+
+#[test]
+fn a_key_of_the_command_line_expires_by_itself_and_the_list_warns_before() {
+    on_each_database_blocking(|database| {
+        let at = ["--database-url", database.url.as_str()];
+        let keys = |arguments: &[&str]| run(&[&["keys"], arguments, &at].concat());
+        let made = keys(&["create", "usual", "--scope", "read"]);
+        assert!(
+            made.err.contains("It expires after 90 days"),
+            "{}",
+            made.err
+        );
+        keys(&[
+            "create",
+            "for ever",
+            "--scope",
+            "read",
+            "--expires",
+            "never",
+        ]);
+        keys(&["create", "guest", "--scope", "read", "--expires", "13d"]);
+        keys(&["create", "gone", "--scope", "read", "--expires", "1ms"]);
+        keys(&["create", "revoked", "--scope", "read", "--expires", "1d"]);
+        assert_eq!(keys(&["revoke", "revoked"]).code, Some(0));
+        let list = keys(&["list"]);
+        let warnings: Vec<&str> = list.err.lines().collect();
+        let [warning] = warnings.as_slice() else {
+            panic!("{}", list.err);
+        };
+        assert!(warning.contains("the key `guest` expires on "), "{warning}");
+        let json: Value = serde_json::from_str(&keys(&["list", "--json"]).out).unwrap();
+        let end = |index: usize| json[index]["expires_at"].as_str();
+        assert!(end(0).is_some(), "{json}");
+        assert_eq!(end(1), None);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_that_others_can_write_is_refused_with_how_to_mend_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let database = TestDatabase::sqlite();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("admin.key");
+    let path = file.to_str().unwrap();
+    let arguments = [
+        "--database-url",
+        &database.url,
+        "--listen",
+        "127.0.0.1:0",
+        "--admin-key-file",
+        path,
+    ];
+    drop(Server::start_with(&arguments));
+    let key = fs::read_to_string(&file).unwrap();
+    let set = |mode: u32| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    for (mode, said) in [
+        (0o666, "666"),
+        (0o602, "602"),
+        (0o620, "620"),
+        (0o660, "660"),
+    ] {
+        set(mode);
+        let refused = refusal_of(&arguments);
+        assert!(
+            refused.contains(&format!("its mode is {said}")),
+            "{refused}"
+        );
+        assert!(
+            refused.contains(&format!("chmod 600 '{path}'")),
+            "{refused}"
+        );
+        assert!(!refused.contains(key.trim()), "{refused}");
+    }
+    // Who may read it is the operator's decision, as for a secret of a container.
+    for mode in [0o600, 0o440, 0o644] {
+        set(mode);
+        drop(Server::start_with(&arguments));
+    }
 }

@@ -1,5 +1,8 @@
 //! Users that a trusted proxy has signed in.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use serde_json::Value;
 use unroof_store::access::Scope;
 
@@ -152,5 +155,85 @@ fn the_cookie_of_a_browser_is_secure_where_a_trusted_proxy_says_that_its_connect
             let (ended, log) = server.stop();
             assert!(ended.success(), "{log}");
         }
+    });
+}
+
+/// The head of an answer to a request with headers of any bytes.
+fn raw(server: &Server, headers: &[(&str, &[u8])]) -> String {
+    let mut connection = TcpStream::connect(server.address.trim_start_matches("http://")).unwrap();
+    let mut request = b"GET /audit HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n".to_vec();
+    for (name, value) in headers {
+        request.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+    }
+    request.extend(b"\r\n");
+    connection.write_all(&request).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_user_that_cannot_be_read_or_is_named_twice_is_refused_and_not_anonymous() {
+    on_each_database_blocking(|database| {
+        let server = service(database, "127.0.0.1");
+        let anna = ("remote-user", &b"anna"[..]);
+        let desk = ("remote-groups", &b"desk"[..]);
+        for (headers, says) in [
+            (&[anna, ("remote-user", &b"admin"[..])][..], "comes twice"),
+            (
+                &[anna, ("remote-groups", &b"guests"[..]), desk],
+                "comes twice",
+            ),
+            (
+                &[("remote-user", "Zo\u{eb}".as_bytes())],
+                "is not a text in ASCII",
+            ),
+            (
+                &[("remote-user", &b"\xff"[..]), desk],
+                "is not a text in ASCII",
+            ),
+        ] {
+            let answer = raw(&server, headers);
+            assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+            assert!(answer.contains(says), "{answer}");
+        }
+        let answer = raw(&server, &[anna, desk]);
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+        // A key is stronger than the word of the proxy, and what needs no key needs no user.
+        let key = wait_for(key(&wait_for(database.store()), "reader", Scope::Read));
+        let bearer = format!("Bearer {key}");
+        let answer = raw(
+            &server,
+            &[
+                ("authorization", bearer.as_bytes()),
+                ("remote-user", &b"\xff"[..]),
+            ],
+        );
+        assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    });
+}
+
+#[test]
+fn of_a_client_whose_address_cannot_be_read_that_of_the_proxy_counts() {
+    on_each_database_blocking(|database| {
+        let server = service(database, "127.0.0.1");
+        let of = |headers: &[(&str, &[u8])], id: &str| {
+            let id = ("x-request-id", id.as_bytes());
+            raw(&server, &[headers, &[id]].concat());
+        };
+        let claimed = ("forwarded", &b"for=203.0.113.7"[..]);
+        of(&[claimed], "readable");
+        of(&[("x-forwarded-for", &b"\xff"[..]), claimed], "unreadable");
+        let (ended, log) = server.stop();
+        assert!(ended.success(), "{log}");
+        let client = |id: &str| {
+            let line = log
+                .lines()
+                .find(|line| line.contains("served") && line.contains(id));
+            let (_, rest) = line.unwrap().split_once("client=").unwrap();
+            rest.split([' ', '}']).next().unwrap().to_owned()
+        };
+        assert_eq!(client("\"readable\""), "203.0.113.7");
+        assert_eq!(client("\"unreadable\""), "127.0.0.1");
     });
 }

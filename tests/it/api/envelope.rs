@@ -154,9 +154,18 @@ async fn methods_that_a_path_does_not_take_are_405_with_those_that_it_takes() {
             Method::OPTIONS,
             Method::TRACE,
         ] {
+            let is_deleted = path.starts_with("/estimates/") && path != "/estimates/latest";
+            if is_deleted && method == Method::DELETE {
+                continue;
+            }
             let reply = api.ask(method.clone(), &path, &[]).await;
             reply.problem(405);
-            assert_eq!(reply.header("allow"), Some("GET,HEAD"), "{method} {path}");
+            let allowed = if is_deleted {
+                "GET,HEAD,DELETE"
+            } else {
+                "GET,HEAD"
+            };
+            assert_eq!(reply.header("allow"), Some(allowed), "{method} {path}");
         }
     }
     let reply = api.get("/infer").await;

@@ -102,7 +102,9 @@ impl Sender {
 
 /// A catalog with one entry, which is refused, so that there is nothing to estimate.
 fn small() -> String {
-    json!({"acme/m-1": {"litellm_provider": "acme", "mode": "embedding"}}).to_string()
+    let entry =
+        json!({"litellm_provider": "acme", "mode": "embedding", "input_cost_per_token": 1e-6});
+    json!({"acme/m-1": entry}).to_string()
 }
 
 /// A catalog of so many offers of one model, each with a price of its own.

@@ -161,7 +161,7 @@ fn the_worst_catalogs_stay_below_the_bound() {
             "too many entries",
             of_entries(
                 (0..100_001)
-                    .map(|_| "{\"litellm_provider\":0}".to_owned())
+                    .map(|_| "{\"litellm_provider\":0,\"input_cost_per_token\":0}".to_owned())
                     .collect(),
             ),
             "more than 100000 entries",
@@ -169,8 +169,9 @@ fn the_worst_catalogs_stay_below_the_bound() {
         (
             "keys that are long",
             format!(
-                "{{\"a\":{{\"litellm_provider\":\"acme\"}},\"{}\":0}}",
-                "k".repeat(40_000_000)
+                "{{\"a\":{entry},\"b\":{entry},\"{}\":0}}",
+                "k".repeat(40_000_000),
+                entry = "{\"litellm_provider\":\"acme\",\"input_cost_per_token\":0}"
             ),
             "done",
         ),

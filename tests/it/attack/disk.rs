@@ -77,11 +77,14 @@ impl Served {
         (status, serde_json::from_str(&text).unwrap())
     }
 
-    /// Stores sheets until one is refused; what was refused.
+    /// Stores sheets until several in a row are refused; what was refused. SQLite makes room once, when it copies its log
+    /// into the database and begins the log again.
     fn write_until_refused(&self, name: &str) -> (u16, Value) {
+        let mut refused = 0;
         for number in 0..10_000 {
             let (status, answer) = self.infer(&format!("{name} {number}"));
-            if status != 201 {
+            refused = if status == 201 { 0 } else { refused + 1 };
+            if refused == 8 {
                 return (status, answer);
             }
         }

@@ -5,6 +5,7 @@
 mod catalog_client;
 mod catalog_memory;
 mod checksums;
+mod dearest;
 mod delivery;
 mod disk;
 mod far_database;

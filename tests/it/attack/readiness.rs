@@ -6,7 +6,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::task::JoinHandle;
 
 use crate::server::{LONGEST_WAIT, Server, client, get};
-use crate::support::{TestDatabase, on_postgres};
+use crate::support::{Api, TestDatabase, on_each_database, on_postgres};
 
 /// Since when which questions wait for a lock.
 const WAITING: &str = "
@@ -67,4 +67,47 @@ async fn one_failed_probe_does_not_make_the_service_unready_and_two_do() {
         }
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_without_one_of_its_tables_views_or_columns_is_not_ready() {
+    // Each undoes the one before.
+    const DAMAGES: [(&str, &str, &str); 3] = [
+        (
+            "ALTER TABLE observations RENAME TO lost",
+            "ALTER TABLE lost RENAME TO observations",
+            "the table `observations`",
+        ),
+        (
+            "ALTER TABLE imports RENAME COLUMN etag TO tag",
+            "ALTER TABLE imports RENAME COLUMN tag TO etag",
+            "the column `etag` of `imports`",
+        ),
+        ("DROP VIEW spellings", "", "the table `spellings`"),
+    ];
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        assert_eq!(api.get("/readyz").await.status, 200);
+        for (damage, repair, words) in DAMAGES {
+            database.execute(damage).await;
+            wait_for_status(&api, 503).await;
+            let problem = api.get("/readyz").await.problem(503);
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains(words), "{damage}: {detail}");
+            if !repair.is_empty() {
+                database.execute(repair).await;
+                wait_for_status(&api, 200).await;
+            }
+        }
+    })
+    .await;
+}
+
+/// Waits until `/readyz` answers with a status: a check counts for a second.
+async fn wait_for_status(api: &Api, status: u16) {
+    let began = Instant::now();
+    while api.get("/readyz").await.status != status {
+        assert!(began.elapsed() < LONGEST_WAIT, "still not {status}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }

@@ -153,8 +153,16 @@ async fn credentials_in_the_address_of_a_catalog_are_used_and_never_shown() {
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     tokio::task::block_in_place(|| {
         let database = TestDatabase::sqlite();
-        let import =
-            |address: &str| run(&["import", "--database-url", &database.url, "--json", address]);
+        let import = |address: &str| {
+            run(&[
+                "import",
+                "--allow-private",
+                "--database-url",
+                &database.url,
+                "--json",
+                address,
+            ])
+        };
         for path in ["catalog.json", "moved"] {
             let ended = import(&format!("http://ann:s%40c%2Fr%3At@{host}/{path}"));
             assert_eq!(ended.code, Some(0), "{path}: {}{}", ended.out, ended.err);

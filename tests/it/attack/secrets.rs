@@ -204,6 +204,7 @@ fn an_address_that_is_asked_in_vain_is_named_without_its_secrets() {
         assert_ne!(ended.code, Some(0), "{address}");
         let arguments = [
             "import",
+            "--allow-private",
             "--log",
             "trace",
             "--database-url",
@@ -263,6 +264,7 @@ fn where_a_catalog_was_redirected_to_is_not_listed() {
             "trace",
             "--refresh",
             &refresh,
+            "--refresh-allow-private",
         ]);
         server.wait_for_log("a refresh failed");
         let url = format!("{}/imports", server.address);
@@ -278,7 +280,8 @@ fn where_a_catalog_was_redirected_to_is_not_listed() {
         is_silent(location, &listed);
         is_silent(location, &server.stop().1);
         let source = format!("http://ann:s3cret@{publisher}/a.json?key=s3cret");
-        let ended = end(&["import", "--database-url", &database.url, &source], &[]);
+        let import = ["import", "--allow-private", "--database-url", &database.url];
+        let ended = end(&[&import[..], &[&source]].concat(), &[]);
         assert_eq!(ended.code, Some(1), "{}", ended.err);
     }
 }

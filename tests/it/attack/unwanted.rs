@@ -46,7 +46,9 @@ fn many_offers_of_one_model_are_sorted_in_less_time_than_they_are_read() {
 fn refused(entries: usize, key_bytes: usize) -> String {
     let entry = |number: usize| {
         let key = format!("{number}{}", "k".repeat(key_bytes));
-        format!("\"{key}\":{{\"litellm_provider\":\"acme\",\"mode\":\"embedding\"}}")
+        format!(
+            "\"{key}\":{{\"litellm_provider\":\"acme\",\"mode\":\"embedding\",\"input_cost_per_token\":1e-6}}"
+        )
     };
     let entries: Vec<String> = (0..entries).map(entry).collect();
     format!("{{{}}}", entries.join(","))

@@ -5,7 +5,9 @@ mod llm_prices;
 mod models_dev;
 mod openrouter;
 mod portkey;
+mod recognition;
 mod survey;
+mod vercel;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +39,7 @@ fn read_catalog(name: &str, file: &str) -> Option<Outcome> {
     let document = document(file)?;
     let recognized: Vec<_> = CATALOGS
         .iter()
-        .filter(|catalog| (catalog.recognizes)(&document))
+        .filter(|catalog| catalog.recognizes(&document))
         .map(|catalog| catalog.name())
         .collect();
     assert_eq!(recognized, [name]);

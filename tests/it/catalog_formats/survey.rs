@@ -165,7 +165,7 @@ fn every_catalog_is_recognised_as_one_format_only() {
             let tree: Json = json::parse(&std::fs::read(&path).unwrap()).unwrap();
             let formats: Vec<_> = unroof_price_sheet::catalog::CATALOGS
                 .into_iter()
-                .filter(|catalog| (catalog.recognizes)(&tree))
+                .filter(|catalog| catalog.recognizes(&tree))
                 .map(Catalog::name)
                 .collect();
             assert!(formats.len() <= 1, "{}: {formats:?}", path.display());

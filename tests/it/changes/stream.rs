@@ -178,7 +178,7 @@ async fn a_stream_ends_within_a_second_after_its_key_is_revoked() {
             let mut ending = served.stream("/changes/stream", &bearer(&reader)).await;
             assert_eq!(ending.next().await.unwrap().retry, Some(5000));
             assert!(ending.is_silent_for(Duration::from_millis(700)).await);
-            let keys = store.keys().await.unwrap();
+            let keys = store.keys(None, 100).await.unwrap();
             let key = keys.iter().find(|key| key.name == name).unwrap();
             let revoked = store.revoke_key(key, clock().now(), &Actor::COMMAND_LINE);
             assert!(revoked.await.unwrap());

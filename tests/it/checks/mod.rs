@@ -25,6 +25,8 @@ use crate::support::{Api, Reply, sheet};
 struct Route {
     path: String,
     methods: BTreeSet<String>,
+    /// Whether its POST has a body.
+    has_body: bool,
     /// Parameters of the query of GET.
     query: Vec<String>,
 }
@@ -69,6 +71,7 @@ async fn routes(api: &Api) -> Vec<Route> {
             routes.push(Route {
                 path,
                 methods: BTreeSet::new(),
+                has_body: false,
                 query: Vec::new(),
             });
             routes.len() - 1
@@ -76,6 +79,7 @@ async fn routes(api: &Api) -> Vec<Route> {
         if method == "GET" {
             routes[place].query = query_parameters(operation);
         }
+        routes[place].has_body |= operation["requestBody"].is_object();
         routes[place].methods.insert(method);
     }
     assert!(routes.len() >= 21, "{}", routes.len());
@@ -87,6 +91,15 @@ fn query_parameters(operation: &Value) -> Vec<String> {
     parameters
         .filter(|parameter| parameter["in"] == "query")
         .map(|parameter| parameter["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The addresses of those routes that take a body.
+async fn paths_taking_a_body(api: &Api) -> Vec<String> {
+    let routes = routes(api).await.into_iter();
+    routes
+        .filter(|route| route.has_body)
+        .map(|route| route.path)
         .collect()
 }
 

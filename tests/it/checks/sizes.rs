@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::paths_taking;
+use super::paths_taking_a_body;
 use crate::support::{Api, TestDatabase, sheet, with};
 
 /// Greatest size of a body, in bytes.
@@ -79,7 +79,7 @@ async fn bodies_that_are_all_depth_or_all_length_are_refused_soon_on_every_route
             422,
         ),
     ];
-    for path in paths_taking(&api, "POST").await {
+    for path in paths_taking_a_body(&api).await {
         for (name, body, status) in &bodies {
             assert_refused_soon(&api, &path, body, *status, name).await;
         }

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use super::bodies::{NAMES, TEXTS, full_sheet, with_texts};
-use super::{paged_rows, paths_taking, routes, stored_sheet, with_query};
+use super::{paged_rows, paths_taking_a_body, routes, stored_sheet, with_query};
 use crate::support::{TestDatabase, faults, on_each_database, sheet, sheet_of, with};
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn what_is_no_json_text_is_400_on_every_route_that_takes_a_body() {
         ("NUL", br#"{"a": "\u0000"}"#),
         ("NUL in a key", br#"{"unmapped": {"\u0000": 1}}"#),
     ];
-    for path in paths_taking(&api, "POST").await {
+    for path in paths_taking_a_body(&api).await {
         for (name, body) in bodies {
             let problem = api.post(&path, body).await.problem(400);
             assert_eq!(problem["type"], "/problems/unreadable", "{path}: {name}");

@@ -13,7 +13,7 @@ use super::{
     replica, soon,
 };
 use crate::server::{Server, client, get};
-use crate::support::{TestDatabase, on_postgres, sheet_of, with};
+use crate::support::{TestDatabase, clock, on_postgres, sheet_of, with};
 
 /// A replica behind a proxy, with an estimate stored and listed.
 async fn behind_proxy(database: &TestDatabase) -> (Proxy, crate::support::Api) {
@@ -73,6 +73,8 @@ async fn a_link_with_two_hundred_milliseconds_of_delay_works() {
         let url = proxy.url(&database.url);
         let (api, store) = quiet_replica(&url, StoreLimits::default()).await;
         store.migrate().await.unwrap();
+        // As the jobs of a service do when it starts.
+        store.time_to_record(clock().now()).await;
         proxy.set(Link::Slow(Duration::from_millis(200)));
         // For the first write of a connection, every statement is prepared.
         let dearer = with(sheet_of("far away"), "/rates/0/input", json!("1.50"));

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use sqlx::{Connection, PgConnection};
+use unroof_edge::Access;
 use unroof_store::StoreLimits;
-use unroof_store::access::{Access, Scope};
+use unroof_store::access::Scope;
 
 use super::cluster::Cluster;
 use super::{app, assert_recovers, assert_stale, assert_unavailable, refused_after, replica, soon};

@@ -1,5 +1,6 @@
 //! Price history: replayed, announced, withdrawn, asked for as of a time, and contradicted.
 
+mod clock;
 mod due;
 mod replay;
 mod time;

@@ -92,13 +92,13 @@ async fn every_entry_is_reported_and_duplicates_share_the_estimate_of_their_deci
         for key in ["claude-sonnet-4-5", "deepseek/deepseek-v4-pro", "acme/free"] {
             let alone = api
                 .post(
-                    &format!("/infer?format=litellm&model={key}&store=false"),
+                    &format!("/infer?format=litellm&model={key}&observe=false"),
                     catalog()[key].to_string(),
                 )
                 .await;
             assert_eq!(json!(alone.id()), entry(&lines, key)["estimate_id"]);
             let stored = api.get(&format!("/estimates/{}", alone.id())).await;
-            assert_eq!(stored.text(), alone.text(), "{key}");
+            assert_eq!(stored.text(), alone.stored_body(), "{key}");
         }
     })
     .await;
@@ -287,10 +287,49 @@ async fn an_offer_that_a_catalog_prices_twice_is_priced_by_its_first_entry() {
             let lines = import(&api, "", &twice).await;
             let refused = entry(&lines, "azure_ai/echo-1");
             assert_eq!(refused["outcome"], "refused");
-            assert!(refused["reason"].as_str().unwrap().contains("the first entry `azure/echo-1` has other prices"), "{refused}");
+            assert_eq!(
+                refused["reason"],
+                "the catalog prices azure/echo-1 twice: `input` is 2 in the entry `azure/echo-1`, which is used, and 3 in `azure_ai/echo-1`"
+            );
             assert_eq!(summary(&lines)["unchanged"], run);
         }
         assert_eq!(api.get("/offers/azure/echo-1/history").await.rows().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_of_one_offer_that_contradict_each_other_in_nothing_are_one_sheet_with_the_prices_of_all()
+ {
+    on_each_database(async |database: &TestDatabase| {
+        let api = database.api().await;
+        let entry_of = |provider: &str, price: &str, value: f64| {
+            json!({"litellm_provider": provider, "input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5,
+                price: value})
+        };
+        let parts = json!({
+            "azure/echo-1": entry_of("azure", "input_cost_per_token_batches", 1e-6),
+            "azure_ai/echo-1": entry_of("azure_ai", "cache_read_input_token_cost", 2e-7),
+            "azure_text/echo-1": entry_of("azure_text", "cache_read_input_token_cost", 3e-7),
+            "echo-1": entry_of("azure", "regional_processing_uplift_multiplier_eu", 1.1),
+        });
+        for run in [0, 3] {
+            let lines = import(&api, "", &parts).await;
+            assert_eq!(summary(&lines)["unchanged"], run);
+            let refused = entry(&lines, "azure_text/echo-1");
+            assert_eq!(
+                refused["reason"],
+                "the catalog prices azure/echo-1 twice: `cache read` is 0.2 in the entry `azure_ai/echo-1`, which is used, and 0.3 in `azure_text/echo-1`"
+            );
+        }
+        let sheets = api.get("/price-sheets?provider=azure").await.rows();
+        assert_eq!(sheets.len(), 1);
+        let id = sheets[0]["id"].as_str().unwrap();
+        let sheet = api.get(&format!("/price-sheets/{id}")).await.json();
+        let base = &sheet["rates"][0];
+        assert_eq!((&base["cache_read"], &sheet["rates"][1]["input"]), (&json!("0.2"), &json!("1")));
+        assert_eq!(sheet["modifiers"][0]["multiplier"], "1.1");
+        assert_eq!(sheet["sources"].as_array().unwrap().len(), 3);
     })
     .await;
 }

@@ -2,6 +2,9 @@
 
 mod command;
 mod decisions;
+mod foreign;
+mod held;
+mod redirects;
 mod refresh;
 mod request;
 mod running;

@@ -89,6 +89,7 @@ async fn refresh_until(database: &TestDatabase, refresh: &str, runs: usize) -> V
 fn without_models() -> Limits {
     Limits {
         skip_models: true,
+        refresh_allow_private: true,
         check_every: None,
         ..Limits::default()
     }

@@ -37,7 +37,6 @@ async fn what_is_no_catalog_is_refused_before_anything_is_said() {
     for query in [
         "format=csv",
         "dry_run=perhaps",
-        "observed_at=now",
         "surprise=1",
         "observed_at=2030-01-01T00:00:00Z",
     ] {

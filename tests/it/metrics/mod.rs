@@ -251,7 +251,7 @@ async fn the_service_says_how_it_is() {
             ("unroof_database_up", 1.0),
             ("unroof_store_version", 1.0),
             ("unroof_connections_open", 0.0),
-            ("unroof_connections_limit", 2048.0),
+            ("unroof_connections_limit", 1024.0),
             ("unroof_connections_refused_total", 0.0),
             ("unroof_computations_running", 0.0),
             ("unroof_computations_waiting", 0.0),

@@ -31,19 +31,26 @@ type Place = (String, String, String, String);
 /// Ids under which something is stored.
 pub(super) struct Ids {
     pub(super) estimate: String,
+    /// An estimate that only answers a question.
+    pub(super) question: String,
     pub(super) sheet: String,
     pub(super) webhook: String,
     pub(super) key: String,
+    /// An import that is held, and one that is discarded.
+    pub(super) imports: [String; 2],
 }
 
 impl Ids {
     /// A path of the document as an address.
     pub(super) fn fill(&self, path: &str, operation: &Value) -> String {
         let id = match path.split('/').nth(1) {
+            Some("estimates") if operation["operationId"] == "delete_estimate" => &self.question,
             Some("estimates") => &self.estimate,
             Some("price-sheets") => &self.sheet,
             Some("webhooks") => &self.webhook,
             Some("keys") => &self.key,
+            Some("imports") if path.ends_with("/discard") => &self.imports[1],
+            Some("imports") => &self.imports[0],
             _ => "",
         };
         let mut address = path.replace("{id}", id);
@@ -97,6 +104,8 @@ impl Shown {
         };
         let (database, hand) = (TestDatabase::sqlite(), Hand::new());
         let api = Api::new(App::new(database.store().await, hand.clock(), limits));
+        let question = json!({"price_sheet": sheet(), "assumptions": {"chips": 8}});
+        let question = api.infer(&question).await.id();
         let litellm = |price: f64| {
             json!({
                 "gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": price,
@@ -118,6 +127,7 @@ impl Shown {
             assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
             hand.advance(Duration::from_secs(1));
         }
+        let imports = held_imports(&api).await;
         let models = ModelEstimator {
             store: database.store().await,
             estimator: Estimator::default(),
@@ -131,6 +141,7 @@ impl Shown {
                 .unwrap()
                 .to_owned(),
             estimate: estimate.id(),
+            question,
             webhook: api
                 .post(
                     "/webhooks",
@@ -145,6 +156,7 @@ impl Shown {
                 )
                 .await
                 .id(),
+            imports,
         };
         Self {
             api,
@@ -182,6 +194,31 @@ impl Shown {
         }
         replies
     }
+}
+
+/// Ids of an import that is held, and of one whose place it has taken.
+async fn held_imports(api: &Api) -> [String; 2] {
+    let file = |models: &[&str]| {
+        let model = |model: &&str| {
+            let prices =
+                json!({"request_token": {"price": 0.0001}, "response_token": {"price": 0.0004}});
+            (
+                (*model).to_owned(),
+                json!({"pricing_config": {"pay_as_you_go": prices}}),
+            )
+        };
+        let models: serde_json::Map<_, _> = models.iter().map(model).collect();
+        json!({"cerebras": models})
+    };
+    let mut ids = Vec::new();
+    for models in [&["a", "b", "c", "d"][..], &["d"], &["a"]] {
+        let path = "/catalogs?format=portkey&observed_at=2026-06-03T00:00:00Z";
+        let path = path.replace("03T", &format!("{:02}T", 3 + ids.len()));
+        let reply = api.post(&path, file(models).to_string()).await;
+        let last: Value = serde_json::from_str(reply.text().lines().last().unwrap()).unwrap();
+        ids.push(last["id"].as_str().unwrap_or_default().to_owned());
+    }
+    [ids.pop().unwrap(), ids.pop().unwrap()]
 }
 
 /// Media type and example of every body of an operation; one without a body for an operation that takes none.

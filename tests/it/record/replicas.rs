@@ -18,18 +18,22 @@ const SELLERS: u32 = 40;
 /// Imports between two faults.
 const IMPORTS: u32 = 4;
 
-/// A catalog of one price, which some of the sellers list.
+fn input_price(version: u32) -> u32 {
+    10 + version
+}
+
+/// A catalog of one price, which most of the sellers list: no version differs so much from another that its import is held.
 fn catalog(version: u32) -> Value {
     let seller = |number: u32| {
         let model = json!({
             "id": "m-1", "name": "m-1", "release_date": "2026-01-01", "last_updated": "2026-01-01",
             "attachment": false, "reasoning": false, "tool_call": true, "open_weights": false,
             "modalities": {"input": ["text"], "output": ["text"]},
-            "limit": {"context": 128_000, "output": 8_000}, "cost": {"input": version, "output": 10},
+            "limit": {"context": 128_000, "output": 8_000}, "cost": {"input": input_price(version), "output": 50},
         });
         json!({"id": format!("s-{number:02}"), "name": "Seller", "env": ["KEY"], "npm": "seller", "models": {"m-1": model}})
     };
-    let listed = (0..SELLERS).filter(|number| !(number + version).is_multiple_of(5));
+    let listed = (0..SELLERS).filter(|number| !(number + version).is_multiple_of(8));
     let sellers = listed.map(|number| (format!("s-{number:02}"), seller(number)));
     Value::Object(sellers.collect())
 }
@@ -131,7 +135,7 @@ async fn the_feed_of_two_replicas_gives_the_prices_in_force_though_each_is_kille
             let sellers = catalog(*version);
             let sellers = sellers.as_object().unwrap().keys();
             let listed: Vec<String> = sellers
-                .map(|seller| format!("{version} {seller}"))
+                .map(|seller| format!("{} {seller}", input_price(*version)))
                 .collect();
             listed == open
         };

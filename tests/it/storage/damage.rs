@@ -372,9 +372,7 @@ async fn every_column_has_a_damage_or_a_reason_why_it_has_none() {
 fn changed(column: &str, kind: &str) -> Option<&'static str> {
     Some(match kind.to_lowercase().as_str() {
         "text" if column == "kind" => "'price.expired'",
-        "text" if ["at", "observed_at", "valid_from"].contains(&column) => {
-            "'2020-01-01T00:00:00.000000Z'"
-        }
+        "text" if column == "at" => "'2020-01-01T00:00:00.000000Z'",
         "text" => "'x'",
         "integer" if column == "sequence" => "sequence + 1000",
         "integer" if column == "in_force" => "1 - in_force",
@@ -393,6 +391,10 @@ async fn the_chains_cover_every_column_of_the_changes_and_of_the_audit_log() {
         let columns = format!("SELECT name || ' ' || type FROM pragma_table_info('{table}')");
         for column in database.texts(columns).await {
             let (column, kind) = column.split_once(' ').unwrap();
+            // A clock that was ahead is put back in these.
+            if table == "changes" && ["observed_at", "valid_from"].contains(&column) {
+                continue;
+            }
             let value = changed(column, kind).unwrap();
             let (keep, put_back) = kept(table);
             database.execute(&keep).await;

@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod damage;
+mod expiry;
 mod lists;
 mod migrate;
 mod newer;

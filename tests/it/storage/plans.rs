@@ -138,9 +138,17 @@ fn times() -> Vec<Times> {
     let times = |number| Times {
         from: at(number, 0, "2020-01-03T00:00:00Z"),
         to: at(number, 1, "2020-01-10T00:00:00Z"),
-        as_of: at(number, 2, "2020-01-08T00:00:00Z"),
+        as_of: at(number, 2, "2020-01-08T00:00:00Z").map(AsOf::Time),
     };
     (0..8).map(times).collect()
+}
+
+/// No moment, a stated one, and now.
+fn moments() -> [Option<AsOf>; 3] {
+    let stated = AsOf::Time(time("2020-01-08T00:00:00Z"));
+    // A time after which a price is recorded.
+    let now = AsOf::Now(time("2020-01-14T21:19:30Z"));
+    [None, Some(stated), Some(now)]
 }
 
 const LIMIT: u32 = 101;
@@ -188,7 +196,7 @@ async fn list_all(store: &Store) -> Result<(), StoreError> {
 }
 
 async fn list_in_every_order(store: &Store, selection: &Selection) -> Result<(), StoreError> {
-    for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+    for as_of in moments() {
         let times = Times {
             as_of,
             ..Times::default()
@@ -330,7 +338,7 @@ async fn list_history(store: &Store) -> Result<(), StoreError> {
         part: 0,
     };
     for region in [None, Some("global")] {
-        for as_of in [None, Some(time("2020-01-08T00:00:00Z"))] {
+        for as_of in moments() {
             for from in [None, Some(&key)] {
                 let prices = PricesOf {
                     provider: "provider-7",

@@ -41,7 +41,7 @@ fn a_callers_trace_is_in_the_log_and_in_problems_without_any_receiver() {
     assert_eq!(ids, [Some(&Value::from(TRACE)), None]);
     // The same without other fields.
     let fields = served[1]["span"].as_object().unwrap().keys();
-    let expected = ["method", "name", "request_id", "route"];
+    let expected = ["client", "method", "name", "request_id", "route"];
     let mut fields: Vec<&String> = fields.collect();
     fields.sort();
     assert_eq!(fields, expected);

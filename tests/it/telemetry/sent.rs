@@ -94,7 +94,12 @@ fn a_webhook_and_a_catalog_are_asked_for_with_the_trace_of_the_job() {
     let hooks = Receiver::start();
     let catalogs = Receiver::start();
     let refresh = format!("litellm={}/prices.json@24h", catalogs.address);
-    let arguments = ["--webhook-allow-private", "--refresh", &refresh];
+    let arguments = [
+        "--webhook-allow-private",
+        "--refresh-allow-private",
+        "--refresh",
+        &refresh,
+    ];
     let service = Service::reporting_to(&receiver, &arguments);
     let url = format!("{}/hook/secret", hooks.address);
     service.post("/webhooks", &[], &json!({"url": url}));

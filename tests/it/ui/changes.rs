@@ -5,7 +5,19 @@ use serde_json::json;
 
 use super::page;
 use crate::models::{hosted, observe};
-use crate::support::on_each_database;
+use crate::support::{TestDatabase, on_each_database};
+use unroof_jobs::Refresh;
+
+#[tokio::test]
+async fn the_refresh_that_the_page_of_catalogs_names_is_one_that_the_service_takes() {
+    let api = TestDatabase::sqlite().api().await;
+    let reply = api.get("/ui/catalogs").await;
+    let page = page(&reply, StatusCode::OK);
+    let (_, rest) = page.split_once("unroof serve --refresh ").unwrap();
+    let (refresh, _) = rest.split_once("</code>").unwrap();
+    let taken: Result<Refresh, _> = refresh.parse();
+    assert!(taken.is_ok(), "{refresh}");
+}
 
 #[tokio::test]
 async fn the_largest_moves_are_first_and_new_offers_are_counted() {
@@ -67,6 +79,7 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
         let with = |mode: &str| {
             json!({
                 "acme/good": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 3e-6},
+                "acme/too": {"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 2e-6, "output_cost_per_token": 3e-6},
                 "acme/<i>": {"litellm_provider": "acme", "mode": mode, "output_cost_per_image": 0.04},
             })
         };
@@ -83,7 +96,7 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
             "{text}"
         );
         assert!(
-            text.contains("litellm: 1 of 2 entries") && text.contains("acme/&lt;i&gt;"),
+            text.contains("litellm: 1 of 3 entries") && text.contains("acme/&lt;i&gt;"),
             "{text}"
         );
         import().await;

@@ -4,6 +4,8 @@ mod changes;
 mod compare;
 mod market;
 mod model;
+#[cfg(unix)]
+mod pasted;
 mod plan;
 mod trial;
 mod truth;

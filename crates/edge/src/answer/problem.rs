@@ -16,6 +16,7 @@ use unroof_base::input::cancel::Cancelled;
 use unroof_base::input::cursor::{Fault, nearest_names};
 use unroof_base::input::schema::one_of_texts;
 use unroof_jobs::outage;
+use unroof_store::access::Refused;
 use unroof_store::import::CatalogError;
 use unroof_store::{Refusal, StoreError};
 
@@ -61,6 +62,12 @@ pub struct Problem {
         example = "4bf92f3577b34da6a3ce929d0e0e4736"
     )]
     pub trace_id: Option<String>,
+    /// Reason for which the caller was refused, for the metrics and the audit log.
+    #[serde(skip)]
+    pub refused: Option<Refused>,
+    /// Seconds after which the request may succeed, in the header `Retry-After`, where another time than usual is known.
+    #[serde(skip)]
+    pub retry_after: Option<u64>,
 }
 
 /// The schema of a problem's type.
@@ -127,8 +134,8 @@ problem_kinds! {
         "The service answers callers with a key: `Authorization: Bearer KEY`. The key is missing, unknown or revoked, or it has \
          expired.";
     FORBIDDEN = "scope", FORBIDDEN, "The key does not allow this",
-        "Every key has a scope: read, ask, observe or admin, of which each includes those before it. `detail` names the scope \
-         that is needed.";
+        "Every key has a scope: read, ask, observe or admin, of which each includes those before it. A key may be limited to \
+         networks, and to providers whose prices it writes. `detail` says which of them does not allow the request.";
     MISDIRECTED = "unknown-host", MISDIRECTED_REQUEST, "Host not allowed",
         "The header `Host` must be an IP address, `localhost` or a name that the service was started with: \
          `--allow-host NAME`, or UNROOF_ALLOW_HOST.";
@@ -175,6 +182,28 @@ impl Problem {
             errors: Vec::new(),
             request_id: String::new(),
             trace_id: None,
+            refused: None,
+            retry_after: None,
+        }
+    }
+
+    /// The problem of a caller that is refused: 401 where it is not known, else 403.
+    pub fn refusing(refused: Refused, detail: impl Into<String>) -> Self {
+        let kind = if refused.is_unknown() {
+            UNAUTHORIZED
+        } else {
+            FORBIDDEN
+        };
+        Self {
+            refused: Some(refused),
+            ..Self::new(kind, detail)
+        }
+    }
+
+    /// Notes the reason for which a caller was refused in the answer, where a layer finds it.
+    pub fn note_refusal(&self, response: &mut Response) {
+        if let Some(refused) = self.refused {
+            response.extensions_mut().insert(refused);
         }
     }
 
@@ -281,7 +310,7 @@ impl Problem {
         if parts.status == StatusCode::TOO_MANY_REQUESTS {
             // The budget of a client says how long.
             let wait = parts.headers.entry(header::RETRY_AFTER);
-            wait.or_insert(HeaderValue::from_static("1"));
+            wait.or_insert(self.retry_after.unwrap_or(1).into());
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::from(body))
@@ -293,6 +322,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = status.into_response();
+        self.note_refusal(&mut response);
         response.extensions_mut().insert(self);
         response
     }
@@ -356,6 +386,8 @@ impl From<StoreError> for Problem {
         } else if error.is_temporary() {
             Self::new(UNAVAILABLE, "the database is unreachable at the moment")
                 .hint("send the request again in a second; the same request is stored once")
+        } else if let StoreError::Missing(_) = error {
+            Self::new(UNAVAILABLE, error.to_string()).hint("restore the database from a backup")
         } else if let StoreError::Damaged(_) = error {
             Self::new(INTERNAL, error.to_string())
                 .hint("restore the document from a database backup")
@@ -375,12 +407,17 @@ impl From<CatalogError> for Problem {
     fn from(error: CatalogError) -> Self {
         match error {
             CatalogError::Wrong(error) => error.into(),
-            unknown @ CatalogError::Unknown => Self::new(INVALID, unknown.to_string())
-                .hint("send a whole catalog as it is published, and name its `format` if it is not recognised"),
+            unknown @ CatalogError::Unrecognized(_) => Self::new(INVALID, unknown.to_string())
+                .hint(
+                    "send a whole catalog as it is published, with its own `format` or with none",
+                ),
             none @ CatalogError::NoProvider(_) => Self::new(INVALID, none.to_string())
                 .hint("name a provider as the sheets of the catalog do, or leave `provider` out"),
             much @ CatalogError::TooMuch(_) => Self::new(INVALID, much.to_string())
                 .hint("send a part of it at a time, such as one provider"),
+            several @ CatalogError::SeveralFormats(..) => Self::new(INVALID, several.to_string())
+                .hint("send the documents of each catalog in a request of their own"),
+            damaged @ CatalogError::Damaged => Self::new(INTERNAL, damaged.to_string()),
             ended @ (CatalogError::Unwanted | CatalogError::Crashed) => {
                 Self::new(INTERNAL, ended.to_string())
             }

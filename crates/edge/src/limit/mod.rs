@@ -1,5 +1,6 @@
 //! Limits of one client and of all clients together: queues, budgets, places.
 
+pub(crate) mod bill;
 pub(crate) mod budget;
 pub mod client_limit;
 pub(crate) mod known_keys;
@@ -10,4 +11,6 @@ pub(crate) mod queue;
 pub mod quota;
 pub(crate) mod refusals;
 pub(crate) mod rotation;
+pub(crate) mod storing;
+pub(crate) mod thread_time;
 pub(crate) mod workers;

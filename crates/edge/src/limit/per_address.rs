@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::places::{Place, Places, TooMany};
+use crate::access::Access;
 use crate::listen::peer::Peer;
-use unroof_store::access::{Access, network_of};
+use unroof_store::access::network_of;
 
 /// Open connections of each address, or of each IPv6 /64.
 #[derive(Debug, Clone)]

@@ -1,32 +1,45 @@
-//! The request queue: so many requests run at once, so many more wait, and all others are refused.
+//! The request queue: so many requests run at once in so much memory, so many more wait, and all others are refused.
 //!
-//! Clients take turns, and no client has more than its share of the queue, so that one that sends too much delays only
-//! itself. Where clients are not limited, all of them count as one.
+//! Clients share the CPU time, and no client has more than its share of the queue, so that one that sends too much, or asks for
+//! what takes long, delays only itself. Where clients are not limited, all of them count as one.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::bill::Bill;
 use super::rotation::Rotation;
 use unroof_store::access::Client;
-
-tokio::task_local! {
-    /// Client of the request that this task works on, where clients are limited.
-    pub static CLIENT: Client;
-}
 
 /// Waiting requests per running one above which the queue is long.
 const LONG_QUEUE: usize = 2;
 
-/// A queue with a fixed number of places for running requests, and a limit on waiting requests.
+/// CPU time and memory that a request is expected to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// CPU time.
+    pub cpu: Duration,
+    /// Memory at the peak, in bytes.
+    pub bytes: usize,
+}
+
+/// Limits of a queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Requests that run at once.
+    pub places: usize,
+    /// Memory of the requests that run, in bytes.
+    pub bytes: usize,
+    /// Requests that may wait.
+    pub waiting: usize,
+}
+
+/// A queue with places and memory for running requests, and a limit on waiting requests.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// Requests that run at once.
-    places: usize,
-    /// Requests that may wait.
-    most_waiting: usize,
-    /// Running and waiting requests of one client.
-    most_of_client: usize,
+    room: Room,
     state: Mutex<State>,
 }
 
@@ -35,17 +48,29 @@ pub(crate) struct Queue {
 struct State {
     /// Clients of the running requests.
     running: Vec<Option<Client>>,
+    /// Memory of the running requests, in bytes.
+    bytes: usize,
     waiting: Rotation<Option<Client>, Waiter>,
 }
 
-/// Channel for the turn of a waiting request.
-type Waiter = oneshot::Sender<Turn>;
+/// A waiting request.
+#[derive(Debug)]
+struct Waiter {
+    bytes: usize,
+    /// Channel for its turn.
+    call: oneshot::Sender<Turn>,
+}
 
 /// A place in the queue, released on drop.
 #[derive(Debug)]
-pub struct Turn {
+pub(crate) struct Turn {
+    /// The queue; none in a turn that did not reach its request.
     queue: Option<Arc<Queue>>,
     client: Option<Client>,
+    expected: Duration,
+    bytes: AtomicUsize,
+    /// CPU time used, in nanoseconds.
+    used: AtomicU64,
 }
 
 /// Reason why a request may not wait.
@@ -60,11 +85,9 @@ pub(crate) enum Refused {
 impl Queue {
     /// An empty queue.
     #[must_use]
-    pub(crate) fn new(places: usize, most_waiting: usize) -> Arc<Self> {
+    pub(crate) fn new(room: Room) -> Arc<Self> {
         Arc::new(Self {
-            places,
-            most_waiting,
-            most_of_client: (most_waiting / 2).max(1),
+            room,
             state: Mutex::default(),
         })
     }
@@ -77,7 +100,7 @@ impl Queue {
 
     /// Whether many requests wait.
     pub(crate) fn is_long(&self) -> bool {
-        self.lengths().1 > LONG_QUEUE * self.places
+        self.lengths().1 > LONG_QUEUE * self.room.places
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,47 +111,44 @@ impl Queue {
     ///
     /// # Errors
     /// The queue is full, or the client has its share.
-    pub(crate) async fn enter(self: &Arc<Self>) -> Result<Turn, Refused> {
-        match self.join()? {
-            Joined::Now(turn) => Ok(turn),
-            Joined::Waits(call) => call.await.map_err(|_| Refused::Full),
-        }
+    pub(crate) async fn enter(self: &Arc<Self>, estimate: Estimate) -> Result<Turn, Refused> {
+        self.join(estimate)?.await.map_err(|_| Refused::Full)
     }
 
-    fn join(self: &Arc<Self>) -> Result<Joined, Refused> {
+    fn join(self: &Arc<Self>, estimate: Estimate) -> Result<oneshot::Receiver<Turn>, Refused> {
         let mut state = self.state();
-        let client = client();
+        let client = Bill::client();
         self.check_share(&state, client.as_ref())?;
-        if state.running.len() < self.places {
-            state.running.push(client.clone());
-            return Ok(Joined::Now(Turn {
-                queue: Some(Arc::clone(self)),
-                client,
-            }));
-        }
         self.check_room(&mut state)?;
         let (call, called) = oneshot::channel();
-        state.waiting.push(client, call);
-        Ok(Joined::Waits(called))
+        // A request that takes more than there is runs alone.
+        let bytes = estimate.bytes.min(self.room.bytes);
+        state
+            .waiting
+            .push(client, estimate.cpu, Waiter { bytes, call });
+        self.call_next(&mut state);
+        Ok(called)
     }
 
     /// Checks whether a client may have one more request in the queue.
     fn check_share(&self, state: &State, client: Option<&Client>) -> Result<(), Refused> {
+        let most_of_client = (self.room.waiting / 2).max(1);
         match client {
-            Some(client) if state.used_by(client) >= self.most_of_client => Err(Refused::Share),
+            Some(client) if state.used_by(client) >= most_of_client => Err(Refused::Share),
             _ => Ok(()),
         }
     }
 
-    /// Checks whether one more request may wait; those of disconnected clients give way.
+    /// Checks whether one more request may come; those of disconnected clients give way.
     fn check_room(&self, state: &mut State) -> Result<(), Refused> {
-        if state.waiting.count() >= self.most_waiting {
-            state.waiting.retain(|waiter| !waiter.is_closed());
+        let is_free = |state: &State| {
+            let waiting = state.waiting.count();
+            waiting < self.room.waiting || waiting == 0 && state.running.len() < self.room.places
+        };
+        if !is_free(state) {
+            state.waiting.retain(|waiter| !waiter.call.is_closed());
         }
-        if state.waiting.count() >= self.most_waiting {
-            return Err(Refused::Full);
-        }
-        Ok(())
+        is_free(state).then_some(()).ok_or(Refused::Full)
     }
 
     /// Checks whether a request of this task's client may wait.
@@ -137,30 +157,67 @@ impl Queue {
     /// The queue is full, or the client has its share.
     pub(crate) fn has_room(&self) -> Result<(), Refused> {
         let mut state = self.state();
-        self.check_share(&state, client().as_ref())?;
+        self.check_share(&state, Bill::client().as_ref())?;
         self.check_room(&mut state)
     }
 
-    /// Passes a turn to the next waiting request.
-    fn hand_on(self: Arc<Self>, client: Option<&Client>) {
-        let mut state = self.state();
-        state.ended(client);
-        let mut turn = Turn {
-            queue: Some(Arc::clone(&self)),
-            client: None,
-        };
-        while let Some((client, call)) = state.waiting.pop() {
-            turn.client.clone_from(&client);
-            match call.send(turn) {
+    /// Gives turns to the next waiting requests, while there are places and memory.
+    fn call_next(self: &Arc<Self>, state: &mut State) {
+        while state.running.len() < self.room.places {
+            let State {
+                running,
+                bytes,
+                waiting,
+            } = &mut *state;
+            let may = |client: &Option<Client>| self.may_run(running, client.as_ref());
+            let fits = |waiter: &Waiter| *bytes + waiter.bytes <= self.room.bytes;
+            let Some((client, expected, waiter)) = waiting.pop(may, fits) else {
+                return;
+            };
+            let turn = Turn {
+                queue: Some(Arc::clone(self)),
+                client: client.clone(),
+                expected,
+                bytes: waiter.bytes.into(),
+                used: AtomicU64::default(),
+            };
+            match waiter.call.send(turn) {
                 Ok(()) => {
-                    state.running.push(client);
-                    return;
+                    running.push(client);
+                    *bytes += waiter.bytes;
                 }
                 // The client has disconnected.
-                Err(unsent) => turn = unsent,
+                Err(mut unsent) => {
+                    unsent.queue = None;
+                    waiting.settle(&client, expected, Duration::ZERO);
+                }
             }
         }
-        turn.queue = None;
+    }
+
+    /// Whether a client may have one more running request: all places but one, so that others find one.
+    fn may_run(&self, running: &[Option<Client>], client: Option<&Client>) -> bool {
+        let Some(client) = client else {
+            return true;
+        };
+        let own = running.iter().flatten().filter(|other| *other == client);
+        own.count() < (self.room.places - 1).max(1)
+    }
+
+    /// Ends a turn.
+    fn end(self: &Arc<Self>, turn: &Turn) {
+        let mut state = self.state();
+        let mut running = state.running.iter();
+        if let Some(place) = running.position(|other| *other == turn.client) {
+            state.running.swap_remove(place);
+        }
+        state.bytes -= turn.bytes.load(Ordering::Relaxed);
+        let used = Duration::from_nanos(turn.used.load(Ordering::Relaxed));
+        state.waiting.settle(&turn.client, turn.expected, used);
+        self.call_next(&mut state);
+        if state.running.is_empty() {
+            state.waiting.rest();
+        }
     }
 }
 
@@ -170,44 +227,74 @@ impl State {
         let key = Some(client.clone());
         let running = self.running.iter().filter(|other| **other == key);
         let waiting = self.waiting.of(&key);
-        running.count() + waiting.filter(|waiter| !waiter.is_closed()).count()
+        running.count() + waiting.filter(|waiter| !waiter.call.is_closed()).count()
+    }
+}
+
+impl Turn {
+    /// Adds CPU time that the request used.
+    pub(super) fn used(&self, cpu: Duration) {
+        let nanos = u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX);
+        self.used.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// Removes a running request of a client.
-    fn ended(&mut self, client: Option<&Client>) {
-        let mut running = self.running.iter();
-        if let Some(place) = running.position(|other| other.as_ref() == client) {
-            self.running.swap_remove(place);
+    /// Reserves memory up to this many bytes; false if there is less.
+    pub(super) fn reserve(&self, bytes: usize) -> bool {
+        let Some(queue) = &self.queue else {
+            return false;
+        };
+        let mut state = queue.state();
+        let own = self.bytes.load(Ordering::Relaxed);
+        let more = bytes.min(queue.room.bytes).saturating_sub(own);
+        if state.bytes + more > queue.room.bytes {
+            return false;
         }
+        state.bytes += more;
+        self.bytes.store(own + more, Ordering::Relaxed);
+        true
     }
-}
-
-/// Client of the request that this task works on.
-fn client() -> Option<Client> {
-    CLIENT.try_with(Client::clone).ok()
-}
-
-enum Joined {
-    Now(Turn),
-    Waits(oneshot::Receiver<Turn>),
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
-            queue.hand_on(self.client.as_ref());
+            queue.end(self);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
+    use crate::limit::bill::Account;
+    use crate::limit::limits::ClientLimits;
+    use crate::limit::quota::Quotas;
+
+    const SHORT: Estimate = Estimate {
+        cpu: Duration::from_millis(50),
+        bytes: 10,
+    };
+
+    /// Ends a turn that took as long as expected.
+    fn end(turn: Turn) {
+        turn.used(SHORT.cpu);
+        drop(turn);
+    }
+
+    fn queue(places: usize, waiting: usize) -> Arc<Queue> {
+        Queue::new(Room {
+            places,
+            bytes: 10 * places,
+            waiting,
+        })
+    }
 
     /// Enqueues a request; resolves to its outcome.
     fn wait(queue: &Arc<Queue>) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
         let queue = Arc::clone(queue);
-        tokio::spawn(async move { queue.enter().await })
+        tokio::spawn(async move { queue.enter(SHORT).await })
     }
 
     async fn until_waiting(queue: &Queue, count: usize) {
@@ -218,14 +305,14 @@ mod tests {
 
     #[tokio::test]
     async fn requests_wait_in_their_order_and_a_turn_is_handed_on_once() {
-        let queue = Queue::new(1, 2);
-        let first = queue.enter().await.unwrap();
+        let queue = queue(1, 2);
+        let first = queue.enter(SHORT).await.unwrap();
         let second = wait(&queue);
         until_waiting(&queue, 1).await;
         let third = wait(&queue);
         until_waiting(&queue, 2).await;
-        assert_eq!(queue.enter().await.unwrap_err(), Refused::Full);
-        drop(first);
+        assert_eq!(queue.enter(SHORT).await.unwrap_err(), Refused::Full);
+        end(first);
         let second = second.await.unwrap().unwrap();
         assert!(!third.is_finished());
         drop(second);
@@ -235,8 +322,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_disconnects_while_waiting_frees_its_place() {
-        let queue = Queue::new(1, 1);
-        let first = queue.enter().await.unwrap();
+        let queue = queue(1, 1);
+        let first = queue.enter(SHORT).await.unwrap();
         let left = wait(&queue);
         until_waiting(&queue, 1).await;
         left.abort();
@@ -254,7 +341,13 @@ mod tests {
         client: &Client,
     ) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
         let (queue, client) = (Arc::clone(queue), client.clone());
-        tokio::spawn(async move { CLIENT.scope(client, queue.enter()).await })
+        tokio::spawn(async move { bill_of(client).scope(queue.enter(SHORT)).await })
+    }
+
+    fn bill_of(client: Client) -> Arc<Bill> {
+        let [rate, burst] = [NonZeroU32::MIN, NonZeroU32::MAX];
+        let quotas = Arc::new(Quotas::new(ClientLimits { rate, burst }));
+        Bill::open(Some(Account { quotas, client }), None, 1).unwrap()
     }
 
     fn clients() -> [Client; 2] {
@@ -263,7 +356,7 @@ mod tests {
 
     #[tokio::test]
     async fn clients_take_turns_so_that_one_with_many_requests_delays_only_itself() {
-        let queue = Queue::new(1, 8);
+        let queue = queue(1, 8);
         let [greedy, modest] = clients();
         let mut turn = wait_as(&queue, &greedy).await.unwrap().unwrap();
         let mut waiting = Vec::new();
@@ -273,7 +366,7 @@ mod tests {
         }
         // Of the four, the last comes second.
         for next in [0, 2, 0, 0] {
-            drop(turn);
+            end(turn);
             let next = waiting.remove(next);
             turn = next.await.unwrap().unwrap();
             assert!(waiting.iter().all(|other| !other.is_finished()));
@@ -284,7 +377,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_has_half_of_the_queue_and_others_the_rest() {
-        let queue = Queue::new(2, 8);
+        let queue = queue(3, 8);
         let [greedy, modest] = clients();
         let running = [(); 2].map(|()| wait_as(&queue, &greedy));
         let [first, second] = running.map(async |turn| turn.await.unwrap().unwrap());
@@ -298,7 +391,7 @@ mod tests {
         );
         let has_room = async |client: &Client| {
             let room = async { queue.has_room() };
-            CLIENT.scope(client.clone(), room).await
+            bill_of(client.clone()).scope(room).await
         };
         assert_eq!(has_room(&greedy).await, share);
         assert_eq!(has_room(&modest).await, Ok(()));
@@ -308,12 +401,52 @@ mod tests {
         assert!(left.await.is_err());
         assert_eq!(has_room(&greedy).await, Ok(()));
         waiting.extend((0..4).map(|_| wait_as(&queue, &modest)));
-        until_waiting(&queue, 6).await;
+        until_waiting(&queue, 5).await;
         drop((first, second));
         for turn in waiting {
             drop(turn.await.unwrap().unwrap());
         }
         assert_eq!(queue.lengths(), (0, 0));
         assert_eq!(has_room(&greedy).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_client_leaves_one_place_to_the_others() {
+        let queue = queue(2, 8);
+        let [greedy, modest] = clients();
+        let first = wait_as(&queue, &greedy).await.unwrap().unwrap();
+        let second = wait_as(&queue, &greedy);
+        until_waiting(&queue, 1).await;
+        let other = wait_as(&queue, &modest).await.unwrap().unwrap();
+        assert!(!second.is_finished());
+        drop((first, other));
+        drop(second.await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_for_the_memory_that_it_takes() {
+        let queue = Queue::new(Room {
+            places: 4,
+            bytes: 100,
+            waiting: 8,
+        });
+        let large = Estimate { bytes: 80, ..SHORT };
+        let first = queue.enter(large).await.unwrap();
+        assert!(first.reserve(85) && first.reserve(20));
+        let small = queue.enter(SHORT).await.unwrap();
+        assert!(!first.reserve(95));
+        let waits = {
+            let queue = Arc::clone(&queue);
+            tokio::spawn(async move { queue.enter(large).await })
+        };
+        until_waiting(&queue, 1).await;
+        // A small request does not overtake the large one.
+        let later = wait(&queue);
+        until_waiting(&queue, 2).await;
+        drop(first);
+        let second = waits.await.unwrap().unwrap();
+        drop(later.await.unwrap().unwrap());
+        drop((small, second));
+        assert_eq!((queue.lengths(), queue.state().bytes), ((0, 0), 0));
     }
 }

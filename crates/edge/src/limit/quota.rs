@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use governor::clock::{Clock, DefaultClock};
+use governor::clock::{Clock, DefaultClock, Reference};
 use governor::middleware::StateInformationMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
@@ -25,25 +25,35 @@ pub const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-pol
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// Points of a read.
-const READ: usize = 1;
+const READ: u64 = 1;
 /// Points of what is computed for one request, or written.
-const COMPUTED: usize = 20;
+const COMPUTED: u64 = 20;
 /// Bytes of a catalog that cost another point.
-const BYTES_PER_POINT: usize = 16 * 1024;
+const BYTES_PER_POINT: u64 = 16 * 1024;
+/// Bytes of a stored question that cost another point: a plain one costs as much again as to compute it.
+const STORED_BYTES_PER_POINT: u64 = 4 * 1024;
+/// Whole budgets that a client can owe.
+const MOST_DEBT: u32 = 10;
 /// Charges after which idle clients are forgotten, or more if more clients are remembered.
 const BETWEEN_SWEEPS: usize = 1024;
 
 /// Points of a request to a route that needs a scope; a route that needs none stores something. `length` is that of the body, none
 /// if it is not stated, which costs all that there can be.
 #[must_use]
-pub fn cost(needed: Option<Scope>, length: Option<usize>) -> usize {
+pub fn cost(needed: Option<Scope>, length: Option<usize>) -> u64 {
     match needed {
         Some(Scope::Read | Scope::Admin) => READ,
         Some(Scope::Ask) | None => COMPUTED,
-        Some(Scope::Observe) => {
-            length.map_or(usize::MAX, |length| COMPUTED + length / BYTES_PER_POINT)
-        }
+        Some(Scope::Observe) => length.map_or(u64::MAX, |length| {
+            COMPUTED + length as u64 / BYTES_PER_POINT
+        }),
     }
+}
+
+/// Points of a question that is stored with this many bytes, besides those of its request.
+#[must_use]
+pub(crate) fn cost_of_storing(bytes: u64) -> u64 {
+    bytes.div_ceil(STORED_BYTES_PER_POINT)
 }
 
 /// The budgets of all clients.
@@ -52,6 +62,8 @@ pub struct Quotas<C: Clock = DefaultClock> {
     limits: ClientLimits,
     limiter: RateLimiter<Client, States, C, StateInformationMiddleware>,
     clock: C,
+    /// Start of the limiter, from which its states count.
+    start: C::Instant,
     states: States,
     /// Charges until the next sweep.
     until_sweep: AtomicUsize,
@@ -59,7 +71,7 @@ pub struct Quotas<C: Clock = DefaultClock> {
 
 /// Budget that a client has left, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest(u32);
+struct Rest(u32);
 
 /// The client has too little left, and must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +92,7 @@ impl<C: Clock + Clone> Quotas<C> {
         Self {
             limits,
             limiter: RateLimiter::new(quota, states.clone(), clock.clone()),
+            start: clock.now(),
             clock,
             states,
             until_sweep: AtomicUsize::new(BETWEEN_SWEEPS),
@@ -90,32 +103,62 @@ impl<C: Clock + Clone> Quotas<C> {
     ///
     /// # Errors
     /// It has less; nothing is taken.
-    pub fn charge(&self, client: &Client, points: usize) -> Result<Rest, Exhausted> {
+    pub fn charge(&self, client: &Client, points: u64) -> Result<(), Exhausted> {
         self.sweep();
         let charged = self.limiter.check_key_n(client, self.within(points));
         match charged {
-            Ok(Ok(left)) => Ok(Rest(left.remaining_burst_capacity())),
+            Ok(Ok(_)) => Ok(()),
             Ok(Err(until)) => Err(Exhausted(until.wait_time_from(self.clock.now()))),
             // Not more than the whole was asked for.
             Err(_) => Err(Exhausted(self.whole_again_after(0))),
         }
     }
 
+    /// Takes points that were used already: a client that has less is in debt, at most of ten times the whole budget.
+    pub fn debit(&self, client: &Client, points: u64) {
+        let time = self
+            .per_point()
+            .saturating_mul(u32::try_from(points).unwrap_or(u32::MAX));
+        let most = self.whole_again_after(0).saturating_mul(MOST_DEBT);
+        let now = self.elapsed();
+        self.states.change(client, |whole_at| {
+            let later = whole_at.unwrap_or_default().max(now) + Nanos::from(time);
+            later.min(now + Nanos::from(most))
+        });
+    }
+
     /// Gives a client the points back that were charged for a request.
-    pub fn give_back(&self, client: &Client, points: usize, rest: Rest) -> Rest {
-        self.states.take_time(client, self.time_of(points).into());
-        let points = self.within(points);
-        Rest(self.limits.burst.get().min(rest.0 + points.get()))
+    pub fn give_back(&self, client: &Client, points: u64) {
+        let time = self.time_of(points).into();
+        self.states.change(client, |whole_at| {
+            whole_at.unwrap_or_default().saturating_sub(time)
+        });
+    }
+
+    /// Points that a client has left.
+    fn rest(&self, client: &Client) -> Rest {
+        let whole_at = self.states.of(client).unwrap_or_default();
+        let until: Duration = whole_at.saturating_sub(self.elapsed()).into();
+        let missing = until
+            .as_nanos()
+            .div_ceil(self.per_point().as_nanos().max(1));
+        let missing = u32::try_from(missing).unwrap_or(u32::MAX);
+        Rest(self.limits.burst.get().saturating_sub(missing))
+    }
+
+    /// Time since the start of the limiter.
+    fn elapsed(&self) -> Nanos {
+        self.clock.now().duration_since(self.start)
     }
 
     /// Points as the limiter takes them: at least one, at most the whole budget.
-    fn within(&self, points: usize) -> NonZeroU32 {
+    fn within(&self, points: u64) -> NonZeroU32 {
         let points = u32::try_from(points).unwrap_or(u32::MAX);
         NonZeroU32::new(points).map_or(NonZeroU32::MIN, |points| points.min(self.limits.burst))
     }
 
     /// Time in which points come back, at most those of the whole budget.
-    pub fn time_of(&self, points: usize) -> Duration {
+    fn time_of(&self, points: u64) -> Duration {
         self.per_point() * self.within(points).get()
     }
 
@@ -139,8 +182,9 @@ impl<C: Clock + Clone> Quotas<C> {
         }
     }
 
-    /// Says what is left.
-    pub fn announce(&self, rest: Rest, headers: &mut HeaderMap) {
+    /// Says what a client has left.
+    pub fn announce(&self, client: &Client, headers: &mut HeaderMap) {
+        let rest = self.rest(client);
         self.write(rest, self.whole_again_after(rest.0), headers);
     }
 
@@ -166,7 +210,7 @@ impl<C: Clock + Clone> Quotas<C> {
 }
 
 /// Whole seconds of a time, at least one.
-fn seconds(time: Duration) -> u64 {
+pub(crate) fn seconds(time: Duration) -> u64 {
     let started = u64::from(time.subsec_nanos() > 0);
     (time.as_secs() + started).max(1)
 }
@@ -185,14 +229,16 @@ pub fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
 struct States(Arc<HashMapStateStore<Client>>);
 
 impl States {
-    /// Moves the time at which a client's budget is whole again towards now.
-    fn take_time(&self, client: &Client, time: Nanos) {
-        let earlier = |whole_at: Option<Nanos>| {
-            let whole_at = whole_at.ok_or(())?;
-            Ok(((), whole_at.saturating_sub(time)))
-        };
-        // One without a state has a whole budget.
-        let _: Result<(), ()> = self.measure_and_replace(client, earlier);
+    /// Time at which a client's budget is whole again; one without a state has a whole budget.
+    fn of(&self, client: &Client) -> Option<Nanos> {
+        let read = |whole_at: Option<Nanos>| Err::<((), Nanos), _>(whole_at);
+        self.measure_and_replace(client, read).err().flatten()
+    }
+
+    /// Moves the time at which a client's budget is whole again.
+    fn change(&self, client: &Client, change: impl Fn(Option<Nanos>) -> Nanos) {
+        let changed = |whole_at| Ok(((), change(whole_at)));
+        let _: Result<(), ()> = self.measure_and_replace(client, changed);
     }
 }
 
@@ -242,6 +288,15 @@ mod tests {
         Client::Key(Uuid::new_v4())
     }
 
+    /// Points left after a charge.
+    fn charge(
+        quotas: &Quotas<FakeRelativeClock>,
+        client: &Client,
+        points: u64,
+    ) -> Result<Rest, Exhausted> {
+        quotas.charge(client, points).map(|()| quotas.rest(client))
+    }
+
     /// The headers as texts: policy, rest, and wait.
     fn texts(headers: &HeaderMap) -> [Option<&str>; 3] {
         [RATE_LIMIT_POLICY, RATE_LIMIT, header::RETRY_AFTER]
@@ -252,17 +307,17 @@ mod tests {
     fn a_client_spends_its_budget_and_gets_it_back_with_time() {
         let (quotas, clock) = quotas(10, 50);
         let [first, second] = [client(), client()];
-        assert_eq!(quotas.charge(&first, 20), Ok(Rest(30)));
-        assert_eq!(quotas.charge(&first, 30), Ok(Rest(0)));
+        assert_eq!(charge(&quotas, &first, 20), Ok(Rest(30)));
+        assert_eq!(charge(&quotas, &first, 30), Ok(Rest(0)));
         let wait = Duration::from_millis(100);
         assert_eq!(quotas.charge(&first, 1), Err(Exhausted(wait)));
         assert_eq!(quotas.charge(&first, 20), Err(Exhausted(20 * wait)));
-        assert_eq!(quotas.charge(&second, 50), Ok(Rest(0)), "it has its own");
+        assert_eq!(charge(&quotas, &second, 50), Ok(Rest(0)), "it has its own");
         clock.advance(10 * wait);
-        assert_eq!(quotas.charge(&first, 9), Ok(Rest(1)));
+        assert_eq!(charge(&quotas, &first, 9), Ok(Rest(1)));
         clock.advance(100 * wait);
         assert_eq!(
-            quotas.charge(&first, 1),
+            charge(&quotas, &first, 1),
             Ok(Rest(49)),
             "no more than the whole"
         );
@@ -272,12 +327,12 @@ mod tests {
     fn what_costs_more_than_the_whole_costs_the_whole() {
         let (quotas, clock) = quotas(10, 50);
         let client = client();
-        assert_eq!(quotas.charge(&client, usize::MAX), Ok(Rest(0)));
+        assert_eq!(charge(&quotas, &client, u64::MAX), Ok(Rest(0)));
         clock.advance(Duration::from_secs(4));
         let wait = Duration::from_secs(1);
         assert_eq!(quotas.charge(&client, 51), Err(Exhausted(wait)));
         clock.advance(wait);
-        assert_eq!(quotas.charge(&client, 51), Ok(Rest(0)));
+        assert_eq!(charge(&quotas, &client, 51), Ok(Rest(0)));
     }
 
     #[test]
@@ -285,14 +340,34 @@ mod tests {
         let (quotas, _clock) = quotas(10, 50);
         let client = client();
         for _ in 0..1000 {
-            let rest = quotas.charge(&client, 1).unwrap();
-            assert_eq!(quotas.give_back(&client, 1, rest), Rest(50));
+            quotas.charge(&client, 1).unwrap();
+            quotas.give_back(&client, 1);
+            assert_eq!(quotas.rest(&client), Rest(50));
         }
-        assert_eq!(quotas.charge(&client, 50), Ok(Rest(0)));
+        assert_eq!(charge(&quotas, &client, 50), Ok(Rest(0)));
         assert!(quotas.charge(&client, 1).is_err());
-        assert_eq!(quotas.give_back(&client, 20, Rest(0)), Rest(20));
-        assert_eq!(quotas.charge(&client, 20), Ok(Rest(0)));
+        quotas.give_back(&client, 20);
+        assert_eq!(quotas.rest(&client), Rest(20));
+        assert_eq!(charge(&quotas, &client, 20), Ok(Rest(0)));
         assert!(quotas.charge(&client, 1).is_err());
+    }
+
+    #[test]
+    fn what_was_used_beyond_the_budget_is_a_debt_of_at_most_ten_budgets() {
+        let (quotas, clock) = quotas(10, 50);
+        let client = client();
+        quotas.charge(&client, 20).unwrap();
+        quotas.debit(&client, 60);
+        assert_eq!(quotas.rest(&client), Rest(0));
+        let wait = Duration::from_millis(3_100);
+        assert_eq!(quotas.charge(&client, 1), Err(Exhausted(wait)));
+        clock.advance(wait);
+        assert_eq!(charge(&quotas, &client, 1), Ok(Rest(0)));
+        quotas.debit(&client, u64::MAX);
+        assert_eq!(
+            quotas.charge(&client, 50),
+            Err(Exhausted(10 * Duration::from_secs(5)))
+        );
     }
 
     #[test]
@@ -315,9 +390,9 @@ mod tests {
     fn answers_have_the_headers_of_the_draft() {
         let (quotas, _clock) = quotas(50, 1000);
         let client = client();
-        let rest = quotas.charge(&client, 75).unwrap();
+        quotas.charge(&client, 75).unwrap();
         let mut headers = HeaderMap::new();
-        quotas.announce(rest, &mut headers);
+        quotas.announce(&client, &mut headers);
         let policy = Some("\"default\";q=1000;w=20");
         assert_eq!(
             texts(&headers),
@@ -339,6 +414,6 @@ mod tests {
         assert_eq!(cost(None, Some(60)), 20);
         assert_eq!(cost(Some(Scope::Observe), Some(0)), 20);
         assert_eq!(cost(Some(Scope::Observe), Some(1 << 20)), 84);
-        assert_eq!(cost(Some(Scope::Observe), None), usize::MAX);
+        assert_eq!(cost(Some(Scope::Observe), None), u64::MAX);
     }
 }

@@ -6,3 +6,4 @@ pub(crate) mod listener;
 pub(crate) mod peer;
 #[cfg(unix)]
 pub(crate) mod unix_socket;
+pub(crate) mod users;

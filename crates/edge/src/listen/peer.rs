@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use hyper::Request;
 use hyper::service::Service;
 
@@ -28,14 +28,17 @@ impl Peer {
     }
 
     /// The address of the client: that of this end, or what trusted proxies have handed on in `Forwarded` or in
-    /// `X-Forwarded-For`.
+    /// `X-Forwarded-For`. A header that cannot be read may be the one that the proxy has set: then it is the proxy's.
     #[must_use]
     pub fn client(self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
         if proxies.is_empty() {
             return self.address();
         }
         let hop_by_hop = |hops: &[&str]| proxies.client(self.address(), hops);
-        match (of_standard(headers), of_custom(headers)) {
+        let (Some(standard), Some(custom)) = (of_standard(headers), of_custom(headers)) else {
+            return self.address();
+        };
+        match (standard, custom) {
             (standard, custom) if custom.is_empty() => hop_by_hop(&standard),
             (standard, custom) if standard.is_empty() => hop_by_hop(&custom),
             // Which of them the proxy has set is not known: a client may have written the other.
@@ -51,10 +54,12 @@ impl Peer {
     }
 }
 
-fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+/// The parts of a header that may come several times; none if one of them is not ASCII.
+fn texts(headers: &HeaderMap, name: HeaderName) -> Option<Vec<&str>> {
     let values = headers.get_all(name).into_iter();
-    let texts = values.filter_map(|value| value.to_str().ok());
-    texts.flat_map(|text| text.split(',')).map(str::trim)
+    let texts: Result<Vec<&str>, _> = values.map(HeaderValue::to_str).collect();
+    let parts = texts.ok()?.into_iter().flat_map(|text| text.split(','));
+    Some(parts.map(str::trim).collect())
 }
 
 /// The address of a hop as `Forwarded` has it.
@@ -65,13 +70,14 @@ fn address_of(hop: &str) -> &str {
 }
 
 /// The addresses in `Forwarded` (RFC 7239), the client's own first.
-fn of_standard(headers: &HeaderMap) -> Vec<&str> {
-    texts(headers, header::FORWARDED).map(address_of).collect()
+fn of_standard(headers: &HeaderMap) -> Option<Vec<&str>> {
+    let hops = texts(headers, header::FORWARDED)?;
+    Some(hops.into_iter().map(address_of).collect())
 }
 
 /// Addresses in `X-Forwarded-For`.
-fn of_custom(headers: &HeaderMap) -> Vec<&str> {
-    texts(headers, HeaderName::from_static("x-forwarded-for")).collect()
+fn of_custom(headers: &HeaderMap) -> Option<Vec<&str>> {
+    texts(headers, HeaderName::from_static("x-forwarded-for"))
 }
 
 /// A service that adds the connection to every request.
@@ -97,7 +103,6 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for FromPeer<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -133,5 +138,21 @@ mod tests {
         let stranger = Peer::Tcp("203.0.113.5:80".parse().unwrap());
         let address = stranger.client(&proxies, &headers(&[common]));
         assert_eq!(address.unwrap().to_string(), "203.0.113.5");
+    }
+
+    #[test]
+    fn of_a_client_whose_header_cannot_be_read_no_other_header_counts() {
+        let proxies: TrustedProxies = ["10.0.0.0/8".parse().unwrap()].into_iter().collect();
+        let near = Peer::Tcp("10.0.0.1:5000".parse().unwrap());
+        for (unreadable, other) in [
+            ("x-forwarded-for", ("forwarded", "for=192.0.2.60")),
+            ("forwarded", ("x-forwarded-for", "192.0.2.60")),
+            ("x-forwarded-for", ("x-forwarded-for", "192.0.2.60")),
+        ] {
+            let mut headers = headers(&[other]);
+            headers.append(unreadable, HeaderValue::from_bytes(b"\xff").unwrap());
+            let client = near.client(&proxies, &headers).unwrap();
+            assert_eq!(client.to_string(), "10.0.0.1", "{unreadable}");
+        }
     }
 }

@@ -16,7 +16,8 @@ use unroof_price_sheet::sheet::{Limits, RateCell, ServiceTier, SheetId};
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Answer {
     /// Made of the pricing content, the assumptions, the engine version and the calibration: equal questions have equal
-    /// ids.
+    /// ids. Left out where the answer is not stored.
+    #[schema(required = false)]
     pub id: Uuid,
     /// Version of the estimation engine.
     #[schema(example = "0.1.0")]
@@ -52,8 +53,8 @@ pub struct Textbook {
 /// The pricing content of a sheet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SheetSummary {
-    /// Id of the pricing content.
-    #[schema(value_type = Uuid)]
+    /// Id of the pricing content; left out where the answer is not stored.
+    #[schema(value_type = Uuid, required = false)]
     pub id: SheetId,
     /// Provider that bills for the offer.
     pub provider: String,

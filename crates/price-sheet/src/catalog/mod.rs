@@ -25,11 +25,13 @@ mod offer;
 mod openrouter;
 mod output;
 mod portkey;
+mod recognition;
 mod rules;
 mod seller;
 #[cfg(test)]
 mod testing;
 mod values;
+mod vercel;
 mod whole;
 
 use std::str::FromStr;
@@ -37,6 +39,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 
 use crate::sheet::{PriceSheet, SourceFormat, catalog_table};
+use recognition::has_field;
 use rules::tokenizer_note;
 use unroof_base::input::cursor::{Cursor, shortened};
 use unroof_base::input::json::Json;
@@ -44,6 +47,7 @@ use unroof_base::input::text::{is_unprintable, printable};
 
 pub use canonical::canonical_model;
 pub use names::{model_key, offer_id};
+pub use recognition::{Form, recognize, resemblance};
 pub use seller::{author_of_sheet, is_sold_by_author};
 pub use whole::{ReadEntry, read_catalog};
 
@@ -66,10 +70,10 @@ pub struct Catalog {
     pub format: SourceFormat,
     /// A field of every entry that occurs neither in a whole catalog nor in a canonical sheet.
     pub mark: &'static str,
-    /// Fields that only its entries have, by which one is recognised where a price sheet was expected.
+    /// Fields that only its entries have, by their paths, by which one is recognised where a price sheet was expected.
     pub signs: &'static [&'static str],
-    /// Whether a document of unknown origin is a whole catalog of this format.
-    pub recognizes: fn(&Json) -> bool,
+    /// Fields that show that a document of unknown origin is a whole catalog of this format.
+    pub form: Form,
     /// The entries of a whole catalog, in its order. Where the document has another format, a fault is recorded.
     pub entries: for<'a> fn(&Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>>,
     /// Converts one entry into sheets, one per region and interval of validity.
@@ -82,6 +86,15 @@ impl Catalog {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.format.name()
+    }
+
+    /// The seller's file that an entry is in, by its key, where the catalog is published as a file for each seller: such a file
+    /// says nothing about the sellers of the others.
+    #[must_use]
+    pub fn file_of<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let has_files = self.format == SourceFormat::Portkey;
+        let (file, _) = key.split_once('/').filter(|_| has_files)?;
+        Some(file)
     }
 
     /// Converts one entry into sheets and adds the fields common to all catalogs. `None` means that a fault is recorded.
@@ -166,10 +179,7 @@ catalog_table!(declare_catalogs);
 /// The catalog that a document is from, as an entry or as a whole.
 #[must_use]
 pub fn recognized(document: &Json) -> Option<&'static Catalog> {
-    let Json::Object(fields) = document else {
-        return None;
-    };
-    let is_entry = |catalog: &&&Catalog| catalog.signs.iter().any(|sign| fields.contains_key(sign));
+    let is_entry = |catalog: &&&Catalog| catalog.signs.iter().any(|sign| has_field(document, sign));
     let entry = CATALOGS.iter().find(is_entry).copied();
     entry.or_else(|| recognize(document))
 }
@@ -186,12 +196,4 @@ impl FromStr for &'static Catalog {
         let named = CATALOGS.into_iter().find(|catalog| catalog.name() == name);
         named.ok_or_else(|| UnknownFormat(CATALOGS.map(Catalog::name).to_vec()))
     }
-}
-
-/// The format of a whole catalog.
-#[must_use]
-pub fn recognize(document: &Json) -> Option<&'static Catalog> {
-    CATALOGS
-        .into_iter()
-        .find(|catalog| (catalog.recognizes)(document))
 }

@@ -74,8 +74,8 @@ pub(super) fn catalog_refusal(catalog: &Catalog, document: &str) -> String {
 }
 
 /// Whether a text is recognised as a whole catalog.
-pub(super) fn is_catalog(catalog: &Catalog, document: &str) -> bool {
-    (catalog.recognizes)(&json::parse(document.as_bytes()).unwrap())
+pub(super) fn is_catalog(catalog: &'static Catalog, document: &str) -> bool {
+    catalog.recognizes(&json::parse(document.as_bytes()).unwrap())
 }
 
 /// `provider region model`

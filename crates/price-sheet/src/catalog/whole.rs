@@ -1,6 +1,6 @@
 //! Whole published catalogs, read at once.
 
-use super::{CATALOGS, CatalogEntry, recognize};
+use super::{CATALOGS, CatalogEntry, recognize, resemblance};
 use crate::sheet::PriceSheet;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::{Cursor, Fault, Faults};
@@ -35,7 +35,10 @@ pub fn read_catalog(text: &[u8]) -> Result<Vec<ReadEntry>, RequestError> {
     let Some(catalog) = recognize(&tree) else {
         let formats = CATALOGS.map(super::Catalog::name).join(", ");
         root.fault(
-            "the document is a catalog of no known format",
+            format!(
+                "the document is a catalog of no known format; {}",
+                resemblance(&tree)
+            ),
             format!("the formats are {formats}"),
         );
         return faults.result(None).map_err(RequestError::Wrong);
@@ -78,5 +81,9 @@ mod tests {
             panic!("it was read");
         };
         assert!(faults[0].hint.contains("litellm"), "{faults:?}");
+        assert_eq!(
+            faults[0].detail,
+            "the document is a catalog of no known format; it is an object of 1 fields with `prices`"
+        );
     }
 }

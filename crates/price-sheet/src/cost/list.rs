@@ -10,6 +10,11 @@ use super::answer::Cost;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
 
+/// Faults of a line that are listed.
+const FAULTS_OF_LINE: usize = 4;
+/// Characters of each text of a fault.
+const CHARACTERS_OF_FAULT: usize = 200;
+
 /// A line of the answer to a list of usages.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -33,7 +38,7 @@ pub enum CostEntry {
         detail: String,
         /// The correction; null if each of `errors` has its own.
         hint: Option<String>,
-        /// Every fault of the line with its JSON pointer.
+        /// The faults of the line with their JSON pointers; the first four of many.
         errors: Vec<Fault>,
     },
     /// Sum at the end of the list.
@@ -78,27 +83,51 @@ impl CostEntry {
             RequestError::Unreadable(error) => {
                 (error.to_string(), Some(error.hint.to_owned()), Vec::new())
             }
-            RequestError::Wrong(faults) => match faults.as_slice() {
-                [fault] => (
-                    format!("{}: {}", fault.pointer, fault.detail),
-                    Some(fault.hint.clone()),
-                    faults,
-                ),
-                several => (
-                    format!("{} faults; see `errors`", several.len()),
-                    None,
-                    faults,
-                ),
-            },
+            RequestError::Wrong(faults) => {
+                let count = faults.len();
+                let faults: Vec<Fault> =
+                    faults.into_iter().take(FAULTS_OF_LINE).map(short).collect();
+                match faults.as_slice() {
+                    [fault] => (
+                        format!("{}: {}", fault.pointer, fault.detail),
+                        Some(fault.hint.clone()),
+                        faults,
+                    ),
+                    several if several.len() < count => (
+                        format!("{count} faults; `errors` has the first {FAULTS_OF_LINE}"),
+                        None,
+                        faults,
+                    ),
+                    _ => (format!("{count} faults; see `errors`"), None, faults),
+                }
+            }
         };
         Self::Fault {
             line,
-            id,
+            id: id.map(shortened),
             detail,
             hint,
             errors,
         }
     }
+}
+
+/// A fault that is short, however long the names in the line are.
+fn short(fault: Fault) -> Fault {
+    Fault {
+        pointer: shortened(fault.pointer),
+        detail: shortened(fault.detail),
+        hint: shortened(fault.hint),
+        ..fault
+    }
+}
+
+fn shortened(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(CHARACTERS_OF_FAULT) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
 }
 
 /// Sums up a list.

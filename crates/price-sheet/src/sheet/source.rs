@@ -92,6 +92,7 @@ macro_rules! catalog_table {
             models_dev ModelsDev "models.dev" "models.dev catalog."
             openrouter Openrouter "openrouter" "`OpenRouter` API."
             portkey Portkey "portkey" "Portkey catalog."
+            vercel Vercel "vercel" "List of Vercel's AI Gateway."
         }
     };
 }

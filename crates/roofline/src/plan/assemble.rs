@@ -14,6 +14,7 @@ use crate::plan::question::traffic::DAY_S;
 use crate::plan::serving::candidate::{Candidate, Way};
 use crate::plan::serving::forward::{Engine, Parts};
 use crate::plan::serving::offload::offload;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::{Bytes, Seconds};
 
 const MILLION: f64 = 1e6;
@@ -22,7 +23,7 @@ const MOST_PLANS: usize = 10;
 /// Ratio of costs up to which two plans cost as much.
 const AS_CHEAP: f64 = 1.001;
 
-pub(super) fn answer(question: &Question) -> PlanAnswer {
+pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAnswer, Cancelled> {
     let (search, goal) = (&Search::new(question), &Goal::of(question));
     let found = distinct(question, search.candidates(goal));
     let plans: Vec<PlanItem> = found
@@ -32,7 +33,12 @@ pub(super) fn answer(question: &Question) -> PlanAnswer {
         .map(|(index, candidate)| plan_item(question, goal, candidate, index + 1))
         .collect();
     let (not_defined, caveats) = remarks(question, search, &found);
-    PlanAnswer {
+    wanted.check()?;
+    let front = front::front(search, goal);
+    wanted.check()?;
+    let sensitivity = sensitivity::sensitivity(question, &found);
+    let series = series::series(question, goal, found.first(), wanted)?;
+    Ok(PlanAnswer {
         model: question.model.name.clone(),
         accelerator: question.decode_chip.row.id.clone(),
         prefill_accelerator: question.prefill_chip.row.id.clone(),
@@ -47,16 +53,16 @@ pub(super) fn answer(question: &Question) -> PlanAnswer {
             layouts: search.considered,
             units: search.units(),
         },
-        front: front::front(search, goal),
-        sensitivity: sensitivity::sensitivity(question, &found),
+        front,
+        sensitivity,
         offload: offload(question, found.first()),
-        series: series::series(question, goal, found.first()),
+        series,
         plans,
         not_defined,
         caveats,
         equations: EQUATIONS,
         inputs: question.inputs.clone(),
-    }
+    })
 }
 
 /// The cheapest candidate of every decode layout and way of serving; among those that cost as much, one whose prefill

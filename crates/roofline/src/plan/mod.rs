@@ -25,7 +25,8 @@ mod sensitivity;
 mod series;
 pub(crate) mod serving;
 
-use crate::plan::question::request::read_question;
+use crate::plan::question::request::{Question, read_question};
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
@@ -40,5 +41,38 @@ pub use self::grid::Layout;
 /// # Errors
 /// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn plan(text: &[u8]) -> Result<PlanAnswer, RequestError> {
-    read(text, read_question).map(|question| assemble::answer(&question))
+    let planning = read_plan(text)?;
+    let answer = planning.answer(&CancelToken::default());
+    Ok(answer.expect("nothing cancels it"))
+}
+
+/// A parsed request of `/plan`.
+#[derive(Debug)]
+pub struct Planning(Question);
+
+/// Reads a planning request.
+///
+/// # Errors
+/// [`RequestError`] if the text is not JSON or not a valid request.
+pub fn read_plan(text: &[u8]) -> Result<Planning, RequestError> {
+    read(text, read_question).map(Planning)
+}
+
+impl Planning {
+    /// Layouts that are tried, each as often as a search tries it: the plans, the front and the sensitivity take as long as eight
+    /// points of the grid. One with a limit on the time to the first token, which is solved for each layout, counts as four.
+    #[must_use]
+    pub fn layouts_tried(&self) -> usize {
+        let has_limit = self.0.limits.first_token_s.is_some();
+        let weight = if has_limit { 4 } else { 1 };
+        weight * (8 * search::layouts(&self.0) + series::layouts(&self.0))
+    }
+
+    /// Computes the answer to the request.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn answer(&self, wanted: &CancelToken) -> Result<PlanAnswer, Cancelled> {
+        assemble::answer(&self.0, wanted)
+    }
 }

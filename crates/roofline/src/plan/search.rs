@@ -1,7 +1,7 @@
 //! The search: every layout as prefill unit, as decode unit and as a unit that does both.
 
 use super::answer::ServingKind;
-use super::grid::{Layout, layouts};
+use super::grid::{self, Layout};
 use crate::calculator::scenario::Chip;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
@@ -38,23 +38,35 @@ impl Goal {
     }
 }
 
+/// The layouts of prefill units and of decode units; one list where the chips are the same.
+pub(super) fn layouts_of(question: &Question) -> Vec<Vec<Layout>> {
+    let of = |chip: &Chip| {
+        let domain = f64::from(chip.domain);
+        let architecture = &question.model.architecture;
+        grid::layouts(architecture, &question.degrees, domain, question.budget)
+    };
+    let decode = of(&question.decode_chip);
+    if question.has_two_chips() {
+        vec![of(&question.prefill_chip), decode]
+    } else {
+        vec![decode]
+    }
+}
+
+/// Layouts that a search tries.
+pub(super) fn layouts(question: &Question) -> usize {
+    layouts_of(question).iter().map(Vec::len).sum()
+}
+
 impl<'a> Search<'a> {
     /// Every layout of the grid.
     pub(super) fn new(question: &'a Question) -> Self {
-        let of = |chip: &Chip| {
-            let domain = f64::from(chip.domain);
-            layouts(
-                &question.model.architecture,
-                &question.degrees,
-                domain,
-                question.budget,
-            )
-        };
-        let decode = of(&question.decode_chip);
-        if question.has_two_chips() {
-            Self::among(question, &of(&question.prefill_chip), &decode)
-        } else {
-            Self::among(question, &decode, &decode)
+        match layouts_of(question).as_slice() {
+            [prefill, decode] => Self::among(question, prefill, decode),
+            both => {
+                let both = both.first().map_or(&[][..], Vec::as_slice);
+                Self::among(question, both, both)
+            }
         }
     }
 

@@ -2,19 +2,34 @@
 
 use super::answer::PlanPoint;
 use super::binding::binds;
-use super::search::Search;
+use super::search::{self, Search};
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
 use crate::plan::serving::candidate::Candidate;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
 
 const MILLION: f64 = 1e6;
+
+/// Layouts that the searches of the series try.
+pub(super) fn layouts(question: &Question) -> usize {
+    let hit_rates = question.grid.cache_hit_rate.as_ref().map_or(0, Vec::len);
+    let within = |chips: &u32| {
+        search::layouts(&Question {
+            budget: Some(*chips),
+            ..question.clone()
+        })
+    };
+    let chips = question.grid.chips.iter().flatten();
+    hit_rates * search::layouts(question) + chips.map(within).sum::<usize>()
+}
 
 /// Rows of every axis; each axis alone, the other inputs as stated.
 pub(super) fn series(
     question: &Question,
     goal: &Goal,
     best: Option<&Candidate<'_>>,
-) -> Vec<PlanPoint> {
+    wanted: &CancelToken,
+) -> Result<Vec<PlanPoint>, Cancelled> {
     let mut rows = Vec::new();
     let grid = &question.grid;
     if let Some(best) = best {
@@ -26,11 +41,13 @@ pub(super) fn series(
         );
     }
     for hit_rate in grid.cache_hit_rate.iter().flatten() {
+        wanted.check()?;
         let mut changed = question.clone();
         changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
     for chips in grid.chips.iter().flatten() {
+        wanted.check()?;
         let mut changed = question.clone();
         changed.budget = Some(*chips);
         let goal = Goal {
@@ -39,7 +56,7 @@ pub(super) fn series(
         };
         rows.push(of_plan(&changed, &goal));
     }
-    rows
+    Ok(rows)
 }
 
 /// A pass of the best plan's decode unit in which each sequence of the batch has this many tokens.

@@ -19,11 +19,17 @@ use crate::api::calculators::calculated::{Calculated, Calculator, VIEW, calculat
 use crate::question::Question;
 use crate::service::extract::Path;
 use unroof_base::input::cursor::nearest_names;
-use unroof_edge::{CachedBody, NOT_FOUND, Problem, StoreRefusals, UNREADABLE, Unchanged};
+use unroof_edge::{
+    CachedBody, NOT_FOUND, Problem, StoreRefusals, UNREADABLE, Unchanged, require_scope,
+};
 use unroof_report::chart::Chart;
 use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
+use unroof_store::access::Scope;
 
 /// Kinds of charts: the first part of an address.
+/// The kind that asks a calculator.
+const FRONTIER: &str = "frontier";
+
 const KINDS: [&str; 13] = [
     "market",
     "density",
@@ -34,7 +40,7 @@ const KINDS: [&str; 13] = [
     "neighbours",
     "prices",
     "estimates",
-    "frontier",
+    FRONTIER,
     "compare",
     "truth",
     "calibration",
@@ -49,7 +55,7 @@ fn parameters(kind: &str) -> Vec<&'static str> {
         "neighbours" => &["model", "provider", "offer", "against", "as_of"],
         "prices" => &["model", "side", "as_of"],
         "estimates" => &["model", "quantity", "as_of"],
-        "frontier" => return frontier_parameters(),
+        FRONTIER => return frontier_parameters(),
         "compare" => &["model", "quantity"],
         "truth" | "calibration" => &["quantity", "setting"],
         "roofline" | "cache-tiers" => &["model", "provider", "offer", "as_of"],
@@ -82,7 +88,7 @@ async fn draw(kind: &str, views: &Views, question: &Question) -> Result<Chart, P
         "neighbours" => estimate::neighbours(views, question).await,
         "prices" => over_time::prices(views, question).await,
         "estimates" => over_time::estimates(views, question).await,
-        "frontier" => frontier(views, question).await,
+        FRONTIER => frontier(views, question).await,
         "compare" => compare::compare(views, question).await,
         "truth" => record::asked(question).map(record::truth_of),
         "calibration" => record::asked(question).map(record::calibration_of),
@@ -198,13 +204,17 @@ pub(super) async fn show_chart(
 ) -> Result<Response<Body>, Problem> {
     let (kind, form) = kind_and_form(&chart)?;
     question.require_known(&parameters(kind))?;
+    if kind == FRONTIER {
+        // It asks a calculator, which a kept chart does not.
+        require_scope(Scope::Ask)?;
+    }
     // Windows such as the last 90 days move with the day.
     let day = views.answers.now().strftime("%Y-%m-%d");
     let asked = format!("chart of {day} {chart} {question:?}");
     let body = async || {
         let chart = Box::pin(draw(kind, &views, &question)).await?;
-        let _place = views.answers.writing.admit().await?;
-        let written = form.write(&chart)?;
+        let permit = views.answers.permit_to_write().await?;
+        let written = permit.run(move |_| form.write(&chart)).await??;
         let held = views.answers.budget.take(written.len())?;
         Ok(CachedBody::new(held.keep(written), form.media_type(), None))
     };

@@ -32,7 +32,8 @@ const MOST_WINDOW: SignedDuration = SignedDuration::from_hours(2 * 366 * 24);
 /// There is no such model, or the query fails.
 pub(crate) async fn series(views: &Views, question: &Question) -> Result<Series, Problem> {
     let name = question.required("model")?;
-    read_series(&views.answers, name, question.as_of()?).await
+    let as_of = question.as_of(views.answers.now())?;
+    read_series(&views.answers, name, as_of).await
 }
 
 /// Prices over time.

@@ -48,9 +48,9 @@ impl Subject {
     }
 
     async fn of_model(answers: &Answers, question: &Question) -> Result<Self, Problem> {
-        let (name, as_of) = (question.required("model")?, question.as_of()?);
-        let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
-        let shown = shown.ok_or_else(|| no_model(name, as_of))?;
+        let (name, as_of) = (question.required("model")?, at(answers, question)?);
+        let shown = ModelShown::read(&answers.store, name, as_of).await?;
+        let shown = shown.ok_or_else(|| no_model(name, as_of.given()))?;
         let estimate = read(shown.document())?;
         Ok(Self {
             name: name.to_owned(),
@@ -145,8 +145,8 @@ impl Subject {
 
 /// The time at which prices are in force.
 fn at(answers: &Answers, question: &Question) -> Result<AsOf, Problem> {
-    let as_of = question.as_of()?;
-    Ok(as_of.map_or(AsOf::Now(answers.now().into()), AsOf::Time))
+    let now = answers.now();
+    Ok(question.as_of(now)?.unwrap_or(AsOf::Now(now.into())))
 }
 
 /// Regions of one offer that are looked at.

@@ -1,6 +1,7 @@
 //! Pages of lists: length, position, format.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, Uri};
 use base64::Engine;
@@ -19,9 +20,8 @@ pub(crate) use super::list_text::fields;
 use crate::answers::Answers;
 use crate::query::query;
 pub(crate) use unroof_edge::FilterText;
-use unroof_edge::{CachedBody, Problem, Workers};
-use unroof_store::clock::Clock;
-use unroof_store::{DbTime, NamePrefix, Order, SortKey};
+use unroof_edge::{CachedBody, Problem, Running, Workers};
+use unroof_store::{AsOf, DbTime, NamePrefix, Order, SortKey};
 
 const MOST_ROWS: u32 = 2_000;
 const ROWS: u32 = 100;
@@ -51,19 +51,24 @@ impl<'de, const MOST: u32, const USUAL: u32> Deserialize<'de> for Limit<MOST, US
 
 /// A point in time: RFC 3339, milliseconds since 1970 as dashboards send them, or `now`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment(pub(crate) Timestamp);
+pub(crate) enum Moment {
+    /// The time at which it is asked.
+    Now,
+    /// A stated time.
+    At(Timestamp),
+}
 
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text == "now" {
-            return Ok(Self(Clock::system().now()));
+            return Ok(Self::Now);
         }
         let milliseconds = text.parse().ok().map(Timestamp::from_millisecond);
         let read = milliseconds.unwrap_or_else(|| text.parse());
         // Databases store years of four digits.
         let is_kept = |moment: &Timestamp| *moment >= Timestamp::UNIX_EPOCH;
-        read.ok().filter(is_kept).map(Self).ok_or_else(|| {
+        read.ok().filter(is_kept).map(Self::At).ok_or_else(|| {
             let day = text.parse::<jiff::civil::Date>().ok();
             let example = day.map_or_else(
                 || "such as 2026-11-21T00:00:00Z".to_owned(),
@@ -78,8 +83,16 @@ impl<'de> Deserialize<'de> for Moment {
 
 impl Moment {
     /// The time of a moment, where one is stated.
-    pub(crate) fn time(moment: Option<Self>) -> Option<DbTime> {
-        moment.map(|moment| moment.0.into())
+    pub(crate) fn time(moment: Option<Self>, now: DbTime) -> Option<DbTime> {
+        Self::as_of(moment, now).map(AsOf::time)
+    }
+
+    /// The moment at which prices are in force, where one is stated.
+    pub(crate) fn as_of(moment: Option<Self>, now: DbTime) -> Option<AsOf> {
+        moment.map(|moment| match moment {
+            Self::Now => AsOf::Now(now),
+            Self::At(time) => AsOf::Time(time.into()),
+        })
     }
 
     /// A time of observation.
@@ -87,11 +100,14 @@ impl Moment {
     /// # Errors
     /// The time is in the future.
     pub(crate) fn not_after(self, now: Timestamp) -> Result<Timestamp, Problem> {
-        if self.0 > now {
+        let Self::At(time) = self else {
+            return Ok(now);
+        };
+        if time > now {
             return Err(Problem::of_query("`observed_at` is in the future")
             .hint("write the time at which the price was seen; a future price states its `valid_from`"));
         }
-        Ok(self.0)
+        Ok(time)
     }
 }
 
@@ -118,8 +134,13 @@ query! {
 }
 
 impl AsOfQuery {
-    pub(crate) fn as_of(&self) -> Option<DbTime> {
-        Moment::time(self.as_of)
+    pub(crate) fn as_of(&self, now: Timestamp) -> Option<AsOf> {
+        Moment::as_of(self.as_of, now.into())
+    }
+
+    /// The moment, which is now where none is stated.
+    pub(crate) fn as_of_or_now(&self, now: Timestamp) -> AsOf {
+        self.as_of(now).unwrap_or(AsOf::Now(now.into()))
     }
 }
 
@@ -294,7 +315,7 @@ impl<'a> PageRequest<'a> {
     }
 
     /// Workers for this page: long pages have their own queue, so that short ones do not wait for them.
-    fn workers(&self) -> &Workers {
+    fn workers(&self) -> &Arc<Workers> {
         if self.part.limit.0 > LONG_PAGE {
             &self.answers.long_pages
         } else {
@@ -319,7 +340,7 @@ impl<'a> PageRequest<'a> {
         Rows: Future<Output = Result<Vec<Row>, Fault>>,
         Problem: From<Fault>,
     {
-        let _place = self.answers.turn_of(self.workers()).await?;
+        let permit = self.answers.permit_of(self.workers()).await?;
         let mut text = ListText::begin(self.answers, self.headers, self.columns, self.part.fields)?;
         // One extra row shows whether another page follows.
         let mut missing = self.part.limit.0 + 1;
@@ -343,14 +364,14 @@ impl<'a> PageRequest<'a> {
                 if came <= self.piece / 16 {
                     return finish();
                 }
-                return self.workers().run(finish).await?;
+                return permit.run(move |_| finish()).await?;
             }
-            let write = move || {
+            let write = move |_: &Running| {
                 let written = items(piece).and_then(|items| text.add(&items));
                 (written, text, items)
             };
             let written;
-            (written, text, items) = self.workers().run(write).await?;
+            (written, text, items) = permit.run(write).await?;
             written?;
         }
     }

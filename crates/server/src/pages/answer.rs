@@ -25,7 +25,7 @@ pub(super) async fn page(
 ) -> Response<Body> {
     let now = answers.now();
     let body = async || {
-        let _place = answers.turn_to_write().await?;
+        let _permit = answers.permit_to_write().await?;
         let document = page().await?.document(now);
         Ok(CachedBody::new(document, HTML, None))
     };
@@ -40,6 +40,7 @@ pub(super) async fn page(
 pub(super) fn of(answers: &Answers, problem: &Problem) -> Response<Body> {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = html(status, of_problem(problem).document(answers.now()));
+    problem.note_refusal(&mut response);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         let wait = HeaderValue::from_static("1");
         response.headers_mut().insert(header::RETRY_AFTER, wait);

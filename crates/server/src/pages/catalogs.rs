@@ -79,7 +79,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
             div.empty {
                 p { "No catalog was imported yet." }
                 p { "Once: " code { "unroof import https://models.dev/api.json" } }
-                p { "Every day: " code { "unroof serve --refresh https://models.dev/api.json" } }
+                p { "Every day: " code { "unroof serve --refresh models.dev=https://models.dev/api.json@24h" } }
             }
         } @else {
             (sources(&last, now))
@@ -191,13 +191,17 @@ fn source(last: &Last<'_>, now: Timestamp) -> Markup {
 
 fn outcome(row: &ImportRow) -> Markup {
     let tone = match row.outcome {
-        ImportOutcome::Failed => "tag bad",
-        ImportOutcome::Running => "tag",
+        ImportOutcome::Failed | ImportOutcome::Held => "tag bad",
+        ImportOutcome::Running | ImportOutcome::Discarded | ImportOutcome::Undone => "tag",
         _ => "tag good",
     };
     html! {
         span class=(tone) { (row.outcome.name().replace('_', " ")) }
         @if let Some(error) = &row.error { " " small { (error) } }
+        @if row.outcome == ImportOutcome::Held {
+            @if let Some(difference) = &row.difference { " " small { (difference) ". " } }
+            code { "unroof imports accept " (row.id) }
+        }
     }
 }
 

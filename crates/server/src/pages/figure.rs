@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use unroof_base::shell::curl;
 use unroof_report::chart::Chart;
 
 /// The figure of a chart whose own address is `/charts/{kind}.svg?{query}`.
@@ -30,7 +31,7 @@ fn captioned(chart: &Chart, kind: &str, query: &str, title: &Markup) -> Markup {
                     a href=(address("json")) { "JSON" }
                 }
                 p { "The request:" }
-                pre tabindex="0" { code { "curl \"$UNROOF" (address("json")) "\"" } }
+                pre tabindex="0" { code { (curl(&address("json"), None)) } }
                 (chart.table.html())
             }
         }

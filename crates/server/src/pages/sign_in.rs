@@ -19,8 +19,8 @@ use crate::clients::Clients;
 use crate::compute::Views;
 use crate::service::access::{SESSION, Sender, session};
 use crate::service::extract::{FormBody, Query};
-use unroof_edge::{FORBIDDEN, Problem, UNAUTHORIZED, is_from_own_page};
-use unroof_store::access::{Actor, Identity};
+use unroof_edge::{Problem, UNAUTHORIZED, is_from_own_page};
+use unroof_store::access::{Actor, Identity, Refused};
 
 /// Time for which a browser stays signed in.
 const SESSION_TIME: SignedDuration = SignedDuration::from_hours(12);
@@ -36,10 +36,11 @@ pub(super) struct Next {
 pub(super) async fn show(
     State(clients): State<Arc<Clients>>,
     Query(Next { next }): Query<Next>,
+    sender: Sender,
     headers: HeaderMap,
 ) -> Response<Body> {
     let is_signed_in = match session(&headers) {
-        Some(key) => clients.key(key).await.is_ok(),
+        Some(key) => clients.key(key, sender.actor.address).await.is_ok(),
         None => false,
     };
     let next = local(next.as_deref());
@@ -69,7 +70,7 @@ pub(super) async fn enter(
     };
     let next = local(field("next").as_deref());
     if !is_own {
-        let problem = Problem::new(FORBIDDEN, "the form is of another site");
+        let problem = Problem::refusing(Refused::OtherSite, "the form is of another site");
         return of(
             &views.answers,
             &problem.hint("send it from the page of this service"),
@@ -79,7 +80,10 @@ pub(super) async fn enter(
         Ok(key) => with_cookie(&next, &cookie(&key, SESSION_TIME, is_encrypted)),
         Err(problem) if problem.is_of(UNAUTHORIZED) => {
             let page = document(&clients, &next, false, Some(&problem));
-            html(StatusCode::UNAUTHORIZED, page.document(clients.clock.now()))
+            let page = page.document(clients.clock.now());
+            let mut response = html(StatusCode::UNAUTHORIZED, page);
+            problem.note_refusal(&mut response);
+            response
         }
         Err(problem) => of(&views.answers, &problem),
     }
@@ -95,7 +99,7 @@ pub(super) async fn leave(
 ) -> Response<Body> {
     if is_from_own_page(&headers)
         && let Some(key) = session(&headers)
-        && let Ok(key) = clients.key(key).await
+        && let Ok(key) = clients.key(key, sender.actor.address).await
     {
         if let Err(error) = clients
             .store
@@ -112,7 +116,7 @@ pub(super) async fn leave(
 
 /// A new session of a key: its text.
 async fn begin(clients: &Clients, key: &str, actor: Actor) -> Result<String, Problem> {
-    let key = clients.key(key).await?;
+    let key = clients.key(key, actor.address).await?;
     let session = random_key()?;
     let actor = Actor {
         identity: Identity::Key {
@@ -128,8 +132,8 @@ async fn begin(clients: &Clients, key: &str, actor: Actor) -> Result<String, Pro
         .add_session(&key, session.hash, now, end, &actor)
         .await?
     {
-        return Err(Problem::new(
-            UNAUTHORIZED,
+        return Err(Problem::refusing(
+            Refused::UnknownKey,
             "the key was revoked, or is a session itself",
         ));
     }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
 
-use super::access::identify;
+use super::access::identified;
 use crate::app::App;
 use unroof_edge::{Limits, Problem};
 
@@ -37,7 +37,7 @@ pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) 
 }
 
 async fn answer(app: &App, request: Request, next: Next) -> Response {
-    next.run(identify(&app.clients, request).await).await
+    identified(&app.clients, request, next).await
 }
 
 async fn in_time(limits: &Limits, answer: impl Future<Output = Response>) -> Response {

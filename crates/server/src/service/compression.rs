@@ -90,10 +90,10 @@ impl Answers {
             } else {
                 &self.writing
             };
-            let _place = workers.admit().await?;
+            let permit = self.permit_of(workers).await?;
             let budget = self.budget.clone();
-            workers
-                .run(move || coding.compress(&plain, &budget))
+            permit
+                .run(move |_| coding.compress(&plain, &budget))
                 .await?
         };
         match tag {

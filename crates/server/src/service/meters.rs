@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use super::metrics::{Labels, register};
 use unroof_jobs::{Jobs, Refresh};
 use unroof_store::import::CatalogFormat;
-use unroof_store::{CatalogImports, DbTime, StoreError, WebhookCounts};
+use unroof_store::{CatalogImports, DbTime, HeldImports, StoreError, WebhookCounts};
 
 type FloatGauge = Gauge<f64, AtomicU64>;
 
@@ -26,6 +26,7 @@ pub(crate) struct Meters {
 #[derive(Debug, Default)]
 struct Stored {
     catalogs: Vec<CatalogImports>,
+    held: Vec<HeldImports>,
     /// End of the last successful import by source.
     sources: BTreeMap<String, DbTime>,
     webhooks: WebhookCounts,
@@ -63,6 +64,7 @@ impl Stored {
         let sources = sources.await?.into_iter();
         Ok(Self {
             catalogs,
+            held: store.held_imports(CatalogFormat::names()).await?,
             sources: sources.map(|row| (row.source, row.succeeded_at)).collect(),
             webhooks: store.webhook_counts().await?,
         })
@@ -82,7 +84,13 @@ impl Stored {
                 }
             }
         }
+        let held = Family::<Labels<1>, Gauge>::default();
+        for row in &self.held {
+            let labels = [("catalog", row.catalog.clone().into())];
+            held.get_or_create(&labels).set(row.held);
+        }
         register! { registry,
+            "unroof_imports_held", "Imports of the catalog that are held until they are accepted or discarded" => held;
             "unroof_import_last_success_timestamp_seconds", "End of the last successful import of the catalog, also of one that found it unchanged" => succeeded;
             "unroof_import_entries", "Entries in the last successful import that read the catalog" => entries;
             "unroof_import_refused_entries", "Entries without a usable sheet in the last successful import that read the catalog" => refused;

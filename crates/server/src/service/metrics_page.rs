@@ -10,13 +10,15 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::encoding::text;
-use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::metrics::register;
+use super::metrics::{Labels, register};
 use super::middleware;
 use crate::app::{App, Parts};
+use crate::clients::Clients;
 use unroof_edge::{prefers, require_known_host};
 
 /// State of the metrics listener.
@@ -105,6 +107,7 @@ impl App {
             compute,
             service,
             work,
+            clients,
             ..
         } = &**self;
         // Before one is taken for this.
@@ -115,6 +118,7 @@ impl App {
             .meters
             .register(&work.jobs, is_up, &mut registry)
             .await;
+        register_refused(clients, &mut registry);
         let takes_writes = answers.store.require_writable().is_ok();
         let connections = limits.connections;
         let open = connections.saturating_sub(service.connections.available_permits());
@@ -139,5 +143,18 @@ impl App {
             "unroof_cache_entries", "Bodies in the response cache" => ConstGauge::new(answers.bodies.entries());
         }
         registry
+    }
+}
+
+/// Refused requests by reason; every reason has a series from the start, so that an increase is seen.
+fn register_refused(clients: &Clients, registry: &mut Registry) {
+    let requests = Family::<Labels<2>, Counter>::default();
+    for (reason, count) in clients.visits.refused() {
+        let status = if reason.is_unknown() { "401" } else { "403" };
+        let labels = [("reason", reason.name().into()), ("status", status.into())];
+        requests.get_or_create(&labels).inc_by(count);
+    }
+    register! { registry,
+        "unroof_requests_refused", "Requests of callers that were refused, by reason" => requests;
     }
 }

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
+use tracing::field::Empty;
 use uuid::Uuid;
 
 use super::metrics::{Counted, method_name};
@@ -15,7 +16,7 @@ use crate::answers::Answers;
 use crate::app::App;
 use crate::pages::{HTML, as_page};
 use unroof_edge::{
-    Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, UNREADABLE,
+    Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, Tab, UNREADABLE,
     check_host, linger,
 };
 use unroof_telemetry::RequestTrace;
@@ -47,6 +48,8 @@ pub(crate) async fn request_scope(
     let of_handler = RequestId(request_id.clone());
     request.extensions_mut().insert(of_handler);
     linger(&mut request);
+    let tab = Tab::default();
+    request.extensions_mut().insert(tab.clone());
     let coding = Coding::preferred(request.headers());
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let route = matched.as_ref().map_or("", MatchedPath::as_str);
@@ -58,7 +61,9 @@ pub(crate) async fn request_scope(
     let trace = RequestTrace::begin(request.headers(), method, route, path, &request_id);
     let (trace_id, trace_span) = (trace.trace_id.clone(), trace.span.clone());
     // An error has the ids too, whatever the level of the log.
-    let span = tracing::error_span!("request", %method, route, request_id, trace_id);
+    let (client, key, user) = (Empty, Empty, Empty);
+    let span =
+        tracing::error_span!("request", %method, route, request_id, trace_id, client, key, user);
     let answering = async {
         let trace_id = trace_id.as_deref();
         let mut answer = match check(&app, &request) {
@@ -85,7 +90,15 @@ pub(crate) async fn request_scope(
         let no_room =
             |problem: Problem| with_problem(problem.into_response(), &request_id, trace_id);
         let response = answer.unwrap_or_else(no_room);
-        let mut response = app.answers.compress(response, coding).await;
+        let compressing = app.answers.compress(response, coding);
+        let mut response = match tab.bill() {
+            Some(bill) => {
+                let mut response = bill.scope(compressing).await;
+                bill.announce(response.headers_mut());
+                response
+            }
+            None => compressing.await,
+        };
         restrict_browsers(response.headers_mut(), policy);
         let took = counted.answered(response.status());
         let status = response.status().as_u16();

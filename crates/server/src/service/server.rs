@@ -115,11 +115,16 @@ pub async fn serve(
         _ = stop.next() => return Err(stopped_twice()),
     }
     drop(jobs);
+    // Without the database, they are lost.
+    let _ = tokio::time::timeout(LAST_WRITE, app.jobs().write_visits()).await;
     let left = drained_by.saturating_duration_since(Instant::now());
     app.service.report_end(left).await;
     store.close().await;
     Ok(())
 }
+
+/// Time for the last uses of keys and refused requests to be written.
+const LAST_WRITE: Duration = Duration::from_secs(1);
 
 /// Concurrent connections to the metrics port.
 const METRICS_CONNECTIONS: usize = 16;

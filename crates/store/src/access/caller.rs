@@ -1,8 +1,10 @@
 //! The caller of a request.
 
+use std::net::IpAddr;
+
 use uuid::Uuid;
 
-use super::Scope;
+use super::{Only, Scope};
 
 /// Identity of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +53,8 @@ pub struct Actor {
     pub identity: Identity,
     /// Id of the request; none outside a request.
     pub request_id: Option<String>,
+    /// Address of the client; none outside a request, and on a Unix socket.
+    pub address: Option<IpAddr>,
 }
 
 impl Actor {
@@ -58,11 +62,19 @@ impl Actor {
     pub const COMMAND_LINE: Self = Self {
         identity: Identity::CommandLine,
         request_id: None,
+        address: None,
+    };
+    /// A caller without a key and an address.
+    pub const ANONYMOUS: Self = Self {
+        identity: Identity::Anonymous,
+        request_id: None,
+        address: None,
     };
     /// Actor of the service itself.
     pub const SERVICE: Self = Self {
         identity: Identity::Service,
         request_id: None,
+        address: None,
     };
 }
 
@@ -73,6 +85,8 @@ pub struct Caller {
     pub identity: Identity,
     /// Scope; nothing is allowed if none.
     pub scope: Option<Scope>,
+    /// Providers whose prices it may write.
+    pub providers: Only<String>,
 }
 
 impl Caller {
@@ -82,6 +96,7 @@ impl Caller {
         Self {
             identity: Identity::Anonymous,
             scope,
+            providers: Only::ANY,
         }
     }
 

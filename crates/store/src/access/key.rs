@@ -1,15 +1,17 @@
 //! Keys: secrets that are shown once and stored as hashes.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ipnet::IpNet;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
-use super::Scope;
+use super::{Only, Refused, Scope};
 
 /// Beginning of every key, by which scanners of repositories and logs find one.
 const PREFIX: &str = "unroof_";
@@ -86,21 +88,32 @@ pub struct Key {
     pub scope: Scope,
     /// Time from which it is refused; never if none.
     pub expires_at: Option<Timestamp>,
+    /// Networks from which it is taken.
+    pub networks: Only<IpNet>,
+    /// Providers whose prices it may write.
+    pub providers: Only<String>,
 }
 
 impl Key {
-    fn has_expired(&self, now: Timestamp) -> bool {
+    /// Whether it is refused from now on.
+    #[must_use]
+    pub fn has_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }
-}
 
-/// Reason why a key is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusedKey {
-    /// There is no such key, or it was revoked.
-    Unknown,
-    /// The key has expired.
-    Expired,
+    /// Checks whether it is taken now from a caller with an address.
+    ///
+    /// # Errors
+    /// It has expired, or the address is in none of its networks.
+    pub fn check(&self, now: Timestamp, address: Option<IpAddr>) -> Result<(), Refused> {
+        if self.has_expired(now) {
+            return Err(Refused::ExpiredKey);
+        }
+        if !self.networks.admits(address) {
+            return Err(Refused::Network);
+        }
+        Ok(())
+    }
 }
 
 /// All keys that are not revoked.
@@ -123,22 +136,16 @@ impl FromIterator<(KeyHash, Key)> for KeyRing {
 }
 
 impl KeyRing {
-    /// The key with this text. The lookup sees only the hash, which a client cannot choose bit by bit; the hashes are
-    /// compared in constant time.
-    ///
-    /// # Errors
-    /// There is none, or it has expired.
-    pub fn find(&self, text: &str, now: Timestamp) -> Result<&Key, RefusedKey> {
+    /// The key with this text, also one that has expired. The lookup sees only the hash, which a client cannot choose bit by
+    /// bit; the hashes are compared in constant time.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<&Key> {
         let hash = KeyHash::of(text);
         let near = self.keys.get(&hash.lookup()).map_or(&[][..], Vec::as_slice);
         let same = near
             .iter()
             .find(|(stored, _)| bool::from(stored.0.ct_eq(&hash.0)));
-        let (_, key) = same.ok_or(RefusedKey::Unknown)?;
-        if key.has_expired(now) {
-            return Err(RefusedKey::Expired);
-        }
-        Ok(key)
+        same.map(|(_, key)| key)
     }
 
     /// Whether there is a key that has not expired.
@@ -161,6 +168,8 @@ mod tests {
             name: name.to_owned(),
             scope: Scope::Read,
             expires_at,
+            networks: Only::ANY,
+            providers: Only::ANY,
         }
     }
 
@@ -176,12 +185,28 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        assert_eq!(ring.find(&first.text, end).unwrap().name, "first");
-        assert_eq!(ring.find(&second.text, before).unwrap().name, "second");
-        assert_eq!(ring.find(&second.text, end), Err(RefusedKey::Expired));
+        let found = |key: &NewKey| ring.find(&key.text).unwrap();
+        assert_eq!(found(&first).name, "first");
+        assert_eq!(found(&first).check(end, None), Ok(()));
+        assert_eq!(found(&second).name, "second");
+        assert_eq!(found(&second).check(before, None), Ok(()));
+        assert_eq!(found(&second).check(end, None), Err(Refused::ExpiredKey));
         let third = NewKey::random().unwrap();
-        assert_eq!(ring.find(&third.text, before), Err(RefusedKey::Unknown));
-        assert_eq!(ring.find("", before), Err(RefusedKey::Unknown));
+        assert_eq!(ring.find(&third.text), None);
+        assert_eq!(ring.find(""), None);
+    }
+
+    #[test]
+    fn a_key_that_is_limited_to_networks_is_refused_elsewhere() {
+        let networks: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
+        let key = Key {
+            networks: networks.into(),
+            ..key("desk", None)
+        };
+        let check = |address: &str| key.check(Timestamp::UNIX_EPOCH, address.parse().ok());
+        assert_eq!(check("10.1.2.3"), Ok(()));
+        assert_eq!(check("192.0.2.1"), Err(Refused::Network));
+        assert_eq!(check("no address"), Err(Refused::Network));
     }
 
     #[test]

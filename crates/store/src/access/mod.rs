@@ -4,16 +4,21 @@
 
 mod caller;
 mod client;
-mod groups;
 mod key;
-mod policy;
+mod only;
 mod proxies;
+mod refused;
 mod scope;
+mod visits;
+
+pub use ipnet::IpNet as Network;
 
 pub use caller::{Actor, Caller, Identity};
 pub use client::{Client, network_of};
-pub use groups::{GroupScope, GroupScopes};
-pub use key::{Key, KeyHash, KeyRing, NewKey, RefusedKey};
-pub use policy::{Access, UserHeaders};
-pub use proxies::{TrustedProxies, TrustedProxy};
+pub use key::{Key, KeyHash, KeyRing, NewKey};
+pub use only::{Only, UnreadableLimit};
+pub use proxies::{TrustedProxies, TrustedProxy, network};
+pub use refused::Refused;
 pub use scope::{Scope, UnknownScope};
+pub(crate) use visits::RefusedRequests;
+pub use visits::{MOST_REFUSED, Unwritten, Visits};

@@ -21,12 +21,20 @@ impl FromStr for TrustedProxy {
         if text == "unix" {
             return Ok(Self::Unix);
         }
-        let network = text.parse::<IpNet>().ok();
-        let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
-        network.or_else(address).map(Self::Network).ok_or_else(|| {
-            "write an address or a network such as 10.0.0.0/8 or fd00::/8, or `unix` for the Unix socket".to_owned()
-        })
+        let network = network(text).map(Self::Network);
+        network.map_err(|hint| format!("{hint}, or `unix` for the Unix socket"))
     }
+}
+
+/// A network as people write it: an address alone is a network too.
+///
+/// # Errors
+/// The text is neither; the error says what to write.
+pub fn network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse::<IpNet>().ok();
+    let address = || text.parse::<IpAddr>().ok().map(IpNet::from);
+    let network = network.or_else(address).map(|network| network.trunc());
+    network.ok_or_else(|| "write an address or a network such as 10.0.0.0/8 or fd00::/8".to_owned())
 }
 
 /// All proxies that are trusted.

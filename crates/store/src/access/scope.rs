@@ -42,6 +42,16 @@ impl Scope {
         }
     }
 
+    /// The reason for which a key of this scope cannot be limited to providers; none if it can.
+    #[must_use]
+    pub const fn why_no_providers(self) -> Option<&'static str> {
+        match self {
+            Self::Observe => None,
+            Self::Admin => Some("an admin makes keys without limits"),
+            Self::Read | Self::Ask => Some("a key of this scope writes no prices"),
+        }
+    }
+
     /// Whether a caller with this scope may do what needs another one.
     #[must_use]
     pub fn includes(self, needed: Self) -> bool {

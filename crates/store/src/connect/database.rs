@@ -19,6 +19,7 @@ use super::file::{FileIdentity, make_private_file};
 use super::limits::{StoreLimits, pool_options};
 use super::standby::Standby;
 use crate::keep::secrets_key::SecretsKey;
+use crate::record::recorded_times::RecordedTimes;
 use crate::record::refusal::Writing;
 use crate::record::writer::queue::Queue;
 use crate::{DbTime, StoreError};
@@ -67,6 +68,8 @@ pub struct Store {
     pub(crate) queue: Arc<Queue>,
     /// The last reading of the database's clock, after the local time of the query.
     pub(crate) clock: Arc<Mutex<Option<(Instant, DbTime)>>>,
+    /// The times that are recorded, compared with the clock before a write.
+    pub(crate) recorded: Arc<Mutex<RecordedTimes>>,
     /// The last time at which no connection was free within the time for one.
     pub(crate) lacked_connection_at: Arc<Mutex<Option<Instant>>>,
     /// The imports that this process makes.
@@ -182,6 +185,7 @@ impl Store {
             writing: Arc::default(),
             queue: Arc::default(),
             clock: Arc::default(),
+            recorded: Arc::default(),
             lacked_connection_at: Arc::default(),
             importing: Importing::default(),
             secrets_key: None,

@@ -43,6 +43,16 @@ pub(crate) fn may_write(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
 }
 
+/// Whether a file is on a file system of another machine, which takes every lock for one on ranges of bytes.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_of_network(path: &Path) -> bool {
+    // NFS, SMB, CIFS and SMB 2, as `statfs` has them.
+    const NETWORK: [u32; 4] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42];
+    let kind = rustix::fs::statfs(path).ok().map(|found| found.f_type);
+    kind.and_then(|kind| u32::try_from(kind).ok())
+        .is_some_and(|kind| NETWORK.contains(&kind))
+}
+
 /// Creates the file, readable by its owner alone, and missing folders.
 pub(crate) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     if let Some(folder) = path

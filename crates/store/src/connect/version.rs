@@ -103,11 +103,14 @@ impl Store {
     /// the future.
     #[must_use]
     pub fn not_ahead(&self, now: Timestamp) -> Timestamp {
-        let time = locked(&self.clock).and_then(|(answered_at, time)| {
-            let time = Timestamp::from(time).checked_add(answered_at.elapsed());
-            time.ok()
-        });
-        time.map_or(now, |time| time.min(now))
+        self.database_time().map_or(now, |time| time.min(now))
+    }
+
+    /// The time of the database, as far as it is known. An embedded one has none.
+    pub(crate) fn database_time(&self) -> Option<Timestamp> {
+        let (answered_at, time) = (*locked(&self.clock))?;
+        let time = Timestamp::from(time).checked_add(answered_at.elapsed());
+        time.ok()
     }
 
     /// Whether new versions come by notification.

@@ -2,6 +2,7 @@
 
 use unroof_infer::estimate::Cancelled;
 
+use super::held::HeldImport;
 use crate::StoreError;
 use crate::import::entry::entries::CatalogError;
 
@@ -17,6 +18,9 @@ pub enum ImportError {
     /// No thread could be started.
     #[error("no thread could be started")]
     Thread(#[source] std::io::Error),
+    /// The import would end or change too many offers, and is held until it is accepted.
+    #[error("the import is held: {}", .0.difference)]
+    Held(Box<HeldImport>),
     /// The client disconnected.
     #[error("the client disconnected before the import was done")]
     Unwanted,

@@ -1,13 +1,14 @@
 //! The importer of a process: one catalog at a time, each with a run on record.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use uuid::Uuid;
 
 use super::error::ImportError;
-use super::fetch::Version;
+use super::held::{HeldOptions, decompressed};
 use super::options::Options;
 use super::priority::Priority;
 use super::run::Import;
@@ -15,13 +16,25 @@ use super::turn::Turn;
 use crate::access::Actor;
 use crate::clock::Clock;
 use crate::import::entry::entries::CatalogError;
+use crate::import::entry::found::lock_name;
 use crate::import::progress::lines::LineSender;
 use crate::import::progress::report::{Line, Summary};
-use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError};
+use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError, Undone};
 
 /// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Time for which undoing waits for the lock of a catalog.
+const LOCK_TIME: Duration = Duration::from_secs(5);
+
+/// Validators of a fetched catalog.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Version {
+    /// Value of the header `ETag`.
+    pub etag: Option<String>,
+    /// Value of the header `Last-Modified`.
+    pub last_modified: Option<String>,
+}
 
 /// Imports catalogs into a store.
 #[derive(Debug, Clone)]
@@ -38,9 +51,38 @@ pub struct BegunImport {
     source: String,
     import: Import,
     running: Option<RunningImport>,
+    /// Whether the import was held, and is so again where it fails.
+    was_held: bool,
+}
+
+/// Reason for which a held import is not imported.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAccepted {
+    /// There is no such import.
+    #[error("there is no such import")]
+    Unknown,
+    /// The import is not held.
+    #[error("the import is not held: its outcome is `{}`", .0.name())]
+    NotHeld(ImportOutcome),
+    /// The record has moved on, so that the difference is another one now.
+    #[error(
+        "the record has changed since the import was held; it would now make the difference {0}"
+    )]
+    Moved(String),
+    /// The stored catalog cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The database fails.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl Importer {
+    /// The time, never ahead of that of the database.
+    fn now(&self) -> Timestamp {
+        self.store.not_ahead(self.clock.now())
+    }
+
     /// An importer into a store.
     #[must_use]
     pub fn new(store: Store, clock: Clock) -> Self {
@@ -100,7 +142,7 @@ impl Importer {
         import: Import,
         actor: &Actor,
     ) -> Result<BegunImport, StoreError> {
-        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.clock.now()));
+        let (id, started_at) = (Uuid::new_v4(), DbTime::from(self.now()));
         let running = if import.is_dry_run() {
             None
         } else {
@@ -115,7 +157,88 @@ impl Importer {
             source,
             import,
             running,
+            was_held: false,
         })
+    }
+
+    /// Reads the catalog of a held import again, compares it with what is recorded now, and records that it is imported. The
+    /// options are those of its estimates. Gives the version of the catalog, too.
+    ///
+    /// # Errors
+    /// The import is not held, the record has moved on since, or the database fails.
+    pub async fn accept(
+        &self,
+        id: Uuid,
+        options: Options,
+        turn: Turn,
+        priority: Priority,
+        actor: &Actor,
+    ) -> Result<(BegunImport, Version), NotAccepted> {
+        let held = self.store.held_import(id).await?;
+        let held = held.ok_or(NotAccepted::Unknown)?;
+        let not_held = || NotAccepted::NotHeld(held.outcome);
+        if held.outcome != ImportOutcome::Held {
+            return Err(not_held());
+        }
+        let (kept, document) = held.options.zip(held.document).ok_or_else(not_held)?;
+        let kept: Option<HeldOptions> = serde_json::from_str(&kept).ok();
+        let accepted = held.difference.unwrap_or_default();
+        let options = kept.and_then(|kept| kept.of(options, accepted.clone()));
+        let options = options.ok_or(CatalogError::Damaged)?;
+        let import = self
+            .read(decompressed(&document)?, options, turn, priority)
+            .await?;
+        let difference = import.difference().await.map_err(NotAccepted::of)?;
+        let difference = difference.unwrap_or_default();
+        if difference != accepted {
+            self.store.note_difference(id, &difference).await?;
+            return Err(NotAccepted::Moved(difference));
+        }
+        let now = self.now();
+        let resumed = self.store.resume_import(id, &held.source, now, actor);
+        let running = resumed
+            .await?
+            .ok_or(NotAccepted::NotHeld(ImportOutcome::Running))?;
+        let version = Version {
+            etag: held.etag,
+            last_modified: held.last_modified,
+        };
+        let begun = BegunImport {
+            source: held.source,
+            import,
+            running: Some(running),
+            was_held: true,
+        };
+        Ok((begun, version))
+    }
+
+    /// Undoes an import as a whole. None while another process imports the same catalog.
+    ///
+    /// # Errors
+    /// The query fails; then nothing is changed.
+    pub async fn undo(
+        &self,
+        id: Uuid,
+        _place: OwnedSemaphorePermit,
+        actor: &Actor,
+    ) -> Result<Option<Undone>, StoreError> {
+        let mut lock = None;
+        if let Some(source) = self.store.source_of_facts(id).await? {
+            // The lock of an import that has just ended is released a moment later.
+            let began = Instant::now();
+            while lock.is_none() {
+                lock = self.store.try_lock(&lock_name(&source)).await?;
+                if lock.is_none() && began.elapsed() > LOCK_TIME {
+                    return Ok(None);
+                }
+                if lock.is_none() {
+                    tokio::time::sleep(FIRST_PAUSE).await;
+                }
+            }
+        }
+        let undone = self.store.undo_import(id, self.clock.now(), actor).await;
+        drop(lock);
+        undone.map(Some)
     }
 
     /// Imports a catalog and records how it ended. The last line says so: `done` once that is recorded.
@@ -128,31 +251,55 @@ impl Importer {
         version: Version,
         mut lines: LineSender,
     ) -> Result<Summary, ImportError> {
-        let outcome = match begun.running {
-            None => begun.import.run(&mut lines).await,
-            Some(running) => {
-                let (source, format) = (begun.source, begun.import.format());
-                let refusals = begun.import.refusals();
-                let outcome = begun.import.run(&mut lines).await;
-                let ended_at = self.clock.now().into();
-                let run = ImportRow {
-                    refusals,
-                    ..ImportRow::ended(running.id, format, ended_at, &outcome, version)
-                };
-                self.end(running, run).await;
-                match &outcome {
-                    Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
-                    Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
-                }
-                outcome
-            }
+        let id = begun.running.as_ref().map(|running| running.id);
+        let outcome = match id {
+            None => begun.import.run(None, &mut lines).await,
+            Some(_) => self.import_recorded(begun, version, &mut lines).await,
         };
         lines.end(match &outcome {
             Ok(summary) => Line::Done(summary.clone()),
+            Err(ImportError::Held(held)) => Line::Held {
+                id: id.unwrap_or_default(),
+                difference: held.difference.clone(),
+            },
             Err(error) => Line::Failed {
                 reason: error.public_reason(),
             },
         });
+        outcome
+    }
+
+    /// Imports a catalog whose import is on record.
+    async fn import_recorded(
+        &self,
+        begun: BegunImport,
+        version: Version,
+        lines: &mut LineSender,
+    ) -> Result<Summary, ImportError> {
+        let (source, format) = (begun.source, begun.import.format());
+        let Some(running) = begun.running else {
+            return Err(ImportError::Crashed);
+        };
+        let refusals = begun.import.refusals();
+        let mut outcome = begun.import.run(Some(running.id), lines).await;
+        if let Err(ImportError::Held(held)) = &outcome
+            && let Err(error) = self.store.hold_import(running.id, held).await
+        {
+            outcome = Err(error.into());
+        }
+        let ended_at = self.now().into();
+        let mut run = ImportRow {
+            refusals,
+            ..ImportRow::ended(running.id, format, ended_at, &outcome, version)
+        };
+        if begun.was_held && run.outcome == ImportOutcome::Failed {
+            run.outcome = ImportOutcome::Held;
+        }
+        self.end(running, run).await;
+        match &outcome {
+            Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
+            Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
+        }
         outcome
     }
 
@@ -176,6 +323,16 @@ impl Importer {
                 pause = LONGEST_PAUSE.min(2 * pause);
             }
         });
+    }
+}
+
+impl NotAccepted {
+    fn of(error: ImportError) -> Self {
+        match error {
+            ImportError::Store(error) => Self::Store(error),
+            ImportError::Catalog(error) => Self::Catalog(error),
+            _ => Self::Catalog(CatalogError::Crashed),
+        }
     }
 }
 
@@ -213,7 +370,14 @@ impl ImportRow {
                 not_identifiable: count(summary.not_identifiable),
                 refused: count(summary.refused),
                 reinstated: count(summary.reinstated),
+                difference: summary.difference.clone(),
                 ..Self::without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
+            },
+            // A version that is held is not asked for again.
+            Err(ImportError::Held(held)) => Self {
+                entries: count(held.entries),
+                difference: Some(held.difference.clone()),
+                ..Self::without_entries(id, format, ended_at, ImportOutcome::Held, None, version)
             },
             // A version whose import failed is asked for again.
             Err(error) => {
@@ -248,6 +412,7 @@ impl ImportRow {
             ended_at: Some(ended_at),
             outcome,
             error,
+            difference: None,
             etag: version.etag,
             last_modified: version.last_modified,
             entries: 0,

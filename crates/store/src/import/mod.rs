@@ -3,7 +3,7 @@
 
 pub(crate) mod entry;
 mod error;
-mod fetch;
+mod held;
 mod importer;
 mod models;
 mod options;
@@ -14,15 +14,13 @@ mod turn;
 pub(crate) mod workers;
 
 pub use crate::import::entry::entries::{CatalogError, CatalogFormat};
+pub use crate::import::entry::parts::{DOCUMENT_SEPARATOR, published_format};
 pub use crate::import::entry::refusals::Refusal;
 pub use crate::import::progress::lines::{LineReceiver, LineSender, lines};
 pub use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 pub use error::ImportError;
-pub use fetch::{
-    FetchError, Fetched, MOST_BYTES, Version, client_error, fetch, without_credentials,
-    without_secrets,
-};
-pub use importer::Importer;
+pub use held::{HeldImport, MOST_BYTES};
+pub use importer::{BegunImport, Importer, NotAccepted, Version};
 pub(crate) use models::Drawn;
 pub use models::ModelEstimator;
 pub use options::Options;

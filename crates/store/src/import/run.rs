@@ -6,23 +6,25 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::error::ImportError;
+use super::held::{HeldImport, HeldOptions, compressed};
 use super::options::Options;
 use super::priority::Priority;
 use super::turn::Turn;
 use super::workers::work_on;
 use crate::import::entry::copies::{Checks, DuplicateSheet};
 use crate::import::entry::duplicates::SheetKind;
-use crate::import::entry::entries::{CatalogError, Contents, read};
+use crate::import::entry::entries::{CatalogError, CatalogFormat, Contents};
 use crate::import::entry::estimated::{Estimated, known};
 use crate::import::entry::found::Found;
 use crate::import::entry::leaders::{Sorted, Sorter};
 use crate::import::entry::listed::Listed;
 use crate::import::entry::names::CanonicalModels;
+use crate::import::entry::parts::read_parts;
 use crate::import::entry::refusals::Refusal;
 use crate::import::progress::lines::LineSender;
 use crate::import::progress::report::{Imported, Line, Outcome, Summary};
 use crate::import::progress::reporter::ProgressReporter;
-use crate::{EstimateRecord, Listing, ListingRow, ObservedBy, Recording, Store};
+use crate::{EstimateRecord, ImportFacts, Listing, ListingRow, ObservedBy, Recording, Store};
 use unroof_infer::estimate::{CancelToken, Cancelled, Estimator, Request};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_price_sheet::sheet::SheetId;
@@ -38,6 +40,8 @@ pub struct Import {
     options: Options,
     store: Store,
     turn: Turn,
+    /// The catalog, compressed, where it may be held.
+    document: Vec<u8>,
 }
 
 impl Import {
@@ -51,7 +55,9 @@ impl Import {
         store: Store,
         turn: Turn,
     ) -> Result<Self, CatalogError> {
-        let contents = read(
+        let may_be_held = !options.dry_run && options.accepted.is_none();
+        let document = may_be_held.then(|| compressed(text.as_ref()));
+        let contents = read_parts(
             text,
             options.format,
             options.provider.as_deref(),
@@ -63,13 +69,47 @@ impl Import {
             options,
             store,
             turn,
+            document: document.unwrap_or_default(),
         })
+    }
+
+    /// Difference to what is recorded, in words; none for sheets that stand for themselves.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub(crate) async fn difference(&self) -> Result<Option<String>, ImportError> {
+        let (contents, options, turn) = (&self.contents, &self.options, &self.turn);
+        let found = Found::begin(contents, options, &self.store, turn, false).await?;
+        let Some(found) = found else { return Ok(None) };
+        let difference = found.difference(&contents.sheets, &self.store).await?;
+        Ok(Some(difference.words()))
     }
 
     /// Name of the catalog's format.
     #[must_use]
     pub fn format(&self) -> &'static str {
         self.contents.format.name()
+    }
+
+    /// Refused entries with their reasons, if no entry states a sheet: then the document is not a catalog.
+    #[must_use]
+    pub fn without_sheet(&self) -> Option<&[Refusal]> {
+        let contents = &self.contents;
+        contents.sheets.is_empty().then_some(&contents.refused)
+    }
+
+    /// Providers whose offers it may change: the one that it is restricted to, and those of its sheets.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        let sheets = self.contents.sheets.iter();
+        let sheets = sheets.map(|listed| listed.sheet.provider.as_str());
+        self.options.provider.as_deref().into_iter().chain(sheets)
+    }
+
+    /// Whether it says which offers of every provider there are: those that it leaves out end.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let is_published = matches!(self.contents.format, CatalogFormat::Published(_));
+        is_published && self.options.provider.is_none()
     }
 
     /// The first refused entries with their reasons, as JSON; none if every entry can be used.
@@ -84,21 +124,31 @@ impl Import {
         self.options.dry_run
     }
 
-    /// Runs the import and reports a line per entry, after that entry is stored. The caller sends the last line, how the
-    /// import ended.
+    /// Runs the import of an id and reports a line per entry, after that entry is stored. The caller sends the last line, how
+    /// the import ended.
     ///
     /// # Errors
-    /// The database fails, or the client disconnects or reads too slowly. Everything reported is stored.
-    pub async fn run(self, lines: &mut LineSender) -> Result<Summary, ImportError> {
+    /// The import is held, the database fails, or the client disconnects or reads too slowly. Everything reported is stored.
+    pub async fn run(
+        mut self,
+        id: Option<Uuid>,
+        lines: &mut LineSender,
+    ) -> Result<Summary, ImportError> {
+        let found = self.find().await?;
+        let difference = self.check(found.as_ref()).await?;
+        // Frees memory for the estimates.
+        self.document = Vec::new();
         let Self {
             contents,
             options,
             store,
             turn,
+            ..
         } = self;
         let summary = Summary {
             entries: contents.entries,
             sheets: contents.sheets.len(),
+            difference,
             ..Summary::default()
         };
         let mut reporter = ProgressReporter {
@@ -124,8 +174,12 @@ impl Import {
         }
         let names = canonical_models(&store, &contents.sheets).await?;
         reporter.names(&contents.sheets, &names).await?;
-        let found = Found::begin(&contents, &options, &store, &turn).await?;
+        let catalog = match contents.format {
+            CatalogFormat::Published(catalog) => Some(catalog.name()),
+            CatalogFormat::Canonical => None,
+        };
         let recorder = Recorder {
+            import: id.map(|id| ImportFacts::new(id, catalog)),
             store,
             names,
             options,
@@ -147,9 +201,42 @@ impl Import {
         recorder.record(sorted, &mut reporter).await?;
         if let Some(found) = found.filter(|_| !recorder.options.dry_run) {
             let recorded_at = recorder.options.recorded_at;
-            found.record(&recorder.store, recorded_at).await?;
+            let import = recorder.import.as_ref();
+            found.record(&recorder.store, recorded_at, import).await?;
         }
         Ok(reporter.summary)
+    }
+
+    /// Begins the snapshot of a whole catalog.
+    async fn find(&self) -> Result<Option<Found>, ImportError> {
+        let (contents, options) = (&self.contents, &self.options);
+        let is_locked = !options.dry_run;
+        Found::begin(contents, options, &self.store, &self.turn, is_locked).await
+    }
+
+    /// Difference to what is recorded, in words, unless the import is held because of it.
+    async fn check(&mut self, found: Option<&Found>) -> Result<Option<String>, ImportError> {
+        let Some(found) = found else { return Ok(None) };
+        let difference = found.difference(&self.contents.sheets, &self.store).await?;
+        let words = difference.words();
+        let is_held = match &self.options.accepted {
+            Some(accepted) => *accepted != words,
+            None => difference.is_held() && !self.options.dry_run,
+        };
+        if !is_held {
+            return Ok(Some(words));
+        }
+        Err(ImportError::Held(Box::new(HeldImport {
+            difference: words,
+            entries: self.contents.entries,
+            options: HeldOptions {
+                format: self.format().to_owned(),
+                provider: self.options.provider.clone(),
+                partial: self.options.partial,
+                observed_at: found.at(),
+            },
+            document: std::mem::take(&mut self.document),
+        })))
     }
 }
 
@@ -209,6 +296,8 @@ struct Recorder {
     /// Whether each sheet stands for itself.
     is_posted: bool,
     turn: Turn,
+    /// The import, unless it is a dry run.
+    import: Option<ImportFacts>,
 }
 
 impl Recorder {
@@ -461,8 +550,8 @@ impl Recorder {
     }
 
     async fn store(&self, recordings: &[Recording]) -> Result<(), ImportError> {
-        if !self.options.dry_run {
-            self.store.record(recordings).await?;
+        if let Some(import) = self.import.as_ref().filter(|_| !self.options.dry_run) {
+            self.store.record_import(import, recordings).await?;
         }
         Ok(())
     }

@@ -20,8 +20,16 @@ stored_names! {
         SheetWithdrawn = "sheet.withdrawn",
         /// A withdrawal was undone.
         SheetReinstated = "sheet.reinstated",
+        /// The answer to a question was deleted.
+        EstimateDeleted = "estimate.deleted",
         /// The import of a catalog began.
         CatalogImported = "catalog.imported",
+        /// A held import was accepted.
+        ImportAccepted = "import.accepted",
+        /// A held import was discarded.
+        ImportDiscarded = "import.discarded",
+        /// An import was undone.
+        ImportUndone = "import.undone",
         /// A webhook was added.
         WebhookAdded = "webhook.added",
         /// A webhook was removed.
@@ -36,6 +44,8 @@ stored_names! {
         SessionBegun = "session.begun",
         /// A browser was signed out.
         SessionEnded = "session.ended",
+        /// Requests were refused: without a key, with one that is not taken, or for what the caller may not do.
+        AccessRefused = "access.refused",
     }
 }
 
@@ -77,6 +87,8 @@ pub(crate) struct AuditEntry<'a> {
     pub(crate) subject_id: Uuid,
     /// Name of what was changed, for people.
     pub(crate) subject: String,
+    /// More than one only for refused requests.
+    pub(crate) requests: i64,
 }
 
 impl<'a> AuditEntry<'a> {
@@ -94,6 +106,7 @@ impl<'a> AuditEntry<'a> {
             action,
             subject_id,
             subject,
+            requests: 1,
         }
     }
 
@@ -109,6 +122,8 @@ impl<'a> AuditEntry<'a> {
             self.subject_id.into(),
             self.subject.clone().into(),
             self.actor.request_id.as_deref().into(),
+            self.actor.address.map(|address| address.to_string()).into(),
+            self.requests.into(),
         ]
     }
 }
@@ -116,9 +131,9 @@ impl<'a> AuditEntry<'a> {
 /// The statement that writes rows of the log.
 pub(crate) const PIECE: Piece = Piece {
     sql: "
-        INSERT INTO audit (sequence, at, caller, key_id, name, action, subject_id, subject, request_id, link)
+        INSERT INTO audit (sequence, at, caller, key_id, name, action, subject_id, subject, request_id, address, requests, link)
         SELECT * FROM given",
-    columns: &[Number, Time, Text, Id, Text, Text, Id, Text, Text, Bytes],
+    columns: &[Number, Time, Text, Id, Text, Text, Id, Text, Text, Text, Number, Bytes],
 };
 
 /// The observation of a sheet; none where no caller sent it.

@@ -16,7 +16,7 @@ use crate::{DbTime, Store, StoreError};
 use jiff::Timestamp;
 
 const AUDIT: &str = "
-    SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id, link
+    SELECT sequence, at, caller, key_id, name, action, subject_id, subject, request_id, address, requests, link
     FROM audit
     WHERE sequence < $1 ORDER BY sequence DESC LIMIT $2";
 
@@ -43,15 +43,21 @@ pub struct AuditRow {
     #[sqlx(try_from = "String")]
     #[schema(inline, example = "sheet.withdrawn")]
     pub action: AuditAction,
-    /// Id of what was changed.
+    /// Id of what was changed; of refused requests, an id of the client, which is the same in all of its rows.
     #[schema(example = "4b1de30e-3e1f-8f62-a27c-9a1f7d0c5a11")]
     pub subject_id: Uuid,
-    /// Name of what was changed.
+    /// Name of what was changed; of refused requests, the reason.
     #[schema(example = "openai/gpt-5.4")]
     pub subject: String,
     /// Id of the request; null for a change without one.
     #[schema(example = "7c1f0f6e-6f0a-4a53-9a39-0b1f5c1f8a11")]
     pub request_id: Option<String>,
+    /// Address of the client; null for a change without a request, and for refused requests of several clients.
+    #[schema(example = "192.0.2.7")]
+    pub address: Option<String>,
+    /// Number of requests: refused ones of a client are counted for about a minute. Else 1.
+    #[schema(example = 1)]
+    pub requests: i64,
     /// Link of the row in the chain of the log, in hexadecimal: that of the newest row is the head of the chain. Null for rows
     /// that are older than the chain.
     #[serde(serialize_with = "hexadecimal")]

@@ -29,10 +29,11 @@ pub(crate) const HEADS: Piece = Piece {
 };
 
 impl Heads {
-    /// Rows of changes, each with its link at the end.
+    /// Rows of changes, each with its link at the end. Their times, which are put back after a clock that was ahead, are not in it.
     pub(crate) fn link_changes<'a>(&mut self, mut rows: Rows<'a>) -> Rows<'a> {
         for row in &mut rows {
-            self.changes = link(&self.changes, row);
+            let lasting = row.iter().filter(|value| !matches!(value, Value::Time(_)));
+            self.changes = link(&self.changes, lasting);
             row.push(self.changes.clone().into());
         }
         rows
@@ -43,7 +44,7 @@ impl Heads {
         for row in &mut rows {
             self.entries += 1;
             row.insert(0, self.entries.into());
-            self.audit = link(&self.audit, row);
+            self.audit = link(&self.audit, &*row);
             row.push(self.audit.clone().into());
         }
         rows
@@ -66,7 +67,7 @@ pub fn link_text(link: &[u8]) -> String {
 }
 
 /// The link of a row after another one.
-pub(crate) fn link(before: &[u8], contents: &[Value<'_>]) -> Vec<u8> {
+pub(crate) fn link<'v>(before: &[u8], contents: impl IntoIterator<Item = &'v Value<'v>>) -> Vec<u8> {
     let mut hash = Sha256::new();
     hash.update(before);
     for value in contents {

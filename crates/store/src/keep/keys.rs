@@ -1,5 +1,6 @@
 //! Keys of clients, and the sessions of the pages that were made from them.
 
+use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::Serialize;
 use sqlx::FromRow;
@@ -7,7 +8,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
-use crate::access::{Actor, Key, KeyHash, KeyRing, Scope};
+use crate::access::{Actor, Key, KeyHash, KeyRing, Only, Scope};
 use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
 
@@ -26,6 +27,23 @@ pub struct NewKeyRow<'a> {
     pub created_at: Timestamp,
     /// Time from which it is refused.
     pub expires_at: Option<Timestamp>,
+    /// Networks from which it is taken.
+    pub networks: &'a Only<IpNet>,
+    /// Providers whose prices it may write.
+    pub providers: &'a Only<String>,
+}
+
+impl NewKeyRow<'_> {
+    /// Name, scope and limits, for the audit log.
+    fn described(&self) -> String {
+        let limit = |is_any: bool, text: String| if is_any { String::new() } else { text };
+        let from = limit(self.networks.is_any(), format!(", from {}", self.networks));
+        let of = limit(
+            self.providers.is_any(),
+            format!(", prices of {}", self.providers),
+        );
+        format!("{} ({}{from}{of})", self.name, self.scope)
+    }
 }
 
 /// A key, without its secret.
@@ -47,9 +65,37 @@ pub struct KeyRow {
     /// Time from which it is refused; null if it does not expire.
     #[schema(value_type = Option<String>, format = DateTime, example = json!(null))]
     pub expires_at: Option<DbTime>,
+    /// Time of its last use, a minute late at most; null before the first.
+    #[schema(value_type = Option<String>, format = DateTime, example = "2026-11-21T06:00:00Z")]
+    pub last_used_at: Option<DbTime>,
+    /// Networks from which it is taken; null for any.
+    #[sqlx(try_from = "Option<String>")]
+    #[schema(value_type = Option<Vec<String>>, example = json!(["10.0.0.0/8"]))]
+    pub networks: Only<IpNet>,
+    /// Providers whose prices it may write; null for any.
+    #[sqlx(try_from = "Option<String>")]
+    #[schema(value_type = Option<Vec<String>>, example = json!(["acme"]))]
+    pub providers: Only<String>,
     /// Time at which it was revoked; null if it was not.
     #[schema(value_type = Option<String>, format = DateTime, example = json!(null))]
     pub revoked_at: Option<DbTime>,
+}
+
+impl KeyRow {
+    /// Place in the list of keys.
+    #[must_use]
+    pub fn place(&self) -> (Timestamp, Uuid) {
+        (self.created_at.into(), self.id)
+    }
+
+    /// Whether it is neither revoked nor expired.
+    #[must_use]
+    pub fn is_usable(&self, now: Timestamp) -> bool {
+        let has_ended = self
+            .expires_at
+            .is_some_and(|end| Timestamp::from(end) <= now);
+        self.revoked_at.is_none() && !has_ended
+    }
 }
 
 /// A key that may be used, with its hash.
@@ -62,18 +108,20 @@ struct UsableRow {
     scope: Scope,
     hash: Vec<u8>,
     expires_at: Option<DbTime>,
+    networks: Option<String>,
+    providers: Option<String>,
 }
 
 const INSERT_KEY: &str = "
-    INSERT INTO api_keys (id, name, scope, hash, created_at, expires_at)
-    SELECT $1, $2, $3, $4, $5, $6
+    INSERT INTO api_keys (id, name, scope, hash, created_at, expires_at, networks, providers)
+    SELECT $1, $2, $3, $4, $5, $6, $8, $9
     WHERE (SELECT count(*) FROM api_keys WHERE made_from IS NULL AND revoked_at IS NULL) < $7
     ON CONFLICT DO NOTHING";
 
 // A session allows what its key does, and ends with it.
 const INSERT_SESSION: &str = "
-    INSERT INTO api_keys (id, name, scope, hash, made_from, created_at, expires_at)
-    SELECT $2, name, scope, $3, id, $4, $5 FROM api_keys
+    INSERT INTO api_keys (id, name, scope, hash, made_from, created_at, expires_at, networks, providers)
+    SELECT $2, name, scope, $3, id, $4, $5, networks, providers FROM api_keys
     WHERE id = $1 AND revoked_at IS NULL AND made_from IS NULL";
 
 /// Sessions of one key: the oldest ends when another one begins.
@@ -88,11 +136,12 @@ const REVOKE: &str = "
     UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL AND made_from IS NULL";
 
 const KEYS: &str = "
-    SELECT id, name, scope, created_at, expires_at, revoked_at FROM api_keys
-    WHERE made_from IS NULL ORDER BY created_at, id";
+    SELECT id, name, scope, created_at, expires_at, last_used_at, networks, providers, revoked_at FROM api_keys
+    WHERE made_from IS NULL";
 
 const USABLE: &str = "
-    SELECT own.id, COALESCE(own.made_from, own.id) AS origin, own.name, own.scope, own.hash, own.expires_at
+    SELECT own.id, COALESCE(own.made_from, own.id) AS origin, own.name, own.scope, own.hash, own.expires_at,
+           own.networks, own.providers
     FROM api_keys AS own
     LEFT JOIN api_keys AS origin ON origin.id = own.made_from
     WHERE own.revoked_at IS NULL AND origin.revoked_at IS NULL
@@ -116,13 +165,15 @@ impl Store {
             .bind(new.hash.0.to_vec())
             .bind(new.created_at)
             .bind(new.expires_at)
-            .bind(most);
+            .bind(most)
+            .bind(new.networks.stored())
+            .bind(new.providers.stored());
         let entry = AuditEntry::new(
             actor,
             new.created_at,
             AuditAction::KeyCreated,
             new.id,
-            format!("{} ({})", new.name, new.scope),
+            new.described(),
         );
         Ok(self.write_audited(insert, entry).await? > 0)
     }
@@ -195,12 +246,38 @@ impl Store {
         Ok(self.write_audited(revoke, entry).await? > 0)
     }
 
-    /// All keys, also those that were revoked or have expired, the first created first.
+    /// Keys after the place of one, also those that were revoked or have expired, the first created first.
     ///
     /// # Errors
     /// The query fails.
-    pub async fn keys(&self) -> Result<Vec<KeyRow>, StoreError> {
-        self.rows(Query::new(KEYS)).await
+    pub async fn keys(
+        &self,
+        after: Option<(Timestamp, Uuid)>,
+        limit: u32,
+    ) -> Result<Vec<KeyRow>, StoreError> {
+        let (created_at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, Uuid::nil()));
+        let query = Query::new(KEYS).text(" AND (created_at, id) > (");
+        let query = query.value(created_at).text(", ").value(id);
+        let query = query.text(") ORDER BY created_at, id LIMIT ");
+        self.rows(query.value(i64::from(limit))).await
+    }
+
+    /// The key with an id.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn key_with_id(&self, id: Uuid) -> Result<Option<KeyRow>, StoreError> {
+        self.row(Query::new(KEYS).text(" AND id = ").value(id))
+            .await
+    }
+
+    /// The key with a name that is not revoked.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn key_named(&self, name: &str) -> Result<Option<KeyRow>, StoreError> {
+        let query = Query::new(KEYS).text(" AND revoked_at IS NULL AND name = ");
+        self.row(query.value(name)).await
     }
 
     /// The keys and sessions that are not revoked.
@@ -217,6 +294,8 @@ impl Store {
                 name: row.name,
                 scope: row.scope,
                 expires_at: row.expires_at.map(Timestamp::from),
+                networks: row.networks.try_into().ok()?,
+                providers: row.providers.try_into().ok()?,
             };
             Some((hash, key))
         });

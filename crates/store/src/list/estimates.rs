@@ -91,9 +91,10 @@ const ESTIMATES: &str = "
     FROM estimate_listings AS listing JOIN estimates ON estimates.id = listing.estimate_id
     WHERE ";
 const SEQUENCE: &str = "listing.sequence";
+// As a value: PostgreSQL would look up EXISTS in a table of all periods in force, which it makes first.
 const IS_IN_FORCE: &str = "
-    AND (sheet_id IS NULL OR EXISTS (
-        SELECT 1 FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
+    AND (sheet_id IS NULL OR TRUE = (
+        SELECT TRUE FROM price_intervals AS period WHERE period.sheet_id = listing.sheet_id AND";
 
 // An offer has one price at a time, so that one page of prices in force is one page of offers. What was pooled from
 // several sheets has no price of its own. An answer to a question, which states assumptions, is never the latest.
@@ -139,7 +140,7 @@ impl<'a> Latest<'a> {
     /// The query of a page.
     fn list(self, after: Option<&'a LatestKey>, limit: u32) -> Query<'a> {
         let priced = Query::new(LATEST).text(self.tables()).text(OF_PRICES);
-        let priced = priced.in_force_as_of(self.as_of).region_key(self.selection);
+        let priced = priced.in_force(self.as_of).region_key(self.selection);
         let priced = self.page(priced.names_of_joined(self.selection), after, limit);
         let both = priced.text(AS_PRICED);
         let both = if self.has_pools() {
@@ -226,7 +227,7 @@ impl Store {
     pub async fn estimate(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<String>, StoreError> {
         let document = self.estimate_document(id, as_of).await?;
         Ok(document.map(|document| document.text))
@@ -239,7 +240,7 @@ impl Store {
     pub async fn estimate_document(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<Document>, StoreError> {
         let query = Query::new(ESTIMATE)
             .bind(id)
@@ -266,7 +267,7 @@ impl Store {
             .names(selection, order)
             .stored(times);
         let list = match times.as_of {
-            Some(at) => list.text(IS_IN_FORCE).in_force(at).text("))"),
+            Some(at) => list.text(IS_IN_FORCE).in_force(at).text(" LIMIT 1))"),
             None => list,
         };
         self.listed(list.sorted_page(order, SEQUENCE, limit)).await

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::connect::query::Query;
+use crate::list::query::AsOf;
 use crate::record::checksum::StoredDocument;
 use crate::record::work::Work;
 use crate::{DbTime, Selection, Store, StoreError};
@@ -76,7 +77,7 @@ pub struct PricesOf<'a> {
     /// One region; without it, all.
     pub region: Option<&'a str>,
     /// Only prices that started by this time.
-    pub as_of: Option<DbTime>,
+    pub as_of: Option<AsOf>,
 }
 
 /// Place in a history.
@@ -196,7 +197,7 @@ impl Store {
             .value(prices.provider)
             .and("sheet.model = ", Some(prices.model))
             .and("sheet.region = ", prices.region)
-            .and("starts_at <= ", prices.as_of)
+            .has_begun(prices.as_of)
             .and_all("(sheet.region, starts_at, period.sequence, part) >= ", from);
         self.listed(list.page(BY_START, limit)).await
     }

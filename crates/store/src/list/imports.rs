@@ -54,6 +54,19 @@ pub struct OfferRow {
     pub model_key: String,
 }
 
+/// The prices of a stored sheet.
+#[derive(Debug, Clone, FromRow)]
+pub struct StoredPrices {
+    /// Id of the offer.
+    pub offer_id: Uuid,
+    /// Inclusive start of validity, if stated.
+    pub valid_from: Option<DbTime>,
+    /// Identity of the prices.
+    pub price_id: Uuid,
+    /// Priced cells, as they are stored.
+    pub cells: String,
+}
+
 stored_names! {
     /// Outcome of a run of an import.
     ImportOutcome {
@@ -65,6 +78,12 @@ stored_names! {
         NotModified = "not_modified",
         /// The run failed.
         Failed = "failed",
+        /// The import would end or change so many offers that it waits until it is accepted; nothing of it is recorded.
+        Held = "held",
+        /// The import was held, and is not wanted.
+        Discarded = "discarded",
+        /// The import was undone.
+        Undone = "undone",
     }
 }
 
@@ -167,6 +186,8 @@ pub struct ImportRow {
     pub outcome: ImportOutcome,
     /// Reason for the failure.
     pub error: Option<String>,
+    /// Offers that the import adds, ends and changes, with the first of each by name, such as `+12 −361 ~0; ends acme/m-1`; null for a list of sheets.
+    pub difference: Option<String>,
     /// Entries in the catalog.
     pub entries: i64,
     /// Number of new estimates.
@@ -255,6 +276,13 @@ const COPIES: Piece = Piece {
     columns: &[Kind::Text],
 };
 
+const PRICES: Piece = Piece {
+    sql: "
+        SELECT sheet.offer_id, sheet.valid_from, sheet.price_id, sheet.cells
+        FROM given JOIN price_sheets AS sheet ON sheet.id = given.column1",
+    columns: &[Kind::Id],
+};
+
 const ESTIMATED: Piece = Piece {
     sql: "SELECT estimates.id FROM given JOIN estimates ON estimates.id = given.column1",
     columns: &[Kind::Id],
@@ -269,7 +297,7 @@ const CANONICAL_MODELS: &str =
     "SELECT DISTINCT canonical_model FROM price_sheets WHERE canonical_model IS NOT NULL";
 
 const IMPORTS: &str = "
-    SELECT id, source, catalog, started_at, ended_at, outcome, error, etag, last_modified, entries, estimated, unchanged,
+    SELECT id, source, catalog, started_at, ended_at, outcome, error, difference, etag, last_modified, entries, estimated, unchanged,
            duplicates, not_identifiable, refused, reinstated
     FROM imports
     WHERE TRUE";
@@ -281,8 +309,13 @@ const END_IMPORT: &str = "
     UPDATE imports
     SET catalog = $2, ended_at = $3, outcome = $4, error = $5, etag = $6, last_modified = $7, entries = $8,
         estimated = $9, unchanged = $10, duplicates = $11, not_identifiable = $12, refused = $13,
-        reinstated = $14, refusals = $15
+        reinstated = $14, refusals = $15, difference = coalesce($16, difference)
     WHERE id = $1";
+
+/// Documents of imports that are neither held nor being accepted.
+pub(crate) const FORGET_DOCUMENTS: &str = "
+    DELETE FROM held_imports
+    WHERE import_id NOT IN (SELECT id FROM imports WHERE outcome IN ('held', 'running'))";
 
 const FORGET_REFUSALS: &str = "
     UPDATE imports SET refusals = NULL
@@ -294,7 +327,9 @@ const REFUSALS: &str = "SELECT id, refusals FROM imports WHERE refusals IS NOT N
 const RUNNING: &str = "SELECT id FROM imports WHERE outcome = 'running'";
 
 const CLOSE_IMPORT: &str = "
-    UPDATE imports SET outcome = 'failed', error = 'the process ended before the import did', ended_at = $2
+    UPDATE imports
+    SET outcome = CASE WHEN id IN (SELECT import_id FROM held_imports) THEN 'held' ELSE 'failed' END,
+        error = 'the process ended before the import did', ended_at = $2
     WHERE id = $1 AND outcome = 'running'";
 
 /// Whether no process has the lock of the run.
@@ -327,6 +362,15 @@ impl Store {
     pub async fn copies(&self, model_keys: &[String]) -> Result<Vec<LeaderRow>, StoreError> {
         let keys = model_keys.iter().map(|key| vec![key.into()]).collect();
         self.read_rows(&COPIES, &keys).await
+    }
+
+    /// The prices of some sheets.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub(crate) async fn prices_of(&self, sheets: &[Uuid]) -> Result<Vec<StoredPrices>, StoreError> {
+        let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
+        self.read_rows(&PRICES, &ids).await
     }
 
     /// The offers that catalogs have listed so far.
@@ -369,13 +413,7 @@ impl Store {
         actor: &Actor,
     ) -> Result<RunningImport, StoreError> {
         // Locked before it is visible: no other process has its name.
-        let lock = self.try_lock(&id.to_string()).await?;
-        let running = RunningImport {
-            id,
-            importing: Arc::clone(&self.importing),
-            _lock: lock.ok_or(StoreError::Away)?,
-        };
-        locked(&self.importing).insert(id);
+        let running = self.lock_import(id).await?.ok_or(StoreError::Away)?;
         let begin = Query::new(BEGIN_IMPORT)
             .bind(id)
             .bind(source)
@@ -392,7 +430,23 @@ impl Store {
         Ok(running)
     }
 
-    /// Marks the runs of ended processes as failed, and returns their number. An embedded database has one process, so
+    /// Marks a run as active in this process; none if another process does so.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub(crate) async fn lock_import(&self, id: Uuid) -> Result<Option<RunningImport>, StoreError> {
+        let Some(lock) = self.try_lock(&id.to_string()).await? else {
+            return Ok(None);
+        };
+        locked(&self.importing).insert(id);
+        Ok(Some(RunningImport {
+            id,
+            importing: Arc::clone(&self.importing),
+            _lock: lock,
+        }))
+    }
+
+    /// Marks the runs of ended processes as failed, or as held where they were, and returns their number. An embedded database has one process, so
     /// that the runs of others are all lost.
     ///
     /// # Errors
@@ -434,10 +488,12 @@ impl Store {
             .bind(run.not_identifiable)
             .bind(run.refused)
             .bind(run.reinstated)
-            .bind(run.refusals.as_deref());
+            .bind(run.refusals.as_deref())
+            .bind(run.difference.as_deref());
         self.write(end).await?;
         if run.outcome == ImportOutcome::Done {
             self.write(Query::new(FORGET_REFUSALS).bind(run.id)).await?;
+            self.write(Query::new(FORGET_DOCUMENTS)).await?;
         }
         Ok(())
     }

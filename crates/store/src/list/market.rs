@@ -131,7 +131,7 @@ impl Store {
             Pool::Sqlite { .. } => OFFERS_OF_SQLITE,
         };
         let offers = Query::new("SELECT sheet.canonical_model, ").text(array);
-        let offers = offers.text(OFFERS).in_force_as_of(as_of);
+        let offers = offers.text(OFFERS).in_force(as_of);
         let by_name = " GROUP BY sheet.canonical_model ORDER BY sheet.canonical_model";
         self.listed(offers.page(by_name, MOST_MODELS)).await
     }

@@ -20,6 +20,15 @@ pub struct CatalogImports {
     pub refused: Option<i64>,
 }
 
+/// Imports of a catalog that are held.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct HeldImports {
+    /// Format of the catalog.
+    pub catalog: String,
+    /// Number of imports that wait until they are accepted or discarded.
+    pub held: i64,
+}
+
 /// The last successful import from a source.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct SourceImports {
@@ -57,6 +66,14 @@ const OF_CATALOGS: Piece = Piece {
     columns: &[Kind::Text],
 };
 
+const HELD: Piece = Piece {
+    sql: "
+        SELECT given.column1 AS catalog,
+               (SELECT count(*) FROM imports WHERE outcome = 'held' AND catalog = given.column1) AS held
+        FROM given ORDER BY given.column1",
+    columns: &[Kind::Text],
+};
+
 const OF_SOURCES: Piece = Piece {
     sql: "
         SELECT good.source, good.ended_at AS succeeded_at
@@ -90,6 +107,18 @@ impl Store {
     ) -> Result<Vec<CatalogImports>, StoreError> {
         let names = catalogs.map(|name| vec![name.into()]).collect();
         self.read_rows(&OF_CATALOGS, &names).await
+    }
+
+    /// The number of imports of each of some catalogs that are held.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn held_imports(
+        &self,
+        catalogs: impl Iterator<Item = &str>,
+    ) -> Result<Vec<HeldImports>, StoreError> {
+        let names = catalogs.map(|name| vec![name.into()]).collect();
+        self.read_rows(&HELD, &names).await
     }
 
     /// The last successful imports from those of some sources that have one.

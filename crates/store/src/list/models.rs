@@ -337,7 +337,7 @@ impl Store {
         as_of: AsOf,
     ) -> Result<Vec<ModelOfferRow>, StoreError> {
         let offers = Query::new(OFFERS).value(model).text(" AND ");
-        let offers = offers.in_force_as_of(as_of);
+        let offers = offers.in_force(as_of);
         let by_name = " ORDER BY sheet.provider, sheet.model, sheet.region";
         self.listed(offers.page(by_name, MOST_OFFERS)).await
     }

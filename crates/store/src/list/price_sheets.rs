@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::connect::query::Query;
-use crate::list::query::{Order, Place, Selection, SortKey};
+use crate::list::query::{AsOf, Order, Place, Selection, SortKey};
 use crate::record::checksum::{Document, StoredDocument};
 use crate::{DbTime, Store, StoreError, Times};
 
@@ -100,7 +100,7 @@ impl Store {
     pub async fn price_sheet(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<String>, StoreError> {
         let document = self.price_sheet_document(id, as_of).await?;
         Ok(document.map(|document| document.text))
@@ -113,7 +113,7 @@ impl Store {
     pub async fn price_sheet_document(
         &self,
         id: Uuid,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Option<Document>, StoreError> {
         let query = Query::new(PRICE_SHEET)
             .bind(id)

@@ -8,12 +8,31 @@ use crate::connect::value::Value;
 use crate::{DbTime, Times};
 
 /// The time at which a price is in force.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsOf {
     /// The state recorded at a given time.
     Time(DbTime),
     /// Now. What was recorded as in force is so, also where the clock that recorded it was ahead of this one.
     Now(DbTime),
+}
+
+impl AsOf {
+    /// The time.
+    #[must_use]
+    pub fn time(self) -> DbTime {
+        match self {
+            Self::Time(at) | Self::Now(at) => at,
+        }
+    }
+
+    /// A given time, up to which the newest is sought; none where that is the newest of all.
+    #[must_use]
+    pub fn given(self) -> Option<DbTime> {
+        match self {
+            Self::Time(at) => Some(at),
+            Self::Now(_) => None,
+        }
+    }
 }
 
 /// Restricts a list to offers: of every list of names one, or any name where the list is empty.
@@ -180,6 +199,12 @@ impl Stretch {
         }
     }
 }
+
+/// Whether the clock that recorded an offer last had seen the start of a period of it.
+const RECORDED_BY_THEN: &str = "
+    OR starts_at <= (
+        SELECT recorded_at FROM price_intervals AS recorded
+        WHERE recorded.sequence = period.sequence AND recorded.part = period.part))";
 
 impl<'a> Query<'a> {
     /// A condition on a value, if there is one: the text ends before the value.
@@ -360,37 +385,43 @@ impl<'a> Query<'a> {
             .and("observed_at < ", times.to)
     }
 
-    /// Whether a row of `price_intervals` is in force at a time.
-    pub(crate) fn in_force(self, at: DbTime) -> Self {
-        self.text(" starts_at <= ")
-            .value(at)
-            .text(" AND until > ")
-            .value(at)
-    }
-
-    /// Whether a row of `price_intervals` is in force, as recorded at a time or now. Only where the clock that recorded a price was
-    /// ahead of this one is each offer asked about its last recorded time, which is read from all its periods.
-    pub(crate) fn in_force_as_of(self, as_of: AsOf) -> Self {
+    /// Whether a row of `price_intervals` is in force, as recorded at a time or now: the one place that decides it. Only where the
+    /// clock that recorded a price was ahead of this one is each offer asked about its last recorded time, which is read from all its
+    /// periods.
+    pub(crate) fn in_force(self, as_of: AsOf) -> Self {
         let now = match as_of {
-            AsOf::Time(at) => return self.in_force(at),
+            AsOf::Time(at) => {
+                let begun = self.text(" period.starts_at <= ").value(at);
+                return begun.text(" AND period.until > ").value(at);
+            }
             AsOf::Now(now) => now,
         };
-        self.text(" until > ")
+        self.text(" period.until > ")
             .value(now)
             .text(" AND CASE WHEN EXISTS (SELECT 1 FROM price_periods WHERE observed_at > ")
             .value(now)
             .text(") OR EXISTS (SELECT 1 FROM price_periods WHERE withdrawn_at > ")
             .value(now)
-            .text(") THEN until > recorded_at AND (starts_at <= ")
+            .text(") THEN period.until > period.recorded_at AND (period.starts_at <= ")
             .value(now)
-            .text(" OR starts_at <= recorded_at) ELSE starts_at <= ")
+            .text(" OR period.starts_at <= period.recorded_at) ELSE period.starts_at <= ")
             .value(now)
             .text(" END")
     }
 
+    /// Only periods of prices that have begun, where a time is given.
+    pub(crate) fn has_begun(self, as_of: Option<AsOf>) -> Self {
+        let begun = self.and("(starts_at <= ", as_of.map(AsOf::time));
+        match as_of {
+            Some(AsOf::Time(_)) => begun.text(")"),
+            Some(AsOf::Now(_)) => begun.text(RECORDED_BY_THEN),
+            None => begun,
+        }
+    }
+
     /// A condition on a time, where one is stated, by a text that ends before the comparison of times: without a time there is
     /// less to plan.
-    pub(crate) fn was_in_force(self, condition: &'static str, as_of: Option<DbTime>) -> Self {
+    pub(crate) fn was_in_force(self, condition: &'static str, as_of: Option<AsOf>) -> Self {
         match as_of {
             Some(at) => self.text(condition).in_force(at).text(")"),
             None => self,

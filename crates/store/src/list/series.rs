@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::models::ModelRow;
 use crate::connect::query::Query;
+use crate::list::query::AsOf;
 use crate::{DbTime, Store, StoreError};
 use unroof_base::input::schema::one_of_texts;
 use unroof_price_sheet::history::UNKNOWN_START;
@@ -125,11 +126,11 @@ impl Store {
     pub async fn price_steps(
         &self,
         model: &str,
-        as_of: Option<DbTime>,
+        as_of: Option<AsOf>,
     ) -> Result<Vec<PriceStep>, StoreError> {
         let prices = Query::new(PRICES)
             .value(model)
-            .and("starts_at <= ", as_of)
+            .has_begun(as_of)
             .page(BY_OFFER, MOST_PRICES);
         let rows: Vec<PriceStep> = self.listed(prices).await?;
         Ok(rows.into_iter().map(PriceStep::known).collect())

@@ -140,6 +140,11 @@ impl Announced {
         }
         announced.add_act(work, plan, sheets)?;
         announced.add_estimates(work, plan);
+        if work.undoes {
+            for change in &mut announced.changes {
+                change.summary = format!("an import is undone: {}", change.summary);
+            }
+        }
         Ok(announced)
     }
 

@@ -11,11 +11,9 @@ use uuid::Uuid;
 use super::announced::{NamedSheet, NamedSheets};
 use super::checksum::StoredDocument;
 use super::derive::StoredPeriod;
-use super::offers::{
-    Neighbours, Retirement, Seen, SheetFacts, SnapshotAmong, SnapshotAt, WithdrawnSheet,
-    same_observation_since,
-};
+use super::offers::{Retirement, Seen, SheetFacts, WithdrawnSheet, same_observation_since};
 use super::plan::{Known, OpenDisagreement};
+use super::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use super::work::Work;
 use crate::connect::query::Query;
 use crate::connect::rows::{Piece, text};
@@ -210,13 +208,20 @@ const MISFITS: Piece = Piece {
     columns: &[Kind::Id],
 };
 
-/// Scope, and the previous, the next and the newest snapshot of a source in it.
-type AroundRow = (String, Option<DbTime>, Option<DbTime>, Option<DbTime>);
+/// Scope, the previous, the next and the newest snapshot of a source in it, and the one at the same time.
+type AroundRow = (
+    String,
+    Option<DbTime>,
+    Option<DbTime>,
+    Option<DbTime>,
+    Option<DbTime>,
+);
 
 const AROUND: Piece = Piece {
     sql: "
         SELECT snapshots.scope, max(CASE WHEN snapshots.at < given.column2 THEN snapshots.at END) AS previous,
-               min(CASE WHEN snapshots.at > given.column2 THEN snapshots.at END) AS next, max(snapshots.at) AS newest
+               min(CASE WHEN snapshots.at > given.column2 THEN snapshots.at END) AS next, max(snapshots.at) AS newest,
+               max(CASE WHEN snapshots.at = given.column2 THEN snapshots.at END) AS same
         FROM given JOIN snapshots ON snapshots.source = given.column1
         GROUP BY snapshots.scope",
     columns: &[Kind::Text, Kind::Time],
@@ -321,12 +326,13 @@ pub(crate) async fn snapshot_among(
 ) -> Result<SnapshotAmong, StoreError> {
     let given = vec![vec![(&snapshot.source).into(), snapshot.at.into()]];
     let rows: Vec<AroundRow> = tx.read_rows(&AROUND, &given).await?;
-    let scope = |(scope, previous, next, newest): AroundRow| {
+    let scope = |(scope, previous, next, newest, same): AroundRow| {
         let [previous, next, newest] = [previous, next, newest].map(|at| at.map(Into::into));
         let neighbours = Neighbours {
             previous,
             next,
             newest,
+            is_known: same.is_some(),
         };
         (scope, neighbours)
     };

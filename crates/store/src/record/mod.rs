@@ -11,7 +11,9 @@ pub(crate) mod names;
 pub(crate) mod offers;
 pub(crate) mod plan;
 pub(crate) mod price_in_force;
+pub(crate) mod put_back;
 pub(crate) mod ready;
+pub(crate) mod recorded_times;
 pub(crate) mod recording;
 pub(crate) mod refusal;
 #[cfg(test)]

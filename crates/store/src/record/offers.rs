@@ -1,12 +1,12 @@
 //! The facts about an offer: what its sources stated and when, and what was withdrawn. Pure: facts are added here, and
 //! written elsewhere.
 
-use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use uuid::Uuid;
 
+use super::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use crate::access::Actor;
 use unroof_base::units::Decimal;
 use unroof_price_sheet::history::{
@@ -128,66 +128,6 @@ pub(crate) struct WithdrawnSheet {
     pub(crate) seen_at: Option<Timestamp>,
 }
 
-/// A whole catalog, or one provider of it, as it was read.
-#[derive(Debug, Clone)]
-pub struct SnapshotAt {
-    /// Name of the catalog.
-    pub source: String,
-    /// The provider that it was restricted to; empty where it was not.
-    pub scope: String,
-    /// Time of the snapshot.
-    pub at: Timestamp,
-    /// Keys of the entries that it could not read: it says nothing about what they stated before.
-    pub unparsed: Arc<BTreeSet<String>>,
-}
-
-impl SnapshotAt {
-    /// Whether it would have found an offer of a provider.
-    #[must_use]
-    pub fn covers(&self, provider: &str) -> bool {
-        self.scope.is_empty() || self.scope == provider
-    }
-
-    /// Whether it could not read the entry of a sheet.
-    fn is_blind_to(&self, seen: &Seen) -> bool {
-        let entry = seen.sheet.entry.as_ref();
-        entry.is_some_and(|entry| self.unparsed.contains(entry))
-    }
-}
-
-/// Complete snapshots of a source in one scope, around a time.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Neighbours {
-    pub(crate) previous: Option<Timestamp>,
-    pub(crate) next: Option<Timestamp>,
-    pub(crate) newest: Option<Timestamp>,
-}
-
-impl Neighbours {
-    /// Snapshots of two scopes as one sequence.
-    fn with(self, other: Self) -> Self {
-        Self {
-            previous: self.previous.max(other.previous),
-            next: [self.next, other.next].into_iter().flatten().min(),
-            newest: self.newest.max(other.newest),
-        }
-    }
-}
-
-/// A snapshot with the snapshots around it, by scope.
-#[derive(Debug, Clone)]
-pub(crate) struct SnapshotAmong {
-    pub(crate) snapshot: SnapshotAt,
-    pub(crate) scopes: HashMap<String, Neighbours>,
-}
-
-impl SnapshotAmong {
-    fn around(&self, provider: &str) -> Neighbours {
-        let of = |scope: &str| self.scopes.get(scope).copied().unwrap_or_default();
-        of("").with(of(provider))
-    }
-}
-
 /// Recorded facts of an offer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Offer {
@@ -280,16 +220,30 @@ impl Offer {
     pub(crate) fn add_snapshot(&mut self, among: &SnapshotAmong, listed: &[SheetFacts]) {
         let around = among.around(&self.provider);
         let snapshot = &among.snapshot;
-        if around.newest.is_some_and(|newest| snapshot.at <= newest) {
+        // A part is no snapshot that others are around: its own observations are what is known of it.
+        let own = self
+            .seen
+            .iter()
+            .filter(|seen| seen.source == snapshot.source);
+        let begun = own.map(|seen| seen.first_at).max();
+        let is_later = |begun: Timestamp| begun > snapshot.at;
+        if begun.is_some_and(is_later) || around.newest.is_some_and(|newest| snapshot.at <= newest)
+        {
             return self.snapshot_between(among, around, listed);
         }
         let open_until = self.open_until(&snapshot.source);
         let is_listed = |id: Uuid| listed.iter().any(|sheet| sheet.sheet_id == id);
         let is_paused =
             open_until.is_some_and(|until| snapshot.at.duration_since(until) >= FRESH_FOR);
+        let withdrawn = self.withdrawals().into_iter();
+        let withdrawn = withdrawn.filter(|withdrawal| withdrawal.seen_again_at.is_none());
+        let withdrawn: Vec<Uuid> = withdrawn.map(|withdrawal| withdrawal.sheet_id).collect();
+        // A whole snapshot shows by itself that a withdrawn sheet is listed still.
+        let is_back = |id: &Uuid| snapshot.is_partial() && withdrawn.contains(id);
         let own = self.seen.iter_mut();
         for seen in own.filter(|seen| seen.source == snapshot.source && seen.last_at.is_none()) {
-            if is_paused || !is_listed(seen.sheet.sheet_id) {
+            let id = seen.sheet.sheet_id;
+            if is_paused || is_back(&id) || !is_listed(id) {
                 seen.last_at = open_until;
             }
         }
@@ -337,10 +291,16 @@ impl Offer {
             .filter_map(stretch)
             .collect();
         let ids: Vec<Uuid> = listed.iter().map(|sheet| sheet.sheet_id).collect();
+        // Also those of parts, which are no snapshots.
+        let ends = || stretches.iter().map(|stretch| stretch.last_at);
+        let starts = stretches.iter().map(|stretch| stretch.first_at);
+        let earlier = ends().filter(|at| *at < snapshot.at);
+        let later = starts.filter(|at| *at > snapshot.at);
+        let newest = ends().chain(around.newest).max();
         let after = Snapshot {
             at: snapshot.at,
-            previous: around.previous,
-            next: around.next,
+            previous: earlier.chain(around.previous).max(),
+            next: later.chain(around.next).min(),
         };
         let after = after.add(&stretches, &ids);
         let (own, others): (Vec<Seen>, Vec<Seen>) = std::mem::take(&mut self.seen)
@@ -359,7 +319,7 @@ impl Offer {
             let Some(sheet) = sheet.cloned() else {
                 continue;
             };
-            let is_open = around.newest.is_none_or(|newest| newest <= stretch.last_at);
+            let is_open = newest.is_none_or(|newest| newest <= stretch.last_at);
             let same_end = own
                 .iter()
                 .find(|seen| seen.last_at == Some(stretch.last_at));
@@ -384,7 +344,7 @@ impl Offer {
         for seen in own.filter(|seen| seen.source == snapshot.source) {
             seen.newest_snapshot = seen.newest_snapshot.max(Some(snapshot.at));
             if seen.last_at.is_some_and(|last_at| last_at < snapshot.at)
-                && !snapshot.is_blind_to(seen)
+                && !snapshot.is_blind_to(seen.sheet.entry.as_ref())
             {
                 let next = seen
                     .next_snapshot
@@ -513,6 +473,10 @@ pub struct ListedSheet {
     pub sheet_id: Uuid,
     /// Provider that bills for the offer.
     pub provider: String,
+    /// Name of the model there.
+    pub model: String,
+    /// Key of its entry in the catalog.
+    pub entry: Option<String>,
 }
 
 /// Source of the observation of a single sheet.

@@ -9,8 +9,10 @@ use uuid::Uuid;
 
 use super::derive::{Derived, StoredPeriod};
 use super::effect::Effect;
-use super::offers::{Offer, SheetFacts, SnapshotAmong, WithdrawnSheet, after};
+use super::offers::{Offer, SheetFacts, WithdrawnSheet, after};
 use super::recording::{Listing, Recording};
+use super::snapshots::among::SnapshotAmong;
+use super::snapshots::import_facts::CompletedSnapshot;
 use super::work::{Act, Work};
 use crate::StoreError;
 use unroof_price_sheet::sheet::{MOST_SOURCES, PriceSheet};
@@ -39,6 +41,8 @@ pub(crate) struct Known {
     pub(crate) misfits: HashSet<Uuid>,
     /// Entries that a snapshot at the same time could not read.
     pub(crate) unparsed: BTreeSet<String>,
+    /// The facts as they are put back, where an import is undone.
+    pub(crate) restored: Option<HashMap<Uuid, Offer>>,
 }
 
 /// A disagreement that has not ended.
@@ -137,6 +141,8 @@ pub(crate) struct Plan {
     pub(crate) misfits: HashSet<Uuid>,
     /// Entries that a snapshot at the same time could not read, and this one could.
     pub(crate) now_read: BTreeSet<String>,
+    /// The snapshot that is completed, with what is new of it.
+    pub(crate) completed: Option<CompletedSnapshot>,
     pub(crate) acted: Option<Acted>,
     /// Whether the act changed anything.
     pub(crate) has_acted: bool,
@@ -157,7 +163,8 @@ impl Plan {
             is_misfit: known.misfits.contains(&sheet.sheet_id),
             ..sheet.clone()
         };
-        let mut after = known.offers.clone();
+        let restored = known.restored.take();
+        let mut after = restored.unwrap_or_else(|| known.offers.clone());
         let mut touched = work.touched();
         let steps = work.recordings.iter().zip(&plan.steps);
         for (recording, _) in steps.filter(|(_, step)| step.is_other_fit) {
@@ -188,6 +195,14 @@ impl Plan {
             }
             if work.completes {
                 plan.now_read = &known.unparsed - &among.snapshot.unparsed;
+                plan.completed = Some(CompletedSnapshot {
+                    at: among.snapshot.at,
+                    scopes: among.new_scopes(),
+                    unparsed: (&*among.snapshot.unparsed - &known.unparsed)
+                        .into_iter()
+                        .collect(),
+                    read: plan.now_read.iter().cloned().collect(),
+                });
                 for offer in after.values_mut() {
                     offer.complete(&among.snapshot);
                 }
@@ -210,7 +225,10 @@ impl Plan {
             let after = after.remove(&id).unwrap_or_default();
             let stored = known.periods.remove(&id).unwrap_or_default();
             let snapshot_at = work.snapshot.as_ref().map(|snapshot| snapshot.at);
-            let recorded = [after.newest(), snapshot_at].into_iter().flatten().max();
+            // What is undone was recorded before that.
+            let undone = before.newest().filter(|_| work.undoes);
+            let recorded = [after.newest(), snapshot_at, undone];
+            let recorded = recorded.into_iter().flatten().max();
             let now = recorded.map_or(work.now, |recorded| recorded.max(work.now));
             let seen_at = seen_at.get(&id).copied().or(snapshot_at).unwrap_or(now);
             let offer = OfferPlan {
@@ -366,6 +384,8 @@ impl Known {
             step.is_update = step.inserts_listing && recording.is_observed;
         } else {
             step.is_update &= recording.is_observed;
+            let recorded = self.offers.get(&recording.offer_id).and_then(Offer::newest);
+            let now = recorded.map_or(now, |recorded| recorded.max(now));
             let periods = self.periods.get(&recording.offer_id);
             let mut periods = periods.into_iter().flatten();
             step.is_in_force = periods

@@ -10,6 +10,7 @@ use sqlx::FromRow;
 
 use super::checksum::{StoredDocument, read_sheet};
 use crate::connect::query::Query;
+use crate::list::query::AsOf;
 use crate::{DbTime, Store, StoreError};
 use unroof_base::input::cursor::{Fault, FaultKind};
 use unroof_price_sheet::cost::{OfferName, OtherSheet, SheetInForce};
@@ -105,7 +106,27 @@ const MOST_KEPT: usize = 64;
 
 /// Prices that were read for earlier usages of a list.
 #[derive(Debug, Default)]
-pub struct KeptPrices(VecDeque<(OfferName, Arc<SheetInForce>)>);
+pub struct KeptPrices(VecDeque<Kept>);
+
+/// A price that was read for an earlier usage.
+#[derive(Debug)]
+struct Kept {
+    offer: OfferName,
+    /// Whether it was the price of now: then it may have been recorded ahead of the clock.
+    is_of_now: bool,
+    priced_by: Arc<SheetInForce>,
+}
+
+impl Kept {
+    fn is_of(&self, offer: &OfferName, as_of: AsOf) -> bool {
+        let (sheet, at) = (&self.priced_by.sheet, Timestamp::from(as_of.time()));
+        let is_now = as_of.given().is_none();
+        let has_begun = is_now || sheet.valid_from.is_none_or(|from| from <= at);
+        (&self.offer, self.is_of_now) == (offer, is_now)
+            && has_begun
+            && sheet.valid_to.is_none_or(|to| at < to)
+    }
+}
 
 impl KeptPrices {
     /// The price of an offer at a time, from the kept ones if its period is among them.
@@ -116,23 +137,21 @@ impl KeptPrices {
         &mut self,
         store: &Store,
         offer: &OfferName,
-        at: Timestamp,
+        as_of: AsOf,
     ) -> Result<PriceInForce, StoreError> {
-        let is_it = |(name, priced_by): &&(OfferName, Arc<SheetInForce>)| {
-            let sheet = &priced_by.sheet;
-            name == offer
-                && sheet.valid_from.is_none_or(|from| from <= at)
-                && sheet.valid_to.is_none_or(|to| at < to)
-        };
-        if let Some((_, priced_by)) = self.0.iter().find(is_it) {
-            return Ok(PriceInForce::Sheet(Arc::clone(priced_by)));
+        if let Some(kept) = self.0.iter().find(|kept| kept.is_of(offer, as_of)) {
+            return Ok(PriceInForce::Sheet(Arc::clone(&kept.priced_by)));
         }
-        let found = store.price_in_force(offer, at).await?;
+        let found = store.price_in_force(offer, as_of).await?;
         if let PriceInForce::Sheet(priced_by) = &found {
             if self.0.len() >= MOST_KEPT {
                 self.0.pop_front();
             }
-            self.0.push_back((offer.clone(), Arc::clone(priced_by)));
+            self.0.push_back(Kept {
+                offer: offer.clone(),
+                is_of_now: as_of.given().is_none(),
+                priced_by: Arc::clone(priced_by),
+            });
         }
         Ok(found)
     }
@@ -146,10 +165,10 @@ impl Store {
     pub async fn price_in_force(
         &self,
         offer: &OfferName,
-        at: Timestamp,
+        as_of: AsOf,
     ) -> Result<PriceInForce, StoreError> {
         let list = Query::new(IN_FORCE)
-            .in_force(at.into())
+            .in_force(as_of)
             .and("sheet.provider = ", Some(offer.provider.as_str()))
             .and("sheet.model = ", Some(offer.model.as_str()))
             .and("sheet.region = ", offer.region.as_deref());
@@ -178,7 +197,7 @@ impl Store {
                 valid_to: row.ends_at.map(Timestamp::from),
                 ..read_sheet(row.sheet_id, &document)?
             },
-            others: self.others(offer, &row, at).await?,
+            others: self.others(offer, &row, as_of.time()).await?,
             source: Some(row.catalog),
         })))
     }
@@ -188,9 +207,9 @@ impl Store {
         &self,
         offer: &OfferName,
         in_force: &InForceRow,
-        at: Timestamp,
+        at: DbTime,
     ) -> Result<Vec<OtherSheet>, StoreError> {
-        let as_of = in_force.ends_at.map(|_| DbTime::from(at));
+        let as_of = in_force.ends_at.map(|_| at);
         let list = Query::new(OTHERS)
             .bind(in_force.sheet_id)
             .bind(&offer.provider)
@@ -199,9 +218,7 @@ impl Store {
         let mut rows: Vec<OtherRow> = self
             .rows(list.page(" ORDER BY source", MOST_OTHERS))
             .await?;
-        let list = Query::new(CONFIRMING)
-            .bind(in_force.sheet_id)
-            .bind(DbTime::from(at));
+        let list = Query::new(CONFIRMING).bind(in_force.sheet_id).bind(at);
         let listing: Vec<OtherRow> = self
             .rows(list.page(" ORDER BY seen.source, seen.first_at DESC", MOST_OTHERS))
             .await?;

@@ -1,7 +1,7 @@
 //! Known rows and their plan, ready to be written.
 
 use super::announced::Announced;
-use super::plan::Plan;
+use super::plan::{Known, Plan};
 use super::work::Work;
 use super::{known, tables};
 use crate::StoreError;
@@ -21,6 +21,11 @@ impl Ready {
     /// Reads what is known, and plans.
     pub(crate) async fn make(tx: &mut Tx<'_>, work: &Work) -> Result<Self, StoreError> {
         let known = known::load(tx, work).await?;
+        Self::of(tx, work, known).await
+    }
+
+    /// Plans from what is known.
+    pub(crate) async fn of(tx: &mut Tx<'_>, work: &Work, known: Known) -> Result<Self, StoreError> {
         let version = known.version;
         let plan = Plan::make(work, known)?;
         let sheets = known::load_sheets(tx, work, plan.wanted_sheets(work)).await?;

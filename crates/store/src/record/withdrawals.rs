@@ -10,8 +10,18 @@ use crate::connect::query::Query;
 use crate::{DbTime, Store, StoreError};
 
 const OFFER: &str = "SELECT offer_id FROM price_sheets WHERE id = $1";
+const PROVIDER: &str = "SELECT provider FROM price_sheets WHERE id = $1";
 
 impl Store {
+    /// The provider of a sheet; none if the sheet is unknown.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn provider_of(&self, sheet_id: Uuid) -> Result<Option<String>, StoreError> {
+        let row: Option<(String,)> = self.row(Query::new(PROVIDER).bind(sheet_id)).await?;
+        Ok(row.map(|(provider,)| provider))
+    }
+
     /// Withdraws a price for a reason: what held before holds again, until the price is seen again. Without a reason, undoes
     /// the last withdrawal of the sheet: its former periods are restored, unless another price is in force there. None if
     /// the sheet is unknown.

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::offers::{SheetFacts, SnapshotAt};
+use super::offers::SheetFacts;
 use super::recording::Recording;
+use super::snapshots::among::SnapshotAt;
+use super::snapshots::import_facts::ImportFacts;
 use crate::access::Actor;
 
 /// An offer with all sheets that a snapshot found for it.
@@ -56,6 +58,10 @@ pub(crate) struct Work {
     pub(crate) act: Option<Act>,
     /// Offers to derive again.
     pub(crate) again: Vec<Uuid>,
+    /// The import that it is a part of.
+    pub(crate) import: Option<ImportFacts>,
+    /// Whether that import is undone by it.
+    pub(crate) undoes: bool,
 }
 
 impl Work {
@@ -69,6 +75,16 @@ impl Work {
             recordings,
             ..Self::default()
         }
+    }
+
+    /// The last time that it records.
+    pub(crate) fn newest(&self) -> Timestamp {
+        let seen = self
+            .recordings
+            .iter()
+            .map(|recording| recording.observed_at);
+        let listed = self.snapshot.iter().map(|snapshot| snapshot.at);
+        seen.chain(listed).fold(self.now, Timestamp::max)
     }
 
     /// The offers that it is about.

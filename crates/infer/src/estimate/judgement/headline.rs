@@ -115,7 +115,7 @@ fn in_words((quantity, own): &Figure) -> String {
 /// A margin with its interval, in percent.
 #[must_use]
 pub fn margin_in_words(median: f64, interval: Interval) -> String {
-    let percent = |share: f64| format!("{:.0}", 100.0 * share);
+    let percent = |share: f64| format!("{:.0}", 100.0 * share).replace('-', "−");
     format!(
         "{}{NO_BREAK}% ({} to {}{NO_BREAK}%)",
         percent(median),

@@ -17,7 +17,7 @@ use super::rules::{
     has_room, is_usable, note_free, put_in_order, settle_writes, split_key, unique,
 };
 use super::values::{alias, count, is_name, renamed};
-use super::{Catalog, CatalogEntry, names};
+use super::{Catalog, CatalogEntry, Form, names};
 use crate::sheet::{Limits, OfferStatus, PriceSheet, Source, SourceFormat};
 use unroof_base::input::cursor::{Cursor, LONGEST_TEXT};
 use unroof_base::input::json::Json;
@@ -27,7 +27,10 @@ pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::GenaiPrices,
     mark: "prices",
     signs: &[],
-    recognizes: is_catalog,
+    form: Form {
+        entries: models,
+        prices: &[&["prices"]],
+    },
     entries,
     read_entry,
 };
@@ -46,12 +49,11 @@ const PROVIDERS: [(&str, &str); 6] = [
 /// The catalog's providers that are hosts behind one router.
 const ROUTED: (&str, &str) = ("huggingface_", "huggingface");
 
-/// Whether the document is a list of providers, each with models and API addresses.
-fn is_catalog(document: &Json) -> bool {
-    let is_provider = |provider: &Json| {
-        provider.has("api_pattern") && matches!(provider.at("models"), Some(Json::Array(_)))
-    };
-    document.items().iter().any(is_provider)
+/// The models of a list of providers.
+fn models(document: &Json) -> Vec<&Json> {
+    let providers = document.items().iter();
+    let lists = providers.filter_map(|provider| provider.at("models"));
+    lists.flat_map(Json::items).collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

@@ -22,7 +22,7 @@ use super::rules::{
     fast_mode, is_usable, name_priority, note_free, object, take_retirement, undo_slip_of_router,
 };
 use super::values::{alias, is_name};
-use super::{Catalog, CatalogEntry};
+use super::{Catalog, CatalogEntry, Form};
 use crate::sheet::{
     CacheWriteBilling, JsonObject, Limits, Modifier, PriceSheet, ServiceTier, Source, SourceFormat,
 };
@@ -39,7 +39,17 @@ pub(super) static CATALOG: Catalog = Catalog {
         "input_cost_per_token",
         "output_cost_per_token",
     ],
-    recognizes: is_catalog,
+    form: Form {
+        entries: models,
+        prices: &[
+            &["litellm_provider"],
+            &[
+                "input_cost_per_token",
+                "output_cost_per_token",
+                "tiered_pricing",
+            ],
+        ],
+    },
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
@@ -53,9 +63,14 @@ const TOKEN_METERS: [&str; 4] = ["input", "output", "cache_read", "cache_write"]
 /// Regions that a request can select.
 const INFERENCE_GEOGRAPHIES: [&str; 2] = ["eu", "us"];
 
-/// An object of objects, most of which name a provider as `LiteLLM` does.
-fn is_catalog(document: &Json) -> bool {
-    matches!(document, Json::Object(entries) if entries.values().any(|entry| entry.has(CATALOG.mark)))
+/// The fields of an object, without those that are not models.
+fn models(document: &Json) -> Vec<&Json> {
+    let Json::Object(models) = document else {
+        return Vec::new();
+    };
+    let models = models.iter();
+    let models = models.filter(|(key, _)| !NOT_MODELS.contains(key));
+    models.map(|(_, model)| model).collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

@@ -13,7 +13,7 @@ use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::rules::{context_tier_of, is_usable, note_free, split_key, start_of_day, unique_by};
 use super::values::{is_name, renamed, thousands};
-use super::{Catalog, CatalogEntry};
+use super::{Catalog, CatalogEntry, Form};
 use crate::sheet::{ContextTier, PriceSheet, RateCell, Source, SourceFormat};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::input::json::Json;
@@ -23,7 +23,13 @@ pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::LlmPrices,
     mark: "id",
     signs: &[],
-    recognizes: is_catalog,
+    form: Form {
+        entries: rows,
+        prices: &[
+            &["vendor", "price_history"],
+            &["input", "output", "price_history"],
+        ],
+    },
     entries,
     read_entry,
 };
@@ -41,13 +47,15 @@ const VENDORS: [(&str, &str); 5] = [
     ("z.ai", "zai"),
 ];
 
-/// Whether the document is a vendor with price histories, or a list of rows that name their vendor.
-fn is_catalog(document: &Json) -> bool {
-    let any_has = |list: &str, field: &str| {
-        let items = document.at(list).map_or(&[][..], Json::items);
-        items.iter().any(|item| item.has(field))
+/// The models of a vendor with their price histories, or a list of rows that name their vendor.
+fn rows(document: &Json) -> Vec<&Json> {
+    let list = if document.has("vendor") {
+        "models"
+    } else {
+        "prices"
     };
-    (document.has("vendor") && any_has("models", "price_history")) || any_has("prices", "vendor")
+    let rows = document.at(list).map_or(&[][..], Json::items);
+    rows.iter().collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

@@ -1,8 +1,9 @@
 //! One model of one provider in models.dev's `api.json`.
 //!
-//! Prices are in `cost`, in USD per million tokens: those of short prompts directly, those of longer ones in `tiers`.
+//! Prices are in `cost`, in USD per million tokens, or in the currency of a seller that is listed in `currency.rs`: those of short prompts directly, those of longer ones in `tiers`.
 //! Modes such as `fast` have their own cost, for short prompts. `release_date` is the day of release. Other fields are kept under `unmapped`.
 
+mod currency;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use super::rules::{
     context_tier_of, has_room, is_usable, note_free, put_in_order, settle_writes, split_key, unique,
 };
 use super::values::{alias, count, is_name};
-use super::{Catalog, CatalogEntry, canonical, names};
+use super::{Catalog, CatalogEntry, Form, canonical, names};
 use crate::sheet::{
     ContextTier, JsonObject, Limits, MOST_COUNT, OfferStatus, OtherMeter, PriceSheet, RateCell,
     ServiceTier, Source, SourceFormat,
@@ -30,7 +31,10 @@ pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::ModelsDev,
     mark: "modalities",
     signs: &["modalities", "cost"],
-    recognizes: is_catalog,
+    form: Form {
+        entries: models,
+        prices: &[&["cost/input", "cost/output"]],
+    },
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
@@ -48,12 +52,18 @@ const METERS: [(&str, Meter); 5] = [
 /// Field names of audio prices in `cost`.
 const AUDIO: [&str; 2] = ["input_audio", "output_audio"];
 
-/// Whether the document is an object of providers, each with models and an npm package.
-fn is_catalog(document: &Json) -> bool {
-    let is_provider = |provider: &Json| {
-        provider.has("npm") && matches!(provider.at("models"), Some(Json::Object(_)))
+/// The models of an object of providers.
+fn models(document: &Json) -> Vec<&Json> {
+    let Json::Object(providers) = document else {
+        return Vec::new();
     };
-    matches!(document, Json::Object(providers) if providers.values().any(is_provider))
+    let models = providers
+        .values()
+        .filter_map(|provider| match provider.at("models")? {
+            Json::Object(models) => Some(models.values()),
+            _ => None,
+        });
+    models.flatten().collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {
@@ -105,8 +115,17 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
     let released = read_release(&mut entry);
     entry.take_same("id", &Json::Text(name.into()));
     let is_deprecated = entry.take_same("status", &Json::Text("deprecated".into()));
+    let foreign = currency::foreign_seller(provider, name);
+    if let Some(foreign) = foreign {
+        entry.note(&format!(
+            "The catalog lists this seller's prices in {} without saying so ({}, read on {}).",
+            foreign.currency, foreign.source, foreign.read_on
+        ));
+    }
     let (unmapped, notes) = entry.finish();
+    let plain = PriceSheet::new(provider, model, rates);
     let sheet = PriceSheet {
+        currency: foreign.map_or(plain.currency, |foreign| foreign.currency.to_owned()),
         aliases: alias(model, name),
         canonical_model,
         released,
@@ -119,7 +138,7 @@ fn read_entry(key: &str, cursor: &Cursor<'_>) -> Option<PriceSheet> {
         sources: vec![Source::entry(SourceFormat::ModelsDev, CATALOG_URL, key)],
         notes,
         unmapped,
-        ..PriceSheet::new(provider, model, rates)
+        ..plain
     };
     has_room(cursor, &sheet).then_some(sheet)
 }

@@ -291,13 +291,18 @@ fn float_noise_is_rounded_and_remembered() {
 
 #[test]
 fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
-    let catalog = r#"{"openrouter": {"npm": "x", "models": {"z-ai/glm-5": {}, "a": {"cost": 7}}},
+    let catalog = r#"{"openrouter": {"npm": "x", "models": {"z-ai/glm-5": {"cost": {"input": 1}},
+            "a": {"cost": {"output": 7}}, "free": {}}},
         "openai": {"npm": "y", "models": {}}}"#;
     assert!(testing::is_catalog(&CATALOG, catalog));
     assert_eq!(
         testing::keys(&CATALOG, catalog).unwrap(),
-        ["openrouter/a", "openrouter/z-ai/glm-5"]
+        ["openrouter/a", "openrouter/free", "openrouter/z-ai/glm-5"]
     );
+    assert!(testing::is_catalog(
+        &CATALOG,
+        r#"{"deepseek": {"id": "deepseek", "models": {"t": {"cost": {"input": 0.66, "tiers": []}}}}}"#
+    ));
     for other in [
         "[]",
         "{}",
@@ -305,6 +310,7 @@ fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
         r#"{"gpt-5.4": {"litellm_provider": "openai"}}"#,
         r#"{"cost": {"input": 1}, "modalities": {}}"#,
         r#"{"a": {"models": {}}}"#,
+        r#"{"a": {"npm": "x", "models": {"m": {"cost": {"input": 1}}, "n": {}}}}"#,
         r#"{"a": {"npm": "x", "models": []}}"#,
         r#"{"a": null}"#,
     ] {
@@ -485,4 +491,25 @@ fn more_than_a_sheet_holds_is_refused() {
         modes.join(", ")
     );
     assert_eq!(refusal("x/y", &entry), ": the entry has 65 service tiers");
+}
+
+#[test]
+fn a_seller_whose_prices_are_copied_in_euros_or_yuan_is_read_in_that_currency() {
+    let cost = r#"{"cost": {"input": 0.9, "output": 0.9}}"#;
+    let read = |key| testing::read_one(&CATALOG, key, cost);
+    let cases = [
+        ("scaleway/llama-3.3-70b-instruct", "EUR"),
+        ("scaleway/qwen3.8-27b", "USD"),
+        ("moark/MiniMax-M2.1", "CNY"),
+        ("stackit/google/gemma-3-27b-it", "USD"),
+    ];
+    for (key, currency) in cases {
+        assert_eq!(read(key).currency, currency, "{key}");
+    }
+    let notes = read("scaleway/llama-3.3-70b-instruct").notes;
+    assert!(
+        notes[0].contains("in EUR without saying so (https://"),
+        "{notes:?}"
+    );
+    assert!(read("scaleway/qwen3.8-27b").notes.is_empty());
 }

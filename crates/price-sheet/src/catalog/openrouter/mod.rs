@@ -18,7 +18,7 @@ use super::canonical::canonical_model;
 use super::entry::Entry;
 use super::rules::{FREE, is_usable, take_retirement, undo_slip_of_router, unique};
 use super::values::{alias, count, is_name};
-use super::{Catalog, CatalogEntry};
+use super::{Catalog, CatalogEntry, Form};
 use crate::sheet::{
     CacheWriteBilling, Limits, PriceSheet, RateCell, ServiceTier, Source, SourceFormat,
 };
@@ -29,8 +29,11 @@ use unroof_base::input::json::Json;
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Openrouter,
     mark: MARK,
-    signs: &[MARK],
-    recognizes: is_catalog,
+    signs: &["pricing/prompt", "pricing/completion"],
+    form: Form {
+        entries: listed,
+        prices: &[&["pricing/prompt", "pricing/completion"]],
+    },
     entries,
     read_entry: |key, cursor| read_entry(key, cursor).map(|sheet| vec![sheet]),
 };
@@ -41,12 +44,17 @@ const API: &str = "https://openrouter.ai/api/v1/models";
 /// Separator of model and tag in the key of an endpoint.
 const AT: char = '@';
 
-/// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`
-fn is_catalog(document: &Json) -> bool {
-    let is_priced = |model: &Json| model.has(MARK) && model.has("id");
-    document.at("data").is_some_and(|data| {
-        data.items().iter().any(is_priced) || matches!(data.at("endpoints"), Some(Json::Array(_)))
-    })
+/// `{"data": [{"id": …, "pricing": …}]}` or `{"data": {"endpoints": […]}}`. Vercel lists endpoints in the same form, of a
+/// model with the time of its release.
+fn listed(document: &Json) -> Vec<&Json> {
+    let Some(data) = document.at("data").filter(|data| !data.has("released")) else {
+        return Vec::new();
+    };
+    data.at("endpoints")
+        .unwrap_or(data)
+        .items()
+        .iter()
+        .collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

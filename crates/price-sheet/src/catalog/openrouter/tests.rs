@@ -410,7 +410,8 @@ fn both_answers_are_taken_apart_and_every_key_is_unique() {
         keys(&document),
         ["a/m@novita/fp8", "a/m@novita/fp8#2", "a/m@Host", "a/m@"]
     );
-    assert_eq!(keys(r#"{"data": {"id": "a/m", "endpoints": []}}"#), [""; 0]);
+    let none = r#"{"data": {"id": "a/m", "endpoints": []}}"#;
+    assert_eq!(testing::keys(&CATALOG, none).unwrap(), [""; 0]);
     assert_eq!(
         sheet("a/m@novita/fp8#2", &endpoints[1]).model,
         "a/m@novita/fp8#2"
@@ -441,6 +442,8 @@ fn a_document_that_is_no_such_answer_has_one_fault() {
         "7",
         r#"{"data": []}"#,
         r#"{"data": [{"id": "gpt-5.4", "object": "model"}]}"#,
+        r#"{"data": [{"id": "gpt-5.4", "pricing": {"input": "0.000001", "output": "0.000002"}}]}"#,
+        r#"{"data": {"id": "a/m", "released": 1, "endpoints": [{"pricing": {"prompt": "0.1"}}]}}"#,
         r#"{"openai": {"gpt-5.4": {"pricing_config": {}}}}"#,
         &model("a/m", BASE),
     ] {

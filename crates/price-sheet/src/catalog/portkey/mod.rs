@@ -16,7 +16,7 @@ use self::offer::TierName;
 use self::parts::Parts;
 use self::reading::Reading;
 use super::values::is_name;
-use super::{Catalog, CatalogEntry};
+use super::{Catalog, CatalogEntry, Form};
 use crate::sheet::{PriceSheet, SourceFormat};
 use unroof_base::input::cursor::{Cursor, LONGEST_NAME, shortened};
 use unroof_base::input::json::Json;
@@ -26,7 +26,10 @@ pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::Portkey,
     mark: MARK,
     signs: &[MARK],
-    recognizes: is_catalog,
+    form: Form {
+        entries: models,
+        prices: &[&["pricing_config/pay_as_you_go", "custom_pricing/regions"]],
+    },
     entries,
     read_entry,
 };
@@ -44,12 +47,23 @@ fn has_entries(json: &Json) -> bool {
     matches!(json, Json::Object(fields) if !has_mark(json) && fields.values().any(has_mark))
 }
 
-/// Whether the document has files of several providers, or is one file, which is refused with a hint.
-fn is_catalog(document: &Json) -> bool {
-    let Json::Object(files) = document else {
-        return false;
+/// The models in the files of several providers, or in one file, which is refused with a hint.
+fn models(document: &Json) -> Vec<&Json> {
+    fn values(json: &Json) -> Vec<&Json> {
+        match json {
+            Json::Object(fields) => fields.values().collect(),
+            _ => Vec::new(),
+        }
+    }
+    let files = if has_mark(document) {
+        Vec::new()
+    } else {
+        values(document)
     };
-    !has_mark(document) && (has_entries(document) || files.values().any(has_entries))
+    if has_entries(document) {
+        return files;
+    }
+    files.into_iter().flat_map(values).collect()
 }
 
 fn entries<'a>(document: &Cursor<'a>) -> Option<Vec<CatalogEntry<'a>>> {

@@ -166,6 +166,19 @@ impl Cells {
             })
     }
 
+    /// Largest factor between its price of a cell and that of another sheet; infinite where one of them is zero. None where no
+    /// cell has two prices.
+    #[must_use]
+    pub fn largest_factor(&self, other: &Self) -> Option<f64> {
+        let factor = |own: f64, others: f64| match own.min(others) {
+            least if least > 0.0 => own.max(others) / least,
+            _ => f64::INFINITY,
+        };
+        let differing = self.common(other).filter(|(_, own, others)| own != others);
+        let factors = differing.map(|(_, own, others)| factor(own.to_f64(), others.to_f64()));
+        factors.reduce(f64::max)
+    }
+
     /// Whether it has the input and output prices of plain requests that another sheet has.
     #[must_use]
     pub fn has_base_of(&self, other: &Self) -> bool {

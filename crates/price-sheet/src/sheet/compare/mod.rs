@@ -18,8 +18,10 @@ mod content;
 pub mod decision;
 pub mod difference;
 pub mod new_source;
+mod united;
 mod whole;
 
 pub use cells::{CellName, Cells};
 pub use content::SheetId;
+pub use united::{Contradiction, united};
 pub use whole::whole_sheets;

@@ -29,11 +29,15 @@ fn joined(known: &PriceSheet, other: &PriceSheet) -> Option<Vec<RateCell>> {
     let is_same_seller = known.provider == other.provider
         && known.upstream_provider == other.upstream_provider
         && known.currency == other.currency;
-    if !is_same_seller {
-        return None;
-    }
-    let mut rates = known.rates.clone();
-    for cell in &other.rates {
+    is_same_seller
+        .then(|| joined_rates(&known.rates, &other.rates))
+        .flatten()
+}
+
+/// The cells of both lists, in their order; none if they contradict each other.
+pub(super) fn joined_rates(known: &[RateCell], others: &[RateCell]) -> Option<Vec<RateCell>> {
+    let mut rates = known.to_vec();
+    for cell in others {
         match rates.iter_mut().find(|rate| rate.key() == cell.key()) {
             Some(rate) => *rate = both(rate, cell)?,
             None => rates.push(cell.clone()),
@@ -81,7 +85,8 @@ fn take_up(known: &mut PriceSheet, other: &PriceSheet, rates: Vec<RateCell>) {
     add_missing(&mut known.schedules, &other.schedules);
 }
 
-fn add_missing<T: Clone>(known: &mut BTreeMap<String, T>, other: &BTreeMap<String, T>) {
+/// Adds what the map does not have.
+pub(super) fn add_missing<T: Clone>(known: &mut BTreeMap<String, T>, other: &BTreeMap<String, T>) {
     let mut all = other.clone();
     all.append(known);
     *known = all;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::estimate_density::EstimateDensity;
-use crate::compute::Views;
+use crate::compute::{DRAW, Views};
 use crate::service::extract::{NoQuery, Path};
 use unroof_edge::{CONFLICT, CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::density::Densities;
@@ -56,6 +56,16 @@ pub(crate) async fn show_density(
 /// # Errors
 /// There is no such estimate, it was made by another engine or calibration, or the service is busy.
 pub(crate) async fn read_density(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> {
+    // One in memory may have been deleted.
+    if views
+        .answers
+        .store
+        .stored_estimates(&[id])
+        .await?
+        .is_empty()
+    {
+        return Err(Problem::not_found("estimate"));
+    }
     let drawn = views
         .compute
         .densities
@@ -70,11 +80,11 @@ async fn draw(views: &Views, id: Uuid) -> Result<Arc<EstimateDensity>, Problem> 
     let document = document.ok_or_else(|| Problem::not_found("estimate"))?;
     let sheets = views.answers.store.sheets_of_estimate(id).await?;
     let estimator = views.compute.estimator.clone();
-    let density = views.compute.run(move |wanted| {
+    let density = views.compute.run(DRAW, move |running| {
         let sheets = documents(sheets)?;
         let question = Question::of_stored(&document, &sheets, &estimator)
             .map_err(|reason| not_repeatable(&document, &reason))?;
-        let (samples, serving) = question.samples_and_serving(&estimator, wanted)?;
+        let (samples, serving) = question.samples_and_serving(&estimator, running.wanted())?;
         Ok(EstimateDensity {
             id,
             calibration_id: estimator.calibration_id().to_owned(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -12,11 +12,12 @@ use uuid::Uuid;
 use crate::answers::Answers;
 use crate::list::page::{AsOfQuery, Direction, Moment, fields};
 use crate::list::{List, Piece, Rows, list, name_in_order};
-use crate::service::extract::{Path, Query};
-use unroof_edge::{Problem, Reply, StoreRefusals, Unchanged};
+use crate::service::access::Sender;
+use crate::service::extract::{NoQuery, Path, Query};
+use unroof_edge::{CONFLICT, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
-use unroof_store::{AsOf, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
+use unroof_store::{AsOf, Deletion, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
 
 /// The columns of estimates: fields, then quantities and readings.
 fn columns() -> Vec<String> {
@@ -94,7 +95,7 @@ impl List for EstimatesQuery {
     }
 
     async fn rows(&self, store: &Store, piece: Piece<'_, Place>) -> Rows<EstimateRow> {
-        let (selection, times) = (self.selection()?, self.times());
+        let (selection, times) = (self.selection()?, self.times((piece.now)()));
         let (order, after) = (self.sorted(), piece.after.as_ref());
         let rows = store.estimates(&selection, &times, order, after, piece.limit);
         Ok(rows.await?)
@@ -161,10 +162,10 @@ impl List for LatestQuery {
     }
 
     async fn rows(&self, store: &Store, piece: Piece<'_, Self::Key>) -> Rows<EstimateRow> {
-        let now = || AsOf::Now((piece.now)());
+        let now = (piece.now)();
         let latest = Latest {
             selection: &self.selection()?,
-            as_of: Moment::time(self.as_of).map_or_else(now, AsOf::Time),
+            as_of: Moment::as_of(self.as_of, now).unwrap_or(AsOf::Now(now)),
             order: self.sorted(),
         };
         let after = piece.after.map(|(provider, model, region)| LatestKey {
@@ -193,7 +194,8 @@ enum StoredEstimate {
 
 /// Show an estimate
 ///
-/// The answer of `/infer`, byte for byte, or the estimate of a model as it was then. It never changes.
+/// The answer of `/infer`, byte for byte, or the estimate of a model as it was then. It never changes; the answer to a question,
+/// which is no price, is deleted when it expires.
 #[utoipa::path(
     get,
     path = "/estimates/{id}",
@@ -211,9 +213,44 @@ pub(crate) async fn show_estimate(
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let as_of = query.as_of();
+    let as_of = query.as_of(answers.now());
     let document = || answers.store.estimate_document(id, as_of);
     answers
         .polled_document("estimate", id, as_of, &headers, document)
         .await
+}
+
+/// Delete the answer to a question
+///
+/// With its sheets, where nothing else refers to them. The estimate of a price or of a model stays: 409. The same question, asked
+/// again, has the same id.
+#[utoipa::path(
+    delete,
+    path = "/estimates/{id}",
+    tag = "estimates",
+    params(("id" = Uuid, Path, description = "Id of the estimate")),
+    responses(
+        (status = 204, description = "Deleted"),
+        StoreRefusals,
+        (status = 404, description = "No such estimate", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "A price, a model or a change refers to it", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(crate) async fn delete_estimate(
+    State(answers): State<Arc<Answers>>,
+    Path(id): Path<Uuid>,
+    _: NoQuery,
+    sender: Sender,
+) -> Result<StatusCode, Problem> {
+    let now = answers.store.not_ahead(answers.now());
+    let deletion = answers.store.delete_estimate(id, now, &sender.actor);
+    match deletion.await? {
+        Deletion::Done => Ok(StatusCode::NO_CONTENT),
+        Deletion::Unknown => Err(Problem::not_found("estimate")),
+        Deletion::Linked(reason) => {
+            let detail = format!("the estimate is not only the answer to a question: {reason}");
+            let hint = "a price that is wrong is withdrawn: POST /price-sheets/{id}/withdraw";
+            Err(Problem::new(CONFLICT, detail).hint(hint))
+        }
+    }
 }

@@ -15,13 +15,14 @@ use super::known_answers::question;
 use super::model_link::ModelLink;
 use super::observation::Observation;
 use super::some_of_answer::{InferReply, members, only};
+use super::storing::Storing;
 use crate::compute::Views;
 use crate::list::page::Moment;
 use crate::query::query;
-use crate::service::access::{Sender, missing_scope};
+use crate::service::access::Sender;
 use crate::service::extract::{Query, Question};
 use unroof_base::input::schema::{Name, one_of_texts};
-use unroof_edge::{BodyRefusals, Counted, INVALID, Problem};
+use unroof_edge::{BodyRefusals, Counted, INVALID, Problem, missing_scope};
 use unroof_infer::estimate::{Format, InferBody};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_store::ObservedBy;
@@ -35,8 +36,8 @@ query! {
         /// The entry's key in its catalog; needed with `format`.
         #[param(nullable = false, inline, value_type = Option<Name>, example = "gemini/gemini-2.5-pro")]
         model: Option<String>,
-        /// `false` only computes.
-        #[param(nullable = false, default = true)]
+        /// `false` only computes. `true` if left out; but for a caller without a key, on a service that needs keys, `false`.
+        #[param(nullable = false)]
         store: Option<bool>,
         /// Whether the sheet is an observation of a price, as it is by itself where no assumptions are stated, or a question:
         /// that is stored and listed, but is not a price, not history and not news. With assumptions, or `store=false`, `true` is refused.
@@ -108,7 +109,8 @@ pub(crate) fn observed_by(format: &Format, is_now: bool) -> ObservedBy {
 /// Answers with the joint estimate: every quantity with its median, its 50 % and 90 % intervals, the prior next to it and
 /// the clues that moved it; and with every textbook reading that the sheet allows, each with its equation, its inputs and
 /// what it assumes, or with the reason why it is not defined; and with the conflicts between them. Several hosts' sheets
-/// of one model are sent as `price_sheets` and answered together. The answer is stored under an id made of the pricing
+/// of one model are sent as `price_sheets` and answered together. Unless the request has `store=false`, or comes without a key to a
+/// service that needs keys and does not have `store=true`, the answer is stored under an id made of the pricing
 /// content, the assumptions, the engine version and the calibration: the same question has the same id everywhere, so sending
 /// it again is safe and answers 200 instead of 201. `model_estimate` and the header `Link` lead to the estimate from all
 /// sheets of the model, and say where the two differ; they are not part of what is stored.
@@ -149,7 +151,7 @@ pub(crate) async fn infer_price_sheet(
     uri: Uri,
     Question(body): Question,
 ) -> Result<Response, Problem> {
-    let may_observe = sender.scope >= Some(Scope::Observe);
+    let may_observe = sender.may_observe();
     if query.observe == Some(true) && !may_observe {
         return Err(missing_scope(sender.scope, Scope::Observe));
     }
@@ -157,7 +159,13 @@ pub(crate) async fn infer_price_sheet(
         .observed_at
         .map(|moment| moment.not_after(views.answers.now()))
         .transpose()?;
-    let question = question(&uri, &body, may_observe);
+    let storing = Storing::of(query.store, sender.is_stranger());
+    let question = question(
+        &uri,
+        &body,
+        (may_observe, storing.stored),
+        &sender.providers,
+    );
     if let Some(known) = views.answers.known_answer(&question).await? {
         tracing::info!(estimate.id = %known.id, is_new = false, "answered");
         return Ok(known.as_ref().into_response());
@@ -165,8 +173,7 @@ pub(crate) async fn infer_price_sheet(
     let members = query.fields.as_deref().map(members).transpose()?;
     let format = query.format(|| seen_at.unwrap_or_else(|| views.answers.now()))?;
     let observed_by = observed_by(&format, seen_at.is_none());
-    let is_stored = query.store.unwrap_or(true);
-    if is_stored {
+    if storing.stored {
         // While the database is unreachable, nothing is computed in vain.
         views.answers.version().await?;
     }
@@ -179,22 +186,28 @@ pub(crate) async fn infer_price_sheet(
         )
         .hint("leave out `assumptions`, or `observe=true`"));
     }
-    if !is_stored && query.observe == Some(true) {
+    if !storing.stored && query.observe == Some(true) {
         let problem = Problem::of_query("`observe=true` goes with storing");
         return Err(problem.hint("leave out `store=false`, or `observe=true`"));
     }
     let is_observed = query.observe.unwrap_or(!is_stated && may_observe);
+    if storing.stored && is_observed {
+        sender.check_sheets(answered.sheets())?;
+    }
     let mut headers = HeaderMap::new();
     let json = HeaderValue::from_static("application/json");
     headers.insert(header::CONTENT_TYPE, json);
     let mut status = StatusCode::OK;
     let mut observation = None;
-    let mut model = None;
     let mut unchanged_since = None;
-    if is_stored {
+    let mut asked_at = seen_at;
+    if storing.stored {
         let version = views.answers.store.newest();
-        let observed_by = is_observed.then(|| observed_by.sent_by(sender.actor));
-        let (saved, seen_at) = answered.save(&views, seen_at, observed_by).await?;
+        let Sender { actor, payer, .. } = sender;
+        let observed_by = is_observed.then(|| observed_by.sent_by(actor));
+        let stored = answered.save_paid(&views, seen_at, observed_by, &payer);
+        let (saved, stored_at) = stored.await?;
+        asked_at = Some(stored_at);
         if saved.is_new {
             status = StatusCode::CREATED;
         }
@@ -206,15 +219,25 @@ pub(crate) async fn infer_price_sheet(
         });
         let location = HeaderValue::from_str(&format!("/estimates/{}", answered.answer.id));
         headers.extend(location.ok().map(|location| (header::LOCATION, location)));
+    }
+    let mut model = None;
+    if query.store != Some(false) {
         let quantities = &answered.answer.joint.quantities;
-        model = ModelLink::of(&views.answers.store, answered.sheets(), quantities, seen_at).await;
+        let asked_at = asked_at.unwrap_or_else(|| views.answers.now());
+        model = ModelLink::of(
+            &views.answers.store,
+            answered.sheets(),
+            quantities,
+            asked_at,
+        )
+        .await;
         let link = model.as_ref().map(ModelLink::header);
         let link = link.and_then(|link| HeaderValue::from_str(&link).ok());
         headers.extend(link.map(|link| (header::LINK, link)));
     }
     let id = answered.answer.id;
     tracing::info!(estimate.id = %id, is_new = status == StatusCode::CREATED, "answered");
-    let mut document = answered.into_document(observation.as_ref(), model.as_ref())?;
+    let mut document = answered.into_document(observation.as_ref(), &storing, model.as_ref())?;
     if let Some(members) = members {
         let part = only(&document, &members)?;
         document = views.answers.budget.take(part.len())?.keep(part);

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use unroof_edge::Counted;
+use unroof_store::access::Only;
 
 /// Longest time for which an answer is known.
 pub(crate) const KNOWN_FOR: SignedDuration = SignedDuration::from_secs(1);
@@ -34,10 +35,18 @@ pub(crate) struct KnownAnswer {
     pub(crate) document: Bytes,
 }
 
-/// The question of a request by a caller that may, or may not, observe prices.
-pub(crate) fn question(uri: &Uri, body: &[u8], may_observe: bool) -> Question {
+/// The question of a request by a caller that may, or may not, observe prices of some providers, and whose answer is stored, or
+/// is not.
+pub(crate) fn question(
+    uri: &Uri,
+    body: &[u8],
+    (may_observe, is_stored): (bool, bool),
+    providers: &Only<String>,
+) -> Question {
     Sha256::new()
-        .chain_update([u8::from(may_observe)])
+        .chain_update([may_observe, is_stored].map(u8::from))
+        .chain_update(providers.stored().unwrap_or_default())
+        .chain_update([0])
         .chain_update(uri.query().unwrap_or_default())
         .chain_update([0])
         .chain_update(body)

@@ -13,4 +13,5 @@ pub(crate) mod observation;
 pub(crate) mod reference;
 pub(crate) mod series;
 pub(crate) mod some_of_answer;
+pub(crate) mod storing;
 pub(crate) mod track_record;

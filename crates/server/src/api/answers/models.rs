@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answers::Answers;
-use crate::compute::Views;
+use crate::compute::{Views, Work};
 use crate::list::page::{AsOfQuery, Moment, fields, prefix};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
 use unroof_base::input::json;
 use unroof_edge::{
-    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, StoreRefusals, Text, Unchanged,
+    CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, Running, StoreRefusals, Text,
+    Unchanged,
 };
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
@@ -23,6 +24,7 @@ use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, e
 use unroof_infer::estimate::{Column, StoredRow, columns};
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 use unroof_price_sheet::vendors::vendor;
+use unroof_store::access::Scope;
 use unroof_store::{
     AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError, quantity_columns,
 };
@@ -72,7 +74,7 @@ impl List for ModelsQuery {
             author: Names::list(self.author.clone()),
             canonical_model: Names::list(self.canonical_model.clone()),
             prefix: prefix(self.q.as_deref())?,
-            as_of: Moment::time(self.as_of),
+            as_of: Moment::as_of(self.as_of, (piece.now)()).and_then(AsOf::given),
         };
         let rows = store.models(&selection, piece.after.as_deref(), piece.limit);
         Ok(rows.await?)
@@ -140,29 +142,25 @@ pub(crate) async fn show_model(
     headers: HeaderMap,
 ) -> Reply {
     let name = path.name();
-    let as_of = query.as_of();
+    let as_of = query.as_of_or_now(answers.now());
     let body = || write_model(&answers, &name, as_of);
     answers
-        .polled(format!("model {name} {as_of:?}"), &headers, body)
+        .polled(format!("model {name} {:?}", as_of.given()), &headers, body)
         .await
 }
 
-async fn write_model(
-    answers: &Answers,
-    name: &str,
-    as_of: Option<DbTime>,
-) -> Result<CachedBody, Problem> {
-    let _place = answers.turn_to_write().await?;
-    let shown = ModelShown::read(&answers.store, name, as_of, answers.now().into()).await?;
-    let shown = shown.ok_or_else(|| no_model(name, as_of))?;
+async fn write_model(answers: &Answers, name: &str, as_of: AsOf) -> Result<CachedBody, Problem> {
+    let permit = answers.permit_to_write().await?;
+    let shown = ModelShown::read(&answers.store, name, as_of).await?;
+    let shown = shown.ok_or_else(|| no_model(name, as_of.given()))?;
     let budget = answers.budget.clone();
-    let write = move || {
+    let write = move |_: &Running| {
         let mut text = Text::new(&budget)?;
         text.write_with(|text| std::io::Write::write_all(text, shown.document.as_bytes()))?;
         text.add_member("offers", &shown.offers)?;
         Ok(CachedBody::new(text.finish()?, "application/json", None))
     };
-    answers.writing.run(write).await?
+    permit.run(write).await?
 }
 
 /// A model in a path.
@@ -193,23 +191,21 @@ pub(crate) struct ModelShown {
 }
 
 impl ModelShown {
-    /// The estimate of a model, from the sheets that were seen up to a time, where one is given.
+    /// The estimate of a model, from the sheets that were seen up to a time, with the offers in force then.
     ///
     /// # Errors
     /// The query fails, or the document is damaged.
     pub(crate) async fn read(
         store: &Store,
         name: &str,
-        as_of: Option<DbTime>,
-        now: DbTime,
+        as_of: AsOf,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(row) = store.model(name, as_of).await? else {
+        let Some(row) = store.model(name, as_of.given()).await? else {
             return Ok(None);
         };
         let document = store.estimate(row.id, None).await?;
         let document = document.ok_or(StoreError::Damaged(row.id))?;
-        let at = as_of.map_or(AsOf::Now(now), AsOf::Time);
-        let offers = store.offers_of_model(name, at).await?;
+        let offers = store.offers_of_model(name, as_of).await?;
         let costs = StoredRow::read(&row.row_values);
         let offers = offers
             .into_iter()
@@ -279,25 +275,23 @@ pub(crate) async fn show_vendor(
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let as_of = query.as_of();
+    let as_of = query.as_of_or_now(views.answers.now());
     let body = || write_vendor(&views, &name, as_of);
     views
         .answers
-        .polled(format!("vendor {name} {as_of:?}"), &headers, body)
+        .polled(format!("vendor {name} {:?}", as_of.given()), &headers, body)
         .await
 }
 
+/// A model of a vendor, drawn once and weighed for every markup.
+const DRAW_OF_VENDOR: Work = Work::new(Scope::Read, 60, 176);
 /// Models of a vendor that are looked at.
 const MOST_LISTED: u32 = 500;
 
-async fn write_vendor(
-    views: &Views,
-    name: &str,
-    as_of: Option<DbTime>,
-) -> Result<CachedBody, Problem> {
+async fn write_vendor(views: &Views, name: &str, as_of: AsOf) -> Result<CachedBody, Problem> {
     let selection = ModelSelection {
         author: vec![name.to_owned()],
-        as_of,
+        as_of: as_of.given(),
         ..ModelSelection::default()
     };
     let models = views.answers.store.models(&selection, None, MOST_LISTED);
@@ -309,12 +303,11 @@ async fn write_vendor(
         );
         return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
     }
-    let at = as_of.map_or_else(|| AsOf::Now(views.answers.now().into()), AsOf::Time);
     let (mut sold, mut left_out) = (Vec::new(), Vec::new());
     for model in models {
         let model = model.canonical_model;
         let sheets = if sold.len() < MOST_MODELS {
-            own_sheets(&views.answers, &model, name, at).await?
+            own_sheets(&views.answers, &model, name, as_of).await?
         } else {
             Vec::new()
         };
@@ -329,7 +322,8 @@ async fn write_vendor(
         views.answers.budget.clone(),
     );
     let seller = name.to_owned();
-    let document = views.compute.run(move |wanted| {
+    let work = DRAW_OF_VENDOR.times(sold.len());
+    let document = views.compute.run(work, move |running| {
         let models = sold
             .into_iter()
             .map(|(canonical_model, sheets)| VendorModel {
@@ -337,7 +331,7 @@ async fn write_vendor(
                 canonical_model,
             });
         let models: Vec<VendorModel> = models.collect();
-        let together = estimate(&seller, &models, estimator.calibration(), wanted)?;
+        let together = estimate(&seller, &models, estimator.calibration(), running.wanted())?;
         let document = VendorDocument {
             vendor: seller,
             calibration_id: estimator.calibration_id().to_owned(),

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::model_link::ModelLink;
+use super::storing::Storing;
 use unroof_infer::estimate::Answer;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{Effect, Other};
@@ -16,10 +17,12 @@ pub(crate) struct InferAnswer {
     /// Answer as it is stored.
     #[serde(flatten)]
     answer: Answer,
-    /// Effect of the request on the record of prices; left out with `store=false`.
+    /// Effect of the request on the record of prices; left out where the answer is not stored.
     #[schema(nullable = false)]
     observe: Option<Observation>,
-    /// The estimate of the model of a stored request, where there is one.
+    /// Whether the answer is stored.
+    store: Storing,
+    /// The estimate of the model, where there is one; left out with `store=false`.
     #[schema(nullable = false)]
     model_estimate: Option<ModelLink>,
 }

@@ -17,7 +17,7 @@ use unroof_edge::{CachedBody, KnownTag, NoModel, Problem, Reply, StoreRefusals, 
 use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
-use unroof_store::{DbTime, ModelRow, PriceStep};
+use unroof_store::{AsOf, DbTime, ModelRow, PriceStep};
 
 /// The prices and the estimate of a model over time
 #[derive(Debug, Serialize, ToSchema)]
@@ -88,7 +88,7 @@ pub(crate) async fn show_series(
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let (name, as_of) = (path.name(), query.as_of());
+    let (name, as_of) = (path.name(), query.as_of(answers.now()));
     let body = async || {
         let series = read_series(&answers, &name, as_of).await?;
         CachedBody::json(&answers.budget, &series)
@@ -104,18 +104,19 @@ pub(crate) async fn show_series(
 pub(crate) async fn read_series(
     answers: &Answers,
     canonical_model: &str,
-    as_of: Option<DbTime>,
+    as_of: Option<AsOf>,
 ) -> Result<Series, Problem> {
+    let given = as_of.and_then(AsOf::given);
     if canonical_model.contains('\0') {
-        return Err(no_model(canonical_model, as_of));
+        return Err(no_model(canonical_model, given));
     }
     let prices = answers.store.price_steps(canonical_model, as_of).await?;
     let estimates = answers
         .store
-        .estimates_of_model(canonical_model, as_of)
+        .estimates_of_model(canonical_model, given)
         .await?;
     if prices.is_empty() && estimates.is_empty() {
-        return Err(no_model(canonical_model, as_of));
+        return Err(no_model(canonical_model, given));
     }
     Ok(Series {
         canonical_model: canonical_model.to_owned(),

@@ -15,7 +15,7 @@ use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 
 /// Members of an answer, in its order.
-const MEMBERS: [&str; 18] = [
+const MEMBERS: [&str; 19] = [
     "id",
     "engine_version",
     "calibration_id",
@@ -33,6 +33,7 @@ const MEMBERS: [&str; 18] = [
     "conflicts",
     "readings",
     "observe",
+    "store",
     "model_estimate",
 ];
 
@@ -153,7 +154,7 @@ mod tests {
         let (_, sheet) = EXAMPLE_SHEETS[0];
         let answer = answer(sheet);
         let own: Vec<&String> = answer.as_object().unwrap().keys().collect();
-        // The last two say what the request did; they are not part of what is stored.
+        // The last three say what the request did; they are not part of what is stored.
         assert_eq!(own, MEMBERS[..16]);
         let some = part(&answer, "misfit,id");
         let names: Vec<&String> = some.as_object().unwrap().keys().collect();

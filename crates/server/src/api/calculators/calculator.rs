@@ -1,6 +1,7 @@
 //! `POST /simulate`, `/layout`, `/training` and `/plan`: the calculators, each with its answer as JSON or its series as CSV.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -9,9 +10,11 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::compute::{Compute, Views};
+use crate::compute::{CALCULATE, Compute, Views};
 use crate::service::extract::{NoQuery, Question};
-use unroof_edge::{BodyRefusals, Counted, Problem, Text, prefers_csv, write_csv_of_rows};
+use unroof_edge::{
+    BodyRefusals, Counted, Estimate, Problem, Running, Text, prefers_csv, write_csv_of_rows,
+};
 use unroof_roofline::calculator::layout::request::LayoutRequest;
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::request::SimulateRequest;
@@ -19,7 +22,7 @@ use unroof_roofline::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_roofline::calculator::training::request::TrainingRequest;
 use unroof_roofline::calculator::training::{TrainingAnswer, training};
 use unroof_roofline::plan::question::request::PlanRequest;
-use unroof_roofline::plan::{PlanAnswer, plan};
+use unroof_roofline::plan::{PlanAnswer, read_plan};
 
 /// A question to a calculator.
 pub(crate) struct Asked {
@@ -55,7 +58,7 @@ impl Asked {
     /// before it computes.
     pub(crate) async fn answered<Answer: Serialize, Row: Serialize>(
         self,
-        answer: impl FnOnce(&[u8], &mut Text) -> Result<Answer, Problem> + Send + 'static,
+        answer: impl FnOnce(&[u8], &mut Text, &Running) -> Result<Answer, Problem> + Send + 'static,
         series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
     ) -> Result<Response, Problem> {
         let Self {
@@ -65,9 +68,9 @@ impl Asked {
         } = self;
         let budget = compute.budget.clone();
         let text = compute
-            .run(move |_| {
+            .run(CALCULATE, move |running| {
                 let mut text = Text::new(&budget)?;
-                let answer = answer(&body, &mut text)?;
+                let answer = answer(&body, &mut text, running)?;
                 if is_csv {
                     text.write_with(|text| write_csv_of_rows(text, series(&answer)))?;
                 } else {
@@ -113,7 +116,7 @@ const BYTES_PER_POINT: usize = 700;
     )
 )]
 pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
-    let answer = |body: &[u8], text: &mut Text| {
+    let answer = |body: &[u8], text: &mut Text, _: &Running| {
         let question = read_simulation(body)?;
         text.expect(question.points() * BYTES_PER_POINT)?;
         Ok(question.answer())
@@ -141,7 +144,7 @@ pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
     )
 )]
 pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
-    let answer = |body: &[u8], _: &mut Text| Ok(layout(body)?);
+    let answer = |body: &[u8], _: &mut Text, _: &Running| Ok(layout(body)?);
     asked.answered(answer, |answer| &answer.series).await
 }
 
@@ -166,7 +169,7 @@ pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
     )
 )]
 pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
-    let answer = |body: &[u8], _: &mut Text| Ok(training(body)?);
+    let answer = |body: &[u8], _: &mut Text, _: &Running| Ok(training(body)?);
     asked.answered(answer, |answer| &answer.series).await
 }
 
@@ -196,6 +199,24 @@ pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
     )
 )]
 pub(crate) async fn plan_serving(asked: Asked) -> Result<Response, Problem> {
-    let answer = |body: &[u8], _: &mut Text| Ok(plan(body)?);
+    let answer = |body: &[u8], _: &mut Text, running: &Running| planned(body, running);
     asked.answered(answer, |answer| &answer.series).await
+}
+
+/// CPU time of a layout that is tried.
+const CPU_OF_LAYOUT: Duration = Duration::from_micros(12);
+
+/// The answer to a planning request, if it takes no more than one request may.
+pub(super) fn planned(body: &[u8], running: &Running) -> Result<PlanAnswer, Problem> {
+    let planning = read_plan(body)?;
+    let tried = u32::try_from(planning.layouts_tried()).unwrap_or(u32::MAX);
+    let estimate = Estimate {
+        cpu: CPU_OF_LAYOUT.saturating_mul(tried),
+        ..CALCULATE.estimate
+    };
+    running.expects(
+        estimate,
+        "ask for fewer points of `grid.cache_hit_rate` and `grid.chips`, or fewer degrees of `layouts`",
+    )?;
+    Ok(planning.answer(running.wanted())?)
 }

@@ -6,9 +6,10 @@ use unroof_store::{AuditRow, Store};
 list! {
     /// List the audit log, newest first
     ///
-    /// The callers who observed, withdrew or imported prices, added or removed webhooks, created or revoked keys: when, and in which
-    /// request.
-    /// A row is stored in the transaction of its change. Questions change nothing of the record and are not listed.
+    /// The callers who observed, withdrew or imported prices, deleted answers, added or removed webhooks, created or revoked keys:
+    /// when, from where, and in which request. A row is stored in the transaction of its change. Questions change nothing of the
+    /// record and are not listed. `access.refused` counts the requests of a client that were refused with 401 or 403 for one reason,
+    /// in about a minute.
     list_audit: "/audit" in "access",
     "A page of the audit log" of AuditRow,
     /// Fields and page of the audit log.

@@ -57,7 +57,7 @@ pub(crate) async fn check_liveness(
 
 /// Check readiness
 ///
-/// Answers 200 while the database answers and accepts writes, and 503 from the stop signal on.
+/// Answers 200 while the database answers, accepts writes and has all tables, and 503 from the stop signal on.
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, description = "OK", body = Health),
     QueryRefusals,

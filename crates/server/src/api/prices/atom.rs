@@ -13,7 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::{Limit, link_with};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Reply, Since, StoreRefusals, Text, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Reply, Running, Since, StoreRefusals, Text, Unchanged};
 use unroof_store::{ChangeFilter, ChangeKind, ChangeRow, ChangesFrom};
 
 query! {
@@ -56,7 +56,7 @@ pub(crate) async fn show_atom_feed(
     // The links of the feed are those of the address that was asked for.
     let question = format!("changes.atom {uri}");
     let body = async || {
-        let _place = answers.turn_to_write().await?;
+        let permit = answers.permit_to_write().await?;
         // One extra row shows whether another page follows.
         let from = ChangesFrom::Before(before);
         let mut rows = answers.store.changes_from(&filter, from, limit + 1).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn show_atom_feed(
         let last = rows.last().filter(|_| has_more);
         let next = last.map(|last| link_with(&uri, "before", &last.sequence.to_string()));
         let mut text = Text::new(&answers.budget)?;
-        let write = move || {
+        let write = move |_: &Running| {
             let link = next.as_ref().map(|next| format!("<{next}>; rel=\"next\""));
             let feed = feed(&rows, &filter, &uri, next);
             text.write_with(|text| feed.write_to(text).map(drop))?;
@@ -76,7 +76,7 @@ pub(crate) async fn show_atom_feed(
                 link,
             ))
         };
-        answers.writing.run(write).await?
+        permit.run(write).await?
     };
     answers.polled(question, &headers, body).await
 }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -18,17 +19,19 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::api::calculators::cost::NDJSON;
 use crate::app::Work;
-use crate::compute::Views;
+use crate::compute::{ESTIMATE, Views};
 use crate::list::page::{Direction, FilterText, Moment};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::query::query;
-use crate::service::access::Sender;
+use crate::service::access::{Sender, refused_whole};
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
-use unroof_edge::{BodyRefusals, Names, Problem, Reply, some_of};
+use unroof_edge::{Bill, BodyRefusals, Names, Problem, Reply, some_of};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::import::lines;
-use unroof_store::import::{CatalogFormat, Line, LineReceiver, Options, Priority, Turn, Version};
+use unroof_store::import::{
+    BegunImport, CatalogFormat, Importer, Line, LineReceiver, Options, Priority, Turn, Version,
+};
 use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 
 query! {
@@ -38,6 +41,9 @@ query! {
         format: FormatName,
         /// Only offers of this provider.
         provider: FilterText,
+        /// `true` for a part of a catalog: what it does not list does not end.
+        #[param(nullable = false, default = false)]
+        partial: Option<bool>,
         /// `true` omits unchanged entries.
         #[param(nullable = false, default = false)]
         only_changed: Option<bool>,
@@ -87,21 +93,25 @@ impl PartialSchema for CatalogDocument {
 impl ToSchema for CatalogDocument {}
 
 impl CatalogQuery {
-    fn options(&self, views: &Views) -> Result<Options, Problem> {
+    async fn options(&self, views: &Views) -> Result<Options, Problem> {
         let now = views.answers.now();
         let seen_at = self
             .observed_at
             .map(|moment| moment.not_after(now))
             .transpose()?;
-        let observed_at = views.answers.store.not_ahead(seen_at.unwrap_or(now));
+        let store = &views.answers.store;
+        let recorded_at = store.time_to_record(now).await;
+        let observed_at = seen_at.map_or(recorded_at, |seen_at| store.not_ahead(seen_at));
         Ok(Options {
             format: self.format.map(|FormatName(format)| format),
             provider: self.provider.clone().map(|FilterText(name)| name),
+            partial: self.partial.unwrap_or_default(),
+            accepted: None,
             only_changed: self.only_changed.unwrap_or_default(),
             dry_run: self.dry_run.unwrap_or_default(),
             observed_at,
             seen_now: seen_at.is_none(),
-            recorded_at: now,
+            recorded_at,
             estimator: views.compute.estimator.clone(),
             threads: views.limits.computing,
         })
@@ -109,8 +119,16 @@ impl CatalogQuery {
 }
 
 impl Work {
+    /// The permit to import.
+    pub(super) fn import_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.jobs.importer.try_place().ok_or_else(|| {
+            Problem::busy("another catalog is being imported")
+                .hint("send it again when that one is done; GET /imports shows it")
+        })
+    }
+
     /// A permit to read the lines of an import.
-    fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(super) fn line_reader_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.line_readers)
             .try_acquire_owned()
             .map_err(|_| {
@@ -126,8 +144,11 @@ impl Work {
 /// sheet or refused entry, progress, the names that match no canonical model, and a summary. Each pricing decision is
 /// estimated once; copies of it share the estimate. A line is sent after its entry is stored. Sending the same catalog
 /// again is safe and answers `unchanged`. An invalid entry is refused and the others are imported. One catalog at a time:
-/// during an import, the body of another catalog is not read. A catalog has up to 1,000,000 JSON values, 100,000 entries
-/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done` or `failed`; a body without it is
+/// during an import, the body of another catalog is not read. An import that would end more than a fifth of the catalog's
+/// offers, or change more than a fifth of its prices by more than a factor of three, records nothing: it is `held` until
+/// `POST /imports/{id}/accept`. Several documents of one catalog, such as the files of its sellers, are one snapshot: they are
+/// separated by the character U+001E (RFC 7464), and end only offers of sellers that they list. A catalog has up to 1,000,000 JSON values, 100,000 entries
+/// of up to 50,000 values, and 160 MiB of sheets in memory. The last line is `done`, `held` or `failed`; a body without it is
 /// truncated. The import continues while up to 16 MiB of lines are unread.
 #[utoipa::path(
     post,
@@ -139,7 +160,7 @@ impl Work {
                     "output_cost_per_token": 1.5e-5, "cache_read_input_token_cost": 2.5e-7}
     })),
     responses(
-        (status = 200, description = "Lines, each a JSON object; the last one has the type `done` or `failed`", body = Line, content_type = "application/x-ndjson"),
+        (status = 200, description = "Lines, each a JSON object; the last one has the type `done`, `held` or `failed`", body = Line, content_type = "application/x-ndjson"),
         BodyRefusals,
         (status = 413, description = "Larger than 64 MiB", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "The body is JSON but not a catalog, or the catalog is too large", body = Problem, content_type = "application/problem+json"),
@@ -150,10 +171,10 @@ pub(crate) async fn import_catalog(
     State(views): State<Views>,
     State(work): State<Arc<Work>>,
     Query(query): Query<CatalogQuery>,
-    Sender { actor, .. }: Sender,
+    sender: Sender,
     request: Request,
 ) -> Reply {
-    let options = query.options(&views)?;
+    let options = query.options(&views).await?;
     let most = MostBytes {
         bytes: views.limits.catalog_bytes,
         hint: "send a part of the catalog at a time, such as one provider",
@@ -162,25 +183,59 @@ pub(crate) async fn import_catalog(
     // The import is wanted as long as the client is there.
     let (wanted, waiting) = CancelToken::while_waiting();
     let line_reader = work.line_reader_place()?;
-    let place = work.jobs.importer.try_place().ok_or_else(|| {
-        Problem::busy("another catalog is being imported")
-            .hint("send it again when that one is done; GET /imports shows it")
-    })?;
-    let turn = Turn::new(place, wanted);
+    let turn = Turn::new(work.import_place()?, wanted);
     // Dropped before the turn where the client leaves while it sends.
     let reader = (waiting, line_reader);
     let read = most.read(request, views.limits.body_time, |_| Ok(()));
     let text = read.await?;
     let importer = work.jobs.importer.clone();
     let import = importer.read(text, options, turn, Priority::Batch).await?;
-    let begun = importer.begin("request", import, &actor).await?;
-    let (sender, receiver) = lines(views.limits.write_time);
-    tokio::spawn(async move { importer.import(begun, Version::default(), sender).await });
+    sender.check_providers(import.providers())?;
+    if import.is_whole() && !sender.providers.is_any() {
+        return Err(refused_whole(&sender.providers));
+    }
+    let begun = importer.begin("request", import, &sender.actor).await?;
+    let started = Started {
+        importer,
+        begun,
+        version: Version::default(),
+    };
+    Ok(line_body(started, views.limits.write_time, reader))
+}
+
+/// An import that is on record, with the version of its catalog.
+pub(super) struct Started {
+    pub(super) importer: Importer,
+    pub(super) begun: BegunImport,
+    pub(super) version: Version,
+}
+
+/// Runs an import, and answers with its lines; `holds` is dropped when the client has read them or has left.
+pub(super) fn line_body(
+    started: Started,
+    write_time: Duration,
+    holds: impl Send + 'static,
+) -> Response {
+    let Started {
+        importer,
+        begun,
+        version,
+    } = started;
+    let (sender, receiver) = lines(write_time);
+    let bill = Bill::current();
+    tokio::spawn(async move {
+        let imported = importer.import(begun, version, sender).await;
+        // The lines have no headers any more: what an import takes beyond its bytes is owed.
+        if let (Some(bill), Ok(summary)) = (bill, imported) {
+            let estimated = u32::try_from(summary.estimated).unwrap_or(u32::MAX);
+            bill.spend(ESTIMATE.estimate.cpu.saturating_mul(estimated));
+        }
+    });
     let headers = [
         (header::CONTENT_TYPE, NDJSON),
         (header::CACHE_CONTROL, "no-store"),
     ];
-    Ok((headers, body_of(receiver, reader)).into_response())
+    (headers, body_of(receiver, holds)).into_response()
 }
 
 /// Sort key of imports.

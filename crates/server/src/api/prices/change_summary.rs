@@ -13,7 +13,7 @@ use crate::answers::Answers;
 use crate::list::page::Limit;
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Names, Reply, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Names, Reply, Running, StoreRefusals, Unchanged};
 use unroof_store::{ChangeCount, ChangeFilter, ChangeKind, DbTime, KindCount, MoveRow, Summarised};
 
 /// A length of time: up to 999 hours, or up to 366 days.
@@ -148,12 +148,12 @@ pub(crate) async fn summarise_changes(
         window.text
     );
     let body = async || {
-        let _place = answers.turn_of(&answers.long_pages).await?;
+        let permit = answers.permit_of(&answers.long_pages).await?;
         let summarised = answers.store.change_summary(&filter, from, limit).await?;
         let summary = ChangeSummary::new(window.text, from, summarised);
         let budget = answers.budget.clone();
-        let body = move || CachedBody::json(&budget, &summary);
-        answers.long_pages.run(body).await?
+        let body = move |_: &Running| CachedBody::json(&budget, &summary);
+        permit.run(body).await?
     };
     answers.polled(question, &headers, body).await
 }

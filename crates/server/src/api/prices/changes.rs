@@ -19,10 +19,10 @@ use crate::answers::Answers;
 use crate::clients::Clients;
 use crate::list::page::{Limit, PageEnd, PagePart, PageRequest, fields, next_link};
 use crate::query::query;
-use crate::service::access::refusal_of;
+use crate::service::access::{Sender, refusal_of};
 use crate::service::extract::Query;
 use unroof_edge::{
-    CLIENT, KnownTag, LIMITED, Limits, Place, Problem, Reply, Since, StoreRefusals, TooMany,
+    Bill, KnownTag, LIMITED, Limits, Place, Problem, Reply, Running, Since, StoreRefusals, TooMany,
     UNREADABLE, Unchanged,
 };
 use unroof_jobs::{News, PAGE, PAUSE};
@@ -150,12 +150,13 @@ pub(crate) async fn stream_changes(
     State(answers): State<Arc<Answers>>,
     State(clients): State<Arc<Clients>>,
     State(limits): State<Arc<Limits>>,
+    sender: Sender,
     Query(mut query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<AnyResponse, Problem> {
     let since = last_event_id(&headers)?.or(query.since);
     answers.check_running()?;
-    let key = clients.held_key(&headers).await;
+    let key = clients.held_key(&headers, sender.actor.address).await;
     let own_place = own_place(&clients)?;
     // Subscribed before the position is read, so that no change is lost.
     let (place, news) = answers
@@ -191,8 +192,7 @@ pub(crate) async fn stream_changes(
 
 /// A place among the streams of the client, so that one client cannot have all streams.
 fn own_place(clients: &Clients) -> Result<Option<Place<Client>>, Problem> {
-    let client = CLIENT.try_with(Clone::clone);
-    let (Some(places), Ok(client)) = (&clients.stream_places, client) else {
+    let (Some(places), Some(client)) = (&clients.stream_places, Bill::client()) else {
         return Ok(None);
     };
     places.take(client).map(Some).map_err(|TooMany| {
@@ -284,11 +284,11 @@ impl ChangeStream {
     /// The next changes; reading and serialising share the queue of the lists.
     async fn backlog(&self) -> Result<VecDeque<News>, Problem> {
         let answers = &self.answers;
-        let _place = answers.turn_to_write().await?;
+        let permit = answers.permit_to_write().await?;
         let rows = answers.store.changes(&self.filter, self.position, PAGE);
         let rows = rows.await?;
-        let news = || rows.into_iter().map(News::from).collect();
-        answers.writing.run(news).await
+        let news = |_: &Running| rows.into_iter().map(News::from).collect();
+        permit.run(news).await
     }
 
     fn event(&mut self, news: &News) -> Event {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::list::page::{Moment, prefix};
 use crate::list::{List, Piece, Rows, list};
 use unroof_edge::Names;
-use unroof_store::{DisagreementRow, Selection, Store};
+use unroof_store::{AsOf, DisagreementRow, Selection, Store};
 
 list! {
     /// Disagreements between catalogs about a price
@@ -43,7 +43,7 @@ impl List for DisagreementsQuery {
             prefix: prefix(self.q.as_deref())?,
             ..Selection::default()
         };
-        let as_of = Moment::time(self.as_of);
+        let as_of = Moment::as_of(self.as_of, (piece.now)()).and_then(AsOf::given);
         let rows = store.disagreements(&selection, as_of, piece.after, piece.limit);
         Ok(rows.await?)
     }

@@ -289,7 +289,7 @@ async fn respond(
             provider: provider.as_deref().unwrap_or_default(),
             model: model.as_deref().unwrap_or_default(),
             region: region.as_deref(),
-            as_of: Moment::time(as_of),
+            as_of: Moment::as_of(as_of, answers.now().into()),
         },
     };
     let body = async || {

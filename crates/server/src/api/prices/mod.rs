@@ -7,6 +7,7 @@ pub(crate) mod change_summary;
 pub(crate) mod changes;
 pub(crate) mod disagreements;
 pub(crate) mod history;
+pub(crate) mod imports;
 pub(crate) mod price_sheets;
 pub(crate) mod search;
 pub(crate) mod withdrawals;

@@ -87,7 +87,7 @@ impl List for SheetsQuery {
     }
 
     async fn rows(&self, store: &Store, piece: Piece<'_, Place>) -> Rows<PriceSheetRow> {
-        let (selection, times) = (self.selection()?, self.times());
+        let (selection, times) = (self.selection()?, self.times((piece.now)()));
         let (order, after) = (self.sorted(), piece.after.as_ref());
         let rows = store.price_sheets(&selection, &times, order, after, piece.limit);
         Ok(rows.await?)
@@ -114,7 +114,7 @@ pub(crate) async fn show_price_sheet(
     Query(query): Query<AsOfQuery>,
     headers: HeaderMap,
 ) -> Reply {
-    let as_of = query.as_of();
+    let as_of = query.as_of(answers.now());
     let document = || answers.store.price_sheet_document(id, as_of);
     answers
         .polled_document("price sheet", id, as_of, &headers, document)

@@ -11,7 +11,7 @@ use crate::answers::Answers;
 use crate::list::page::{FilterText, Limit, prefix};
 use crate::query::query;
 use crate::service::extract::Query;
-use unroof_edge::{CachedBody, KnownTag, Reply, StoreRefusals, Unchanged};
+use unroof_edge::{CachedBody, KnownTag, Reply, Running, StoreRefusals, Unchanged};
 use unroof_store::{NameKind, NamePrefix, NameRow};
 
 /// A kind of names.
@@ -80,12 +80,14 @@ pub(crate) async fn search_names(
     let Limit(limit) = query.limit;
     let prefix = prefix(query.q.as_deref())?.unwrap_or_else(|| NamePrefix::new(""));
     let body = async || {
-        let _place = answers.turn_to_write().await?;
+        let permit = answers.permit_to_write().await?;
         let data = answers
             .store
             .search_names(query.kinds(), &prefix, limit)
             .await?;
-        CachedBody::json(&answers.budget, &SearchAnswer { data })
+        let budget = answers.budget.clone();
+        let body = move |_: &Running| CachedBody::json(&budget, &SearchAnswer { data });
+        permit.run(body).await?
     };
     // A letter in another case is the same question.
     let question = format!("search {:?} {prefix:?} {limit}", query.kinds());

@@ -78,7 +78,8 @@ pub(crate) async fn withdraw_price_sheet(
     JsonBody(body): JsonBody,
 ) -> Reply {
     let request = WithdrawRequest::read(&body)?;
-    let now = answers.store.not_ahead(answers.now());
+    check_provider(&answers, &sender, id).await?;
+    let now = answers.store.time_to_record(answers.now()).await;
     let because = Some(request.reason);
     let withdrawn = answers.store.withdraw(id, because, now, sender.actor);
     match withdrawn.await? {
@@ -121,10 +122,20 @@ pub(crate) async fn reinstate_price_sheet(
     _: NoQuery,
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
-    let now = answers.store.not_ahead(answers.now());
+    check_provider(&answers, &sender, id).await?;
+    let now = answers.store.time_to_record(answers.now()).await;
     let reinstated = answers.store.withdraw(id, None, now, sender.actor);
     match reinstated.await? {
         Some(_) => Ok(StatusCode::NO_CONTENT),
         None => Err(Problem::not_found("price sheet")),
     }
+}
+
+/// Checks whether the sender may write prices of the provider of a sheet.
+async fn check_provider(answers: &Answers, sender: &Sender, sheet: Uuid) -> Result<(), Problem> {
+    if sender.providers.is_any() {
+        return Ok(());
+    }
+    let provider = answers.store.provider_of(sheet).await?;
+    sender.check_providers(provider.as_deref())
 }

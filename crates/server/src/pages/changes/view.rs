@@ -7,6 +7,7 @@ use maud::{Markup, html};
 
 use super::{COUNTED, ChangesQuestion, WINDOWS, address_of, brief, changed_prices, folded};
 use crate::pages::layout::{Page, Tab};
+use unroof_base::shell::curl;
 use unroof_base::units::readable;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_report::words::{capital, count};
@@ -199,7 +200,7 @@ impl View<'_> {
             details {
                 summary { "Watch this" }
                 p { "A webhook is sent every change that passes the filter above, signed, and again until it is received:" }
-                pre tabindex="0" { code { "curl \"$UNROOF/webhooks\" --json '" (body.replace('\'', "'\\''")) "'" } }
+                pre tabindex="0" { code { (curl("/webhooks", Some(&body))) } }
                 p {
                     "A feed reader takes the " a href=(self.question.feed("/changes.atom")) { "Atom feed" }
                     ", a program the stream " code { (self.question.feed("/changes/stream")) } "."

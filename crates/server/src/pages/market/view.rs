@@ -53,7 +53,7 @@ impl View<'_> {
                 aside id="recent" data-live=(kinds.join(" ")) aria-labelledby="recent-changes" {
                     h2 id="recent-changes" { "What changed" }
                     @if self.changes.is_empty() {
-                        p.empty { "Nothing has changed yet. Changes appear here as soon as a catalog or a sheet states them." }
+                        p.empty { "No price has changed and no offer has ended yet. Changes appear here as soon as a catalog or a sheet states them." }
                     } @else {
                         ol.changes { @for change in folded(self.changes) { li { (brief(change, "%d %b %H:%M")) } } }
                         p { a href="/ui/changes" { "All changes" } }

@@ -14,6 +14,7 @@ use super::layout::{Page, Tab};
 use crate::api::calculators::calculated::{Calculated, Calculator, body, calculate, calculator};
 use crate::compute::Views;
 use crate::question::Question;
+use unroof_base::shell::curl;
 use unroof_report::calculators::parts::written;
 use unroof_report::calculators::{cost, fleet, layout, machine, training};
 use unroof_report::chart::kinds::frontier::{of_fleet, of_machine};
@@ -165,7 +166,7 @@ fn request(body: &str, calculator: Calculator) -> Markup {
     html! {
         details {
             summary { "The request" }
-            pre.question tabindex="0" { code { "curl \"$UNROOF" (calculator.path()) "\" --json '" (body) "'" } }
+            pre.question tabindex="0" { code { (curl(calculator.path(), Some(body))) } }
         }
     }
 }

@@ -9,6 +9,7 @@ use super::source;
 use crate::compute::Answered;
 use crate::pages::hint::linked;
 use crate::pages::{quantities, words};
+use unroof_base::shell::curl;
 use unroof_base::units::{compact, readable};
 use unroof_edge::Problem;
 use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
@@ -196,7 +197,7 @@ impl Shown {
                 }
                 pre tabindex="0" {
                     code {
-                        "curl --json @question.json \"$UNROOF/infer?" (self.query) "\""
+                        (curl(&format!("/infer?{}", self.query), None)) " --json @question.json"
                     }
                 }
                 pre.question tabindex="0" { code { (self.question) } }

@@ -20,14 +20,13 @@ use self::question::Question;
 use super::answer::{html, page};
 use super::layout::{Page, Tab};
 use crate::api::answers::infer::observed_by;
-use crate::compute::Views;
+use crate::compute::{CALCULATE, Views};
 use crate::service::access::Sender;
 use crate::service::extract::{FormBody, Query};
 use unroof_edge::{NOT_FOUND, Problem, is_from_own_page};
 use unroof_infer::estimate::{Format, StoredEstimate};
 use unroof_price_sheet::catalog::{CATALOGS, Catalog};
 use unroof_price_sheet::sheet::PriceSheet;
-use unroof_store::access::Scope;
 
 /// An example to begin with.
 #[derive(Debug, Deserialize)]
@@ -74,10 +73,12 @@ pub(super) async fn ask(
     let (filled, outcome) = answered(&views, filled, Some(sender)).await;
     let status =
         StatusCode::from_u16(outcome.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    html(
-        status,
-        document(&filled, &outcome).document(views.answers.now()),
-    )
+    let page = document(&filled, &outcome).document(views.answers.now());
+    let mut response = html(status, page);
+    if let Outcome::Failed(problem) = &outcome {
+        problem.note_refusal(&mut response);
+    }
+    response
 }
 
 /// The answer of the page to a form.
@@ -86,7 +87,7 @@ async fn answered(views: &Views, filled: Filled, sender: Option<Sender>) -> (Fil
         return (filled, Outcome::Empty);
     }
     let (kept, at) = (filled.clone(), views.answers.now());
-    let read = views.compute.run(move |_| {
+    let read = views.compute.run(CALCULATE, move |_| {
         let mut filled = filled;
         let question = Question::new(&mut filled, at);
         Ok((filled, question))
@@ -117,15 +118,18 @@ async fn respond(
         }
         Err(problem) => return Outcome::Failed(problem),
     };
-    let observer = sender.filter(|sender| sender.scope >= Some(Scope::Observe));
-    let is_question = answered.has_assumptions() || observer.is_none();
+    let may_observe = sender.as_ref().is_some_and(Sender::may_observe);
+    let is_question = answered.has_assumptions() || !may_observe;
     let mut stored = None;
-    if filled.stores {
-        let observer = observer.filter(|_| !is_question);
-        let observed_by =
-            observer.map(|sender| observed_by(&question.format, true).sent_by(sender.actor));
-        stored = match answered.save(views, None, observed_by).await {
-            Ok((saved, _)) => Some(Stored {
+    if let Some(sender) = sender.filter(|_| filled.stores) {
+        if !is_question && let Err(problem) = sender.check_sheets(answered.sheets()) {
+            return Outcome::Failed(problem);
+        }
+        let Sender { actor, payer, .. } = sender;
+        let observed_by = observed_by(&question.format, true).sent_by(actor);
+        let observed_by = Some(observed_by).filter(|_| !is_question);
+        stored = match answered.save_paid(views, None, observed_by, &payer).await {
+            Ok((saved, ..)) => Some(Stored {
                 is_new: saved.is_new,
                 is_question,
             }),

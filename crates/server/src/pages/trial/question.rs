@@ -177,7 +177,7 @@ fn entry_of(
     tree: &Json,
 ) -> Result<(String, String), Open> {
     let named = Some(filled.model.clone()).filter(|key| !key.is_empty());
-    if (catalog.recognizes)(tree) {
+    if catalog.recognizes(tree) {
         return entry_of_catalog(named, catalog, tree);
     }
     let inner = tree.at("entry").unwrap_or(tree);

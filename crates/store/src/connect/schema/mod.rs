@@ -4,3 +4,4 @@ pub(crate) mod migrate;
 pub(crate) mod migrations;
 pub(crate) mod newer_tables;
 pub(crate) mod program;
+pub(crate) mod whole;

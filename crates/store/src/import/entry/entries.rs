@@ -1,13 +1,13 @@
 //! Parses a catalog into sheets and refused entries.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::listed::Listed;
 use super::refusals::Refusal;
+use super::united::Offers;
 use super::weight::bytes_of;
 use unroof_base::input::RequestError;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
@@ -15,8 +15,11 @@ use unroof_base::input::cursor::{Cursor, Fault, FaultKind, Faults, nearest_names
 use unroof_base::input::json;
 use unroof_base::input::json::{Json, Stopped};
 use unroof_base::input::text::printable;
-use unroof_price_sheet::catalog::{CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize};
+use unroof_price_sheet::catalog::{
+    CATALOGS, Catalog, CatalogEntry, UnknownFormat, recognize, resemblance,
+};
 use unroof_price_sheet::history::UNKNOWN_START;
+use unroof_price_sheet::sheet::compare::Contradiction;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
 
 /// Format of a catalog.
@@ -44,7 +47,7 @@ impl CatalogFormat {
         published.chain([Self::Canonical.name()])
     }
 
-    fn of(document: &Json) -> Option<Self> {
+    pub(super) fn of(document: &Json) -> Option<Self> {
         let is_sheet =
             |json: &Json| matches!(json, Json::Object(fields) if fields.contains_key("rates"));
         let is_canonical = match document {
@@ -55,6 +58,22 @@ impl CatalogFormat {
             return Some(Self::Canonical);
         }
         recognize(document).map(Self::Published)
+    }
+
+    /// The format of a document, which must prove to be of the stated one.
+    fn proved(stated: Option<Self>, document: &Json) -> Result<Self, CatalogError> {
+        match stated {
+            Some(Self::Published(catalog)) => match catalog.why_not(document) {
+                None => Ok(Self::Published(catalog)),
+                Some(reason) => Err(CatalogError::unrecognized(&reason)),
+            },
+            Some(Self::Canonical) => Ok(Self::Canonical),
+            None => Self::of(document).ok_or_else(|| {
+                let like = resemblance(document);
+                let reason = format!("the catalog's format is not recognised: {like}");
+                CatalogError::unrecognized(&reason)
+            }),
+        }
     }
 }
 
@@ -76,15 +95,21 @@ pub enum CatalogError {
     /// The text is not JSON, or not in the format.
     #[error(transparent)]
     Wrong(#[from] RequestError),
-    /// The format is not recognised.
-    #[error("the catalog's format is not recognised; known formats: {}", CatalogFormat::names().collect::<Vec<_>>().join(", "))]
-    Unknown,
+    /// The document does not prove to be of the stated format, or of any.
+    #[error("{0}")]
+    Unrecognized(String),
     /// The catalog exceeds a limit.
     #[error("the catalog has more than {0}")]
     TooMuch(String),
     /// No offer is of the provider to which the import is restricted.
     #[error("{0}")]
     NoProvider(String),
+    /// Documents of one snapshot have several formats.
+    #[error("the documents have several formats, {0} and {1}; send those of one catalog together")]
+    SeveralFormats(&'static str, &'static str),
+    /// The stored document of a held import is damaged.
+    #[error("the stored catalog is damaged; discard the import, and send the catalog again")]
+    Damaged,
     /// The client disconnected.
     #[error("the client disconnected before the catalog was read")]
     Unwanted,
@@ -94,6 +119,11 @@ pub enum CatalogError {
 }
 
 impl CatalogError {
+    pub(super) fn unrecognized(reason: &str) -> Self {
+        let known: Vec<&str> = CatalogFormat::names().collect();
+        Self::Unrecognized(format!("{reason}; known formats: {}", known.join(", ")))
+    }
+
     fn no_provider(provider: &str, known: &BTreeSet<String>) -> Self {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let names = nearest_names(provider, &known);
@@ -169,14 +199,14 @@ pub(crate) fn read(
     wanted: &CancelToken,
 ) -> Result<Contents, CatalogError> {
     let (document, repeated) = json::parse_catalog(text.as_ref(), wanted)?;
-    let format = format.or_else(|| CatalogFormat::of(&document));
-    if repeated.is_some() && !matches!(format, Some(CatalogFormat::Published(_))) {
+    let format = CatalogFormat::proved(format, &document);
+    if repeated.is_some() && !matches!(format, Ok(CatalogFormat::Published(_))) {
         // The author of a sheet can correct it; a published catalog is read as it is.
         json::parse_while(text.as_ref(), wanted)?;
     }
     // Frees memory for the sheets.
     drop(text);
-    let format = format.ok_or(CatalogError::Unknown)?;
+    let format = format?;
     let faults = Faults::default();
     let entries = take_apart(&Cursor::root(&document, &faults), format);
     let entries = faults.result(entries).map_err(RequestError::Wrong)?;
@@ -191,7 +221,7 @@ pub(crate) fn read(
         contradicted: BTreeSet::new(),
         sheet_bytes: 0,
     };
-    let mut seen = HashMap::new();
+    let mut seen = Offers::new();
     let mut providers = BTreeSet::new();
     let contradictions = Contradictions::new(repeated.unwrap_or_default(), &entries);
     contents.refuse_contradictions(&contradictions.left_out, provider);
@@ -296,9 +326,6 @@ fn name_of(place: &str) -> String {
     keys.join("/")
 }
 
-/// Place among the sheets by offer and start.
-type Seen = HashMap<(Uuid, Timestamp), usize>;
-
 impl Refusal {
     /// An entry that occurs twice with different contents, which is none.
     fn twice(entry: String) -> Self {
@@ -308,6 +335,20 @@ impl Refusal {
                 "it, or a field of it, occurs twice with different contents; none of them is used"
                     .to_owned(),
             is_read: false,
+        }
+    }
+
+    /// An entry whose offer another entry prices otherwise.
+    fn contradicted(listed: &Listed, by: &str, contradiction: &Contradiction) -> Self {
+        let Contradiction { of, first, second } = contradiction;
+        Self {
+            reason: format!(
+                "the catalog prices {} twice: `{of}` is {first} in the entry `{by}`, which is used, and {second} in `{}`",
+                listed.name(),
+                listed.entry
+            ),
+            entry: listed.entry.clone(),
+            is_read: true,
         }
     }
 }
@@ -323,65 +364,54 @@ impl Contents {
         }
     }
 
-    /// Adds a sheet. Two entries may price one offer at one time: both are kept if they agree. Else the first counts,
-    /// as its key is another name of the offer; in a list of canonical sheets, which have no keys, neither does.
-    fn add(
+    /// Adds a sheet. Entries of one offer and time that contradict each other in nothing are one sheet, each of them under its own
+    /// key. Else the first counts; in a list of canonical sheets, which have no keys, neither does.
+    pub(super) fn add(
         &mut self,
         entry: String,
         mut sheet: PriceSheet,
         observed_at: Timestamp,
-        seen: &mut Seen,
+        seen: &mut Offers,
     ) -> Result<(), CatalogError> {
         for source in &mut sheet.sources {
             source
                 .retrieved_at
                 .get_or_insert_with(|| observed_at.to_string());
         }
-        let listed = Listed {
+        let mut listed = Listed {
             sheet_id: sheet.id().0,
             entry,
             sheet,
         };
         let start = listed.sheet.valid_from.unwrap_or(UNKNOWN_START);
-        let place = (listed.offer_id(), start);
-        if let Some(first) = seen.get(&place)
-            && self.sheets[*first].sheet_id != listed.sheet_id
-        {
-            self.refuse_second(*first, listed);
-            return Ok(());
+        let known = seen.entry((listed.offer_id(), start)).or_default();
+        if let Some(first) = known.differing_from(&listed, &self.sheets) {
+            if matches!(self.format, CatalogFormat::Canonical) {
+                self.contradicted.insert(first);
+                self.refused.push(Refusal::twice(listed.entry));
+                return Ok(());
+            }
+            match known.with(&mut self.sheets, &mut listed) {
+                Ok(more_bytes) => self.sheet_bytes += more_bytes,
+                Err((by, contradiction)) => {
+                    let refusal = Refusal::contradicted(&listed, &by, &contradiction);
+                    self.refused.push(refusal);
+                    return Ok(());
+                }
+            }
         }
         self.sheet_bytes += bytes_of(&listed);
         if self.sheet_bytes > MOST_SHEET_BYTES {
             let most = MOST_SHEET_BYTES / (1024 * 1024);
             return Err(CatalogError::TooMuch(format!("{most} MiB of sheets")));
         }
-        seen.insert(place, self.sheets.len());
+        known.add(self.sheets.len());
         self.sheets.push(listed);
         Ok(())
     }
 
-    /// Refuses a sheet whose offer has other prices in the sheet at a place.
-    fn refuse_second(&mut self, first: usize, second: Listed) {
-        let refused = match self.format {
-            CatalogFormat::Canonical => {
-                self.contradicted.insert(first);
-                Refusal::twice(second.entry)
-            }
-            CatalogFormat::Published(_) => Refusal {
-                reason: format!(
-                    "the catalog prices {} twice; the first entry `{}` has other prices and is used",
-                    second.name(),
-                    self.sheets[first].entry
-                ),
-                entry: second.entry,
-                is_read: true,
-            },
-        };
-        self.refused.push(refused);
-    }
-
     /// Moves the sheets that another one contradicts to the refused entries.
-    fn take_out_contradicted(&mut self) {
+    pub(super) fn take_out_contradicted(&mut self) {
         for place in std::mem::take(&mut self.contradicted).into_iter().rev() {
             let entry = self.sheets.remove(place).entry;
             self.refused.push(Refusal::twice(entry));

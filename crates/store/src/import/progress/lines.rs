@@ -97,7 +97,12 @@ impl LineReceiver {
             0 => Err(std::io::Error::other("the import ended without a result")),
             _ => text_of(&said),
         };
-        let is_last = |said: &Said| matches!(said.line, Line::Done(_) | Line::Failed { .. });
+        let is_last = |said: &Said| {
+            matches!(
+                said.line,
+                Line::Done(_) | Line::Held { .. } | Line::Failed { .. }
+            )
+        };
         self.has_ended = text.is_err() || said.last().is_some_and(is_last);
         Some(text)
     }

@@ -111,6 +111,14 @@ pub enum Line {
     },
     /// Summary once everything is stored.
     Done(Summary),
+    /// The import would end more than a fifth of the catalog's offers, or change more than a fifth of its prices by more than a
+    /// factor of three. Nothing of it is recorded until `POST /imports/{id}/accept`.
+    Held {
+        /// Id of the import.
+        id: Uuid,
+        /// Offers that the import adds, ends and changes, with the first of each by name.
+        difference: String,
+    },
     /// The import ended early. Everything reported so far is stored; sending the catalog again continues from there.
     Failed {
         /// Cause of the failure.
@@ -145,6 +153,10 @@ pub struct Summary {
     pub joined_names: usize,
     /// Number of model names that match no canonical name.
     pub unmatched_names: usize,
+    /// Offers that the import adds, ends and changes, with the first of each by name; left out for a list of sheets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub difference: Option<String>,
 }
 
 impl Summary {

@@ -45,12 +45,11 @@ struct EndsRow {
     audit_link: Vec<u8>,
 }
 
-/// A row of the changes, with all that its link covers.
+/// A row of the changes, with all that its link covers. Its times are not among that: a clock that was ahead is put back.
 #[derive(Debug, FromRow)]
 struct ChangeRow {
     sequence: i64,
     kind: String,
-    observed_at: DbTime,
     provider: String,
     model: String,
     canonical_model: Option<String>,
@@ -63,7 +62,6 @@ struct ChangeRow {
     new_value: Option<f64>,
     factor: Option<f64>,
     in_force: bool,
-    valid_from: Option<DbTime>,
     previous_sheet_id: Option<Uuid>,
     meter: Option<String>,
     service_tier: Option<String>,
@@ -85,6 +83,8 @@ struct EntryRow {
     subject_id: Uuid,
     subject: String,
     request_id: Option<String>,
+    address: Option<String>,
+    requests: i64,
     link: Option<Vec<u8>>,
 }
 
@@ -114,7 +114,6 @@ impl Linked for ChangeRow {
         vec![
             self.sequence.into(),
             (&self.kind).into(),
-            self.observed_at.into(),
             (&self.provider).into(),
             (&self.model).into(),
             self.canonical_model.as_deref().into(),
@@ -127,7 +126,6 @@ impl Linked for ChangeRow {
             self.new_value.into(),
             self.factor.into(),
             self.in_force.into(),
-            self.valid_from.into(),
             self.previous_sheet_id.into(),
             self.meter.as_deref().into(),
             self.service_tier.as_deref().into(),
@@ -158,6 +156,8 @@ impl Linked for EntryRow {
             self.subject_id.into(),
             (&self.subject).into(),
             self.request_id.as_deref().into(),
+            self.address.as_deref().into(),
+            self.requests.into(),
         ]
     }
 }

@@ -17,9 +17,10 @@ use crate::record::checksum::Document;
 use crate::record::checksum::read_sheet;
 use crate::record::effect::Effect;
 use crate::record::names::ChangeKind;
-use crate::record::offers::{Neighbours, ObservedBy, SheetFacts, SnapshotAmong, SnapshotAt};
+use crate::record::offers::{ObservedBy, SheetFacts};
 use crate::record::plan::{Acted, Known, OpenDisagreement, Plan};
 use crate::record::recording::{EstimateRecord, Listing, Recording};
+use crate::record::snapshots::among::{Neighbours, SnapshotAmong, SnapshotAt};
 use crate::record::tables;
 use crate::record::work::{Act, ListedOffer, Work};
 use unroof_price_sheet::catalog::offer_id;
@@ -183,7 +184,7 @@ impl Tables {
             recordings: listed.iter().map(recording).collect(),
             snapshot: Some(SnapshotAt {
                 source: source.to_owned(),
-                scope: String::new(),
+                scopes: vec![String::new()],
                 at,
                 unparsed: Arc::new(unparsed.iter().map(|entry| (*entry).to_owned()).collect()),
             }),
@@ -249,6 +250,7 @@ impl Tables {
                 previous: times().filter(|at| *at < snapshot.at).max(),
                 next: times().filter(|at| *at > snapshot.at).min(),
                 newest: times().max(),
+                is_known: times().any(|at| at == snapshot.at),
             };
             known.snapshot = Some(SnapshotAmong {
                 snapshot: snapshot.clone(),

@@ -3,6 +3,7 @@
 
 pub(crate) mod announced;
 mod audited;
+pub(crate) mod journal;
 mod observations;
 mod periods;
 mod planned;

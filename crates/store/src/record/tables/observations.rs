@@ -9,8 +9,9 @@ use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::record::names::source_rank;
-use crate::record::offers::{Offer, Seen, SnapshotAt};
+use crate::record::offers::{Offer, Seen};
 use crate::record::plan::OfferPlan;
+use crate::record::snapshots::among::SnapshotAt;
 
 impl<'a> Writing<'a> {
     /// Observations with the offer of each that one set of facts has and another one has not, by a comparison.
@@ -71,11 +72,17 @@ impl<'a> Writing<'a> {
 
     /// Complete snapshots of a source.
     pub(super) fn snapshots(&self) -> Rows<'a> {
-        let row = |snapshot: &'a SnapshotAt| {
-            let (source, scope) = (&snapshot.source, &snapshot.scope);
-            vec![source.into(), scope.into(), snapshot.at.into()]
+        let rows = |snapshot: &'a SnapshotAt| {
+            let row = |scope| {
+                vec![
+                    (&snapshot.source).into(),
+                    Value::from(scope),
+                    snapshot.at.into(),
+                ]
+            };
+            snapshot.scopes.iter().map(row)
         };
-        self.completed().into_iter().map(row).collect()
+        self.completed().into_iter().flat_map(rows).collect()
     }
 
     /// Entries that can be read now.

@@ -109,6 +109,10 @@ impl<'a> Writing<'a> {
                 recording.observed_at.into(),
                 recording.listing.is_stated().into(),
                 recording.is_observed.into(),
+                self.work.import.as_ref().map(|import| import.id).into(),
+                (!recording.is_observed)
+                    .then_some(recording.recorded_at)
+                    .into(),
             ]
         };
         self.with(|step| step.inserts_listing).map(row).collect()
@@ -187,9 +191,9 @@ pub(super) const LISTINGS: Piece = Piece {
     sql: "
         INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, duplicate_of, provider, model,
                                        canonical_model, region, currency, valid_from, valid_to, observed_at,
-                                       stated_assumptions, observed)
+                                       stated_assumptions, observed, import_id, recorded_at)
         SELECT * FROM given",
     columns: &[
-        Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag, Flag,
+        Number, Id, Id, Id, Id, Text, Text, Text, Text, Text, Time, Time, Time, Flag, Flag, Id, Time,
     ],
 };

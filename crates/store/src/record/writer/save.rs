@@ -8,6 +8,7 @@ use crate::connect::version::{ADVANCE_VERSION, take_numbers};
 use crate::record::plan::{Plan, Step};
 use crate::record::ready::Ready;
 use crate::record::recording::{EstimateRecord, Listing, NewEstimate, Recording, Saved};
+use crate::record::snapshots::import_facts::ImportFacts;
 use crate::record::tables;
 use crate::record::work::Work;
 use crate::{Store, StoreError};
@@ -53,6 +54,23 @@ impl Store {
     /// The query fails; then nothing is stored.
     pub async fn record(&self, recordings: &[Recording]) -> Result<Saved, StoreError> {
         self.record_all(recordings.to_vec(), false).await
+    }
+
+    /// Records sheets of an import with their estimates in a transaction of its own, in their order.
+    ///
+    /// # Errors
+    /// The query fails; then nothing is stored.
+    pub async fn record_import(
+        &self,
+        import: &ImportFacts,
+        recordings: &[Recording],
+    ) -> Result<(), StoreError> {
+        let work = Work {
+            import: Some(import.clone()),
+            ..Work::of(recordings.to_vec())
+        };
+        let _writer = self.wait_to_write().await?;
+        self.record_at_once(&work, None).await.map(drop)
     }
 
     async fn record_all(
@@ -119,9 +137,10 @@ impl Store {
                 base = numbers.last;
                 numbers = take_numbers(&mut tx, ready.count).await?;
             }
-            let heads = numbers.heads;
-            tables::write(&mut tx, work, &ready, base, heads).await?;
+            tables::write(&mut tx, work, &ready, base, numbers.heads).await?;
+            tables::journal::keep(&mut tx, work, &ready.plan).await?;
             tx.commit().await?;
+            self.note_recorded(work.newest());
             self.advance_version(numbers.last);
             return Ok(Recorded::new(Some(numbers.last), ready.plan));
         }

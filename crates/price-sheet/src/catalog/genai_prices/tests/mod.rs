@@ -472,7 +472,7 @@ fn sellers_are_called_as_in_the_other_catalogs() {
 
 #[test]
 fn a_whole_catalog_is_recognised_and_every_entry_has_its_key() {
-    let catalog = r#"[{"id": "openai", "api_pattern": "x", "models": [{"id": "gpt-5.4"}, {"id": "o3"}]},
+    let catalog = r#"[{"id": "openai", "api_pattern": "x", "models": [{"id": "gpt-5.4", "prices": {}}, {"id": "o3", "prices": []}]},
         {"id": "x-ai", "api_pattern": "x", "models": []}]"#;
     assert!(testing::is_catalog(&CATALOG, catalog));
     assert_eq!(

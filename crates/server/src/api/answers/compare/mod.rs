@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::compute::Views;
+use crate::compute::{DRAW, Views};
 use drawn::{Drawn, Stored};
 pub(crate) use pairs::ComparedDraws;
 use pairs::ComparedPair;
@@ -198,7 +198,8 @@ pub(crate) async fn read_comparison(
     let estimator = views.compute.estimator.clone();
     views
         .compute
-        .run(move |wanted| {
+        .run(DRAW.times(2 * names.len()), move |running| {
+            let wanted = running.wanted();
             let drawn = stored
                 .into_iter()
                 .map(|stored| Drawn::new(stored, &estimator, wanted));

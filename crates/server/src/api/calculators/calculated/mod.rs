@@ -7,8 +7,9 @@ mod parameters;
 use axum::body::Bytes;
 use serde_json::Value;
 
-use super::cost::priced_by;
-use crate::compute::Views;
+use super::calculator::planned;
+use super::cost::{as_of, priced_by};
+use crate::compute::{CALCULATE, Views};
 use crate::question::Question;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
@@ -18,7 +19,7 @@ use unroof_roofline::calculator::inputs::{InputOrigin, InputUsed, InputValue};
 use unroof_roofline::calculator::layout::{LayoutAnswer, layout};
 use unroof_roofline::calculator::simulate::{SimulationAnswer, read_simulation};
 use unroof_roofline::calculator::training::{TrainingAnswer, training};
-use unroof_roofline::plan::{PlanAnswer, plan};
+use unroof_roofline::plan::PlanAnswer;
 use unroof_store::PriceInForce;
 
 pub(crate) use body::{OWN_SIZES, body};
@@ -92,8 +93,8 @@ pub(crate) async fn calculate(views: &Views, question: &Question) -> Result<Calc
     let body = Bytes::from(body.to_string());
     views
         .compute
-        .run(move |_| match calculator {
-            Calculator::Fleet => Ok(Calculated::Fleet(Box::new(plan(&body)?))),
+        .run(CALCULATE, move |running| match calculator {
+            Calculator::Fleet => Ok(Calculated::Fleet(Box::new(planned(&body, running)?))),
             Calculator::Layout => Ok(Calculated::Layout(Box::new(layout(&body)?))),
             Calculator::Training => Ok(Calculated::Training(Box::new(training(&body)?))),
             Calculator::Machine | Calculator::Cost => {
@@ -109,10 +110,11 @@ async fn price(views: &Views, body: &Value, question: &Question) -> Result<Calcu
     let text = body.to_string();
     let mut request = views
         .compute
-        .run(move |_| Ok(read_cost(text.as_bytes())?))
+        .run(CALCULATE, move |_| Ok(read_cost(text.as_bytes())?))
         .await?;
-    let at = request.at.unwrap_or_else(|| views.answers.now());
-    let sheet = match priced_by(views, &mut request, at).await? {
+    let as_of = as_of(views, &request);
+    let at = as_of.time().into();
+    let sheet = match priced_by(views, &mut request, as_of).await? {
         PriceInForce::Sheet(sheet) => sheet,
         missing => {
             let fault = request.offer.map(|offer| missing.fault(&offer, at));
@@ -123,7 +125,7 @@ async fn price(views: &Views, body: &Value, question: &Question) -> Result<Calcu
     let usage = request.usage;
     let cost = views
         .compute
-        .run(move |_| Ok(cost(None, &sheet, &usage, at)))
+        .run(CALCULATE, move |_| Ok(cost(None, &sheet, &usage, at)))
         .await?;
     let inputs = inputs_of(body, question);
     Ok(Calculated::Cost(Box::new(Priced { cost, inputs })))
@@ -173,6 +175,7 @@ fn inputs_of(body: &Value, question: &Question) -> Vec<InputUsed> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use unroof_roofline::plan::plan;
 
     use super::*;
 

@@ -9,10 +9,11 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 
-use super::NDJSON;
-use crate::compute::Views;
+use super::{NDJSON, as_of};
+use crate::compute::{PRICE_LINES, Views};
 use unroof_base::input::RequestError;
-use unroof_edge::{Held, Problem};
+use unroof_edge::quota::Exhausted;
+use unroof_edge::{Bill, Held, LIMITED, Problem, Running, TOO_LARGE};
 use unroof_price_sheet::cost::{
     CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
 };
@@ -20,6 +21,12 @@ use unroof_store::{KeptPrices, PriceInForce};
 
 /// Lines that are priced at once.
 const LINES_AT_ONCE: usize = 256;
+/// Lines of a list.
+const MOST_LINES: u64 = 1_000_000;
+/// Lines with faults that follow each other: then the body is something else.
+const MOST_FAULTS_IN_A_ROW: u64 = 1_000;
+/// Points that lines cost before they are priced; the CPU time that they take is charged too.
+const POINTS_AT_ONCE: u64 = 1;
 
 /// Answers the lines of a body.
 pub(super) fn answer_lines(views: Views, body: Body) -> Response {
@@ -32,6 +39,9 @@ pub(super) fn answer_lines(views: Views, body: Body) -> Response {
         is_read: false,
         is_skipping: false,
         has_ended: false,
+        bill: Bill::current(),
+        bytes: 0,
+        faults_in_a_row: 0,
         line: 0,
         kept: KeptPrices::default(),
         tally: Tally::default(),
@@ -51,6 +61,13 @@ pub(super) fn answer_lines(views: Views, body: Body) -> Response {
     (headers, Body::from_stream(pieces)).into_response()
 }
 
+/// The end of a list whose client has spent its budget.
+fn spent(exhausted: Exhausted) -> Problem {
+    let seconds = exhausted.0.as_secs() + 1;
+    let detail = format!("this client has spent its budget: send the rest after {seconds} s");
+    Problem::new(LIMITED, detail)
+}
+
 /// A list that is being read.
 struct List {
     views: Views,
@@ -64,6 +81,12 @@ struct List {
     is_skipping: bool,
     /// Whether the last line is sent.
     has_ended: bool,
+    /// The bill of the request, which each batch is charged to.
+    bill: Option<Arc<Bill>>,
+    /// Bytes read so far.
+    bytes: usize,
+    /// Lines with faults since the last one without.
+    faults_in_a_row: u64,
     /// Number of lines so far.
     line: u64,
     kept: KeptPrices,
@@ -101,7 +124,14 @@ impl List {
         loop {
             let lines = self.take_lines();
             if !lines.is_empty() {
-                return self.answer(lines).await;
+                self.check_ends()?;
+                return match self.bill.clone() {
+                    Some(bill) => {
+                        bill.pay(POINTS_AT_ONCE).map_err(spent)?;
+                        bill.scope(self.answer(lines)).await
+                    }
+                    None => self.answer(lines).await,
+                };
             }
             if self.is_read {
                 self.has_ended = true;
@@ -109,6 +139,29 @@ impl List {
             }
             self.read().await?;
         }
+    }
+
+    /// Checks that the list is no longer than one may be, and that it is a list of usages.
+    fn check_ends(&self) -> Result<(), Problem> {
+        let most_bytes = self.views.limits.catalog_bytes;
+        let refuse = |detail: String| Err(Problem::new(TOO_LARGE, detail));
+        if self.line > MOST_LINES {
+            return refuse(format!(
+                "the list has more than {MOST_LINES} lines: send the rest as another list"
+            ));
+        }
+        if self.bytes > most_bytes {
+            return refuse(format!(
+                "the list exceeds {most_bytes} bytes: send the rest as another list"
+            ));
+        }
+        if self.faults_in_a_row >= MOST_FAULTS_IN_A_ROW {
+            let lines = self.faults_in_a_row;
+            return refuse(format!(
+                "the last {lines} lines all have faults: send a usage on each line"
+            ));
+        }
+        Ok(())
     }
 
     /// Reads the next part of the body.
@@ -122,6 +175,7 @@ impl List {
         };
         let frame = frame.map_err(|_| Problem::busy("the body ended early"))?;
         if let Ok(piece) = frame.into_data() {
+            self.bytes += piece.len();
             self.held.resize(2 * (self.buffer.len() + piece.len()))?;
             self.buffer.extend_from_slice(&piece);
         }
@@ -165,33 +219,38 @@ impl List {
 
     async fn answer(&mut self, lines: Vec<Line>) -> Result<Vec<u8>, Problem> {
         let most = self.views.limits.body_bytes;
-        let read = move || -> Vec<_> {
+        let permit = self.views.compute.permit(PRICE_LINES).await?;
+        let read = move |_: &Running| -> Vec<_> {
             lines
                 .into_iter()
                 .map(|line| read_line(line, most))
                 .collect()
         };
-        let computing = Arc::clone(&self.views.compute.workers);
         let mut ready = Vec::new();
-        for (line, request) in computing.run(read).await? {
+        for (line, request) in permit.run(read).await? {
             ready.push(match request {
                 Ok(request) => self.ready(line, request).await?,
                 Err(entry) => Ready::Refused(entry),
             });
         }
-        let priced = move || -> Vec<_> { ready.into_iter().map(price).collect() };
-        let entries = computing.run(priced).await?;
+        let priced = move |_: &Running| -> Vec<_> { ready.into_iter().map(price).collect() };
+        let entries = permit.run(priced).await?;
         for entry in &entries {
             self.tally.add(entry);
+            self.faults_in_a_row = match entry {
+                CostEntry::Fault { .. } => self.faults_in_a_row + 1,
+                _ => 0,
+            };
         }
-        let text = computing.run(move || text_of(&entries)).await?;
+        let text = permit.run(move |_| text_of(&entries)).await?;
         self.held.resize(text.len() + 2 * self.buffer.len())?;
         Ok(text)
     }
 
     /// Finds what prices a line. A fault of the database ends the list; an offer without a price is a fault of the line.
     async fn ready(&mut self, line: u64, mut request: CostRequest) -> Result<Ready, Problem> {
-        let at = request.at.unwrap_or_else(|| self.views.answers.now());
+        let as_of = as_of(&self.views, &request);
+        let at = as_of.time().into();
         let id = request.id.clone();
         let refused =
             |faults| Ready::Refused(CostEntry::refused(line, id, RequestError::Wrong(faults)));
@@ -200,7 +259,7 @@ impl List {
             (None, Some(offer)) => {
                 let found = self
                     .kept
-                    .price_in_force(&self.views.answers.store, offer, at)
+                    .price_in_force(&self.views.answers.store, offer, as_of)
                     .await?;
                 let PriceInForce::Sheet(priced_by) = found else {
                     return Ok(refused(vec![found.fault(offer, at)]));

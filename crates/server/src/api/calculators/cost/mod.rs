@@ -8,15 +8,14 @@ use axum::Extension;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use jiff::Timestamp;
 
 use self::lines::answer_lines;
-use crate::compute::Views;
+use crate::compute::{CALCULATE, Views};
 use crate::service::extract::{NoQuery, Question};
 use unroof_base::input::RequestError;
 use unroof_edge::{BodyRefusals, Counted, NOT_FOUND, Problem, Text, media_type};
 use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
-use unroof_store::PriceInForce;
+use unroof_store::{AsOf, PriceInForce};
 
 /// Media type of a list: a JSON object per line.
 pub(crate) const NDJSON: &str = "application/x-ndjson";
@@ -75,9 +74,13 @@ pub(crate) async fn price_usage(
         return Ok(answer_lines(views, request.into_body()));
     }
     let Question(body) = Question::from_request(request, &views).await?;
-    let mut request = views.compute.run(move |_| Ok(read_cost(&body)?)).await?;
-    let at = request.at.unwrap_or_else(|| views.answers.now());
-    let priced_by = match priced_by(&views, &mut request, at).await? {
+    let mut request = views
+        .compute
+        .run(CALCULATE, move |_| Ok(read_cost(&body)?))
+        .await?;
+    let as_of = as_of(&views, &request);
+    let at = as_of.time().into();
+    let priced_by = match priced_by(&views, &mut request, as_of).await? {
         PriceInForce::Sheet(priced_by) => priced_by,
         missing => {
             let fault = request.offer.map(|offer| missing.fault(&offer, at));
@@ -93,7 +96,7 @@ pub(crate) async fn price_usage(
     let (id, usage) = (request.id, request.usage);
     let text = views
         .compute
-        .run(move |_| {
+        .run(CALCULATE, move |_| {
             let cost = cost(id, &priced_by, &usage, at);
             let mut text = Text::new(&budget)?;
             text.write_with(|text| serde_json::to_writer(text, &cost))?;
@@ -104,6 +107,12 @@ pub(crate) async fn price_usage(
     Ok((headers, Extension(Counted), text).into_response())
 }
 
+/// The moment whose prices count: that of the request, or now.
+pub(crate) fn as_of(views: &Views, request: &CostRequest) -> AsOf {
+    let now = || AsOf::Now(views.answers.now().into());
+    request.at.map_or_else(now, |at| AsOf::Time(at.into()))
+}
+
 /// The sheet that prices a usage: that of the request, which is taken out of it, or that of the offer at a time.
 ///
 /// # Errors
@@ -111,11 +120,11 @@ pub(crate) async fn price_usage(
 pub(crate) async fn priced_by(
     views: &Views,
     request: &mut CostRequest,
-    at: Timestamp,
+    as_of: AsOf,
 ) -> Result<PriceInForce, Problem> {
     Ok(match (request.price_sheet.take(), &request.offer) {
         (Some(sheet), _) => PriceInForce::Sheet(Arc::new(SheetInForce::stated(sheet))),
-        (None, Some(offer)) => views.answers.store.price_in_force(offer, at).await?,
+        (None, Some(offer)) => views.answers.store.price_in_force(offer, as_of).await?,
         // Refused when the body was read.
         (None, None) => PriceInForce::None,
     })

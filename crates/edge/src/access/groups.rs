@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::Scope;
+use unroof_store::access::{Scope, UnknownScope};
 
 /// The scope of a group's members.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl FromStr for GroupScope {
             .ok_or("write a group and its scope, such as analysts=ask")?;
         let scope = scope
             .parse()
-            .map_err(|unknown: super::UnknownScope| unknown.to_string())?;
+            .map_err(|unknown: UnknownScope| unknown.to_string())?;
         let group = group.trim().to_owned();
         Ok(Self { group, scope })
     }

@@ -1,6 +1,7 @@
 //! Access to a service, as its settings allow it.
 
-use super::{GroupScopes, Scope, TrustedProxies};
+use super::groups::GroupScopes;
+use unroof_store::access::{Scope, TrustedProxies};
 
 /// Access to a service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

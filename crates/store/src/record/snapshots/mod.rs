@@ -1,41 +1,41 @@
 //! Snapshots of whole catalogs: what a catalog listed before, what it lists now, and the end of a snapshot.
 
+pub(crate) mod among;
+pub(crate) mod import_facts;
+pub(crate) mod undo;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::offers::{ListedSheet, SnapshotAt, after};
-use super::work::{ListedOffer, Work};
+use self::among::{SnapshotAmong, SnapshotAt};
+use self::import_facts::ImportFacts;
 use crate::connect::query::Query;
+use crate::record::known::snapshot_among;
+use crate::record::offers::{ListedSheet, after};
+use crate::record::work::{ListedOffer, Work};
 use crate::{DbTime, Store, StoreError};
-use unroof_price_sheet::history::FRESH_FOR;
 
 /// Offers that are derived again in one transaction: few enough not to delay other writers.
 const OFFERS_AT_ONCE: usize = 200;
 
 const OPEN: &str = "
-    SELECT seen.offer_id, seen.sheet_id, sheet.provider
+    SELECT seen.offer_id, seen.sheet_id, sheet.provider, sheet.model, seen.entry
     FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
     WHERE seen.source = $1 AND seen.last_at IS NULL";
 
 const COVERING: &str = "
-    SELECT DISTINCT seen.offer_id, seen.sheet_id, sheet.provider
+    SELECT DISTINCT seen.offer_id, seen.sheet_id, sheet.provider, sheet.model, seen.entry
     FROM observations AS seen JOIN price_sheets AS sheet ON sheet.id = seen.sheet_id
     WHERE seen.source = $1 AND seen.first_at <= $2 AND (seen.last_at IS NULL OR seen.last_at >= $2)";
 
 // Withdrawn since the newest snapshot of a catalog that lists them.
 const WITHDRAWN: &str = "
-    SELECT mine.offer_id, mine.sheet_id, sheet.provider
+    SELECT mine.offer_id, mine.sheet_id, sheet.provider, sheet.model, mine.entry
     FROM withdrawals AS withdrawal
     JOIN observations AS mine ON mine.sheet_id = withdrawal.sheet_id AND mine.source = $1 AND mine.last_at IS NULL
     JOIN price_sheets AS sheet ON sheet.id = mine.sheet_id
     WHERE withdrawal.undone_at IS NULL AND withdrawal.at < $2
       AND NOT EXISTS (SELECT 1 FROM snapshots WHERE source = $1 AND snapshots.at > withdrawal.at)";
-
-const IS_BETWEEN: &str = "
-    SELECT max(at) AS at FROM snapshots WHERE source = $1 AND at >= $2 AND (scope = '' OR $3 = '' OR scope = $3)";
-
-const PREVIOUS: &str = "
-    SELECT max(at) AS at FROM snapshots WHERE source = $1 AND at < $2 AND (scope = '' OR scope = $3)";
 
 // What is seen for longer may win over other catalogs, and a withdrawn price that is listed still is in force again. What
 // an entry stated that could not be read has ended where that entry is missing now.
@@ -60,6 +60,8 @@ const ALL_OFFERS: &str = "SELECT DISTINCT offer_id FROM observations WHERE sourc
 const NEWEST: &str = "
     SELECT max(at) AS at FROM (
         SELECT max(at) AS at FROM snapshots WHERE source = $1
+        UNION ALL
+        SELECT max(first_at) FROM observations WHERE source = $1
         UNION ALL
         SELECT max(at) FROM withdrawals WHERE at >= $2) AS newest";
 
@@ -97,7 +99,7 @@ impl Store {
         self.rows(query).await
     }
 
-    /// Time of a snapshot that happens now: after all snapshots of the catalog, and after all withdrawals.
+    /// Time of a snapshot that happens now: after all snapshots and parts of the catalog, and after all withdrawals.
     ///
     /// # Errors
     /// The query fails.
@@ -112,27 +114,17 @@ impl Store {
         Ok(after(newest.map(Timestamp::from), now.into()))
     }
 
-    /// Whether a snapshot is not later than all others of its catalog.
+    /// A snapshot with the snapshots around it.
     ///
     /// # Errors
     /// The query fails.
-    pub async fn is_between_snapshots(&self, snapshot: &SnapshotAt) -> Result<bool, StoreError> {
-        let query = Query::new(IS_BETWEEN).bind(&snapshot.source);
-        let query = query.bind(snapshot.at).bind(&snapshot.scope);
-        let (later,): (Option<DbTime>,) = self.one(query).await?;
-        Ok(later.is_some())
-    }
-
-    /// Whether the catalog was not read for so long that its listings in between are unknown.
-    ///
-    /// # Errors
-    /// The query fails.
-    pub async fn is_after_pause(&self, snapshot: &SnapshotAt) -> Result<bool, StoreError> {
-        let query = Query::new(PREVIOUS).bind(&snapshot.source);
-        let query = query.bind(snapshot.at).bind(&snapshot.scope);
-        let (previous,): (Option<DbTime>,) = self.one(query).await?;
-        Ok(previous
-            .is_some_and(|previous| snapshot.at.duration_since(previous.into()) >= FRESH_FOR))
+    pub(crate) async fn among_snapshots(
+        &self,
+        snapshot: &SnapshotAt,
+    ) -> Result<SnapshotAmong, StoreError> {
+        let mut loan = self.connection().await?;
+        let mut tx = loan.reading().await?;
+        snapshot_among(&mut tx, snapshot).await
     }
 
     /// Records what a snapshot found of some offers. The snapshot is not complete with it.
@@ -144,11 +136,13 @@ impl Store {
         snapshot: &SnapshotAt,
         listed: Vec<ListedOffer>,
         now: Timestamp,
+        import: Option<&ImportFacts>,
     ) -> Result<(), StoreError> {
         let work = Work {
             now: DbTime::from(now).into(),
             snapshot: Some(snapshot.clone()),
             listed,
+            import: import.cloned(),
             ..Work::default()
         };
         let _writer = self.wait_to_write().await?;
@@ -164,8 +158,9 @@ impl Store {
         snapshot: &SnapshotAt,
         ended: Vec<ListedOffer>,
         now: Timestamp,
+        import: Option<&ImportFacts>,
     ) -> Result<(), StoreError> {
-        let is_between = self.is_between_snapshots(snapshot).await?;
+        let is_between = self.among_snapshots(snapshot).await?.is_between();
         let again = if is_between {
             Query::new(ALL_OFFERS).bind(&snapshot.source)
         } else {
@@ -177,6 +172,7 @@ impl Store {
             snapshot: Some(snapshot.clone()),
             listed: ended,
             completes: true,
+            import: import.cloned(),
             ..Work::default()
         };
         let writer = self.wait_to_write().await?;
