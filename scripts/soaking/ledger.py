@@ -5,6 +5,8 @@ import hashlib
 import random
 
 KINDS = ("estimate", "price", "catalog price", "change in the feed", "audit row", "change in a stream", "change sent")
+# Refused requests are counted together, for about a minute.
+NOT_OF_LOAD = ("catalog.imported", "key.", "access.refused")
 
 
 def digest(body):
@@ -104,7 +106,7 @@ class Ledger:
         listed = [row async for row in pages(client, key, "/imports?limit=1000")]
         if begun != len(listed):
             self.find(f"audit: {begun} imports, but {len(listed)} are listed")
-        kept = {what: found[what] for what in found if what[0] != "catalog.imported" and what[0][:4] != "key."}
+        kept = {what: found[what] for what in found if not what[0].startswith(NOT_OF_LOAD)}
         # The same sheet is another observation, with a row, an hour after the last one.
         for what in self.repeated:
             kept[what] = min(kept.get(what, 0), self.audited[what])

@@ -8,7 +8,7 @@ import struct
 import subprocess
 import time
 
-KEYS = {"read": "read", "ask": "ask", "observe": "observe", "admin": "admin", "greedy": "ask", "probe": "admin"}
+KEYS = {"read": "read", "ask": "ask", "observe": "observe", "admin": "admin", "greedy": "ask", "attacker": "ask", "probe": "admin"}
 BUDGET = 200
 # Small, so that it is full early and does not hide growth of memory.
 CACHE_BYTES = 2 << 20

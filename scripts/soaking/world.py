@@ -15,6 +15,9 @@ REST = 8
 # Longest time in seconds until the last request of the load is answered.
 QUIET_WITHIN = 30.0
 
+# Requests of a normal client, whose times are compared with those under attack.
+COMPARED = ("read", "new sheet")
+
 
 class World:
     """What the parts of a run share: the service, its database, the ledger, and the figures."""
@@ -24,9 +27,10 @@ class World:
         self.ledger, self.random, self.untimed = ledger, chance, untimed
         self.answers = collections.defaultdict(Answers)
         self.faults_open, self.calm_from, self.is_over = 0, 0.0, False
-        self.receiver, self.refusals = None, 0
+        self.receiver, self.refusals, self.refusals_of_attack = None, 0, 0
         self.began, self.is_loaded, self.under_way, self.rests = time.monotonic(), asyncio.Event(), 0, []
         self.is_loaded.set()
+        self.is_attacked = asyncio.Event()
 
     def client(self):
         return Client(self.service.port)
@@ -42,6 +46,8 @@ class World:
         return reply
 
     def count(self, kind, reply, was_calm):
+        if self.is_attacked.is_set() and kind in COMPARED:
+            kind = f"{kind}, attacked"
         answers = self.answers[kind]
         if was_calm and self.is_calm():
             answers.calm[reply.status].append(reply.milliseconds)
