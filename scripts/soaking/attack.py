@@ -102,7 +102,7 @@ async def turns(world):
         world.is_attacked.set()
         await asyncio.sleep(TURN)
         world.is_attacked.clear()
-        # What is under way ends.
+        # Requests that are under way end.
         world.calm_from = max(world.calm_from, time.monotonic() + 1)
 
 

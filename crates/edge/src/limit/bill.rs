@@ -128,7 +128,9 @@ impl Bill {
         let used = self.used.fetch_add(nanos(cpu), Ordering::Relaxed) + nanos(cpu);
         let due = used / nanos(CPU_OF_POINT);
         let charged = self.points.fetch_max(due, Ordering::Relaxed);
-        self.debit(due.saturating_sub(charged));
+        if due > charged {
+            self.debit(due - charged);
+        }
     }
 
     fn debit(&self, points: u64) {

@@ -122,14 +122,14 @@ impl<C: Clock + Clone> Quotas<C> {
         let most = self.whole_again_after(0).saturating_mul(MOST_DEBT);
         let now = self.elapsed();
         self.states.change(client, |whole_at| {
-            let later = whole_at.unwrap_or_default().max(now) + Nanos::from(time);
-            later.min(now + Nanos::from(most))
+            let later = whole_at.unwrap_or_default().max(now) + nanos(time);
+            later.min(now + nanos(most))
         });
     }
 
     /// Gives a client the points back that were charged for a request.
     pub fn give_back(&self, client: &Client, points: u64) {
-        let time = self.time_of(points).into();
+        let time = nanos(self.time_of(points));
         self.states.change(client, |whole_at| {
             whole_at.unwrap_or_default().saturating_sub(time)
         });
@@ -222,6 +222,12 @@ pub fn hand_on(from: &HeaderMap, to: &mut HeaderMap) {
             to.insert(name, value.clone());
         }
     }
+}
+
+/// A time as the limiter counts it, of at most a century: it panics on what its numbers do not hold.
+fn nanos(time: Duration) -> Nanos {
+    const CENTURY: Duration = Duration::from_hours(100 * 365 * 24);
+    time.min(CENTURY).into()
 }
 
 /// The states of all clients, which the limiter and this file share: the limiter takes points and cannot give them back.
