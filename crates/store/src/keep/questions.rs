@@ -199,7 +199,7 @@ impl Store {
         let _writer = self.wait_to_write().await?;
         let mut loan = self.connection_for_many().await?;
         let mut tx = loan.writing().await?;
-        let version = take_numbers(&mut tx, 1).await?;
+        let version = take_numbers(&mut tx, 1).await?.last;
         let listings = listings(&mut tx, &BTreeSet::from([id])).await?;
         let Some(first) = listings.first() else {
             drop(tx);
