@@ -385,6 +385,7 @@ fn words_stay_where_they_belong() {
             &clocks,
             &[
                 "crates/store/",
+                "crates/import/",
                 "crates/jobs/src/expiry.rs",
                 "crates/jobs/src/egress/fetch.rs",
                 "crates/jobs/src/outage.rs",

@@ -12,8 +12,8 @@ use crate::estimates::calibration::CalibrationArguments;
 use crate::estimates::report::number;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
+use unroof_import::integrity::{Checked, Checker, Fault, Part, Sample, Watch};
 use unroof_store::clock::Clock;
-use unroof_store::integrity::{Checked, Checker, Fault, Part, Sample, Watch};
 use unroof_store::{DatabaseUrl, RowCounts, ServingLock, Store, StoreLimits, link_text};
 
 use crate::record::migrate::open_store;
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &CheckArguments, verbosity: Verbosity) -> Result<()
     if arguments.expect_head.is_some() && !checked.has_expected {
         let error = anyhow!("the expected head is in no chain of {url}");
         return Err(Failure::Other(error)
-            .with_hint("rows were removed or written anew since it was noted, or pruned; compare with a backup"));
+            .with_hint("rows were removed or replaced since it was noted, or have expired; compare with a backup"));
     }
     Ok(())
 }

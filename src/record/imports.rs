@@ -18,10 +18,10 @@ use crate::estimates::report::{day, paragraph};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
 use unroof_base::input::text::printable;
+use unroof_import::{Importer, Options, Priority, Turn};
 use unroof_infer::estimate::CancelToken;
 use unroof_store::access::Actor;
 use unroof_store::clock::Clock;
-use unroof_store::import::{Importer, Options, Priority, Turn};
 use unroof_store::{DatabaseUrl, Discarded, ServingLock, Store, StoreError, StoreLimits, Undone};
 
 /// Arguments of `unroof imports`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
-use unroof_store::integrity::{CheckError, Checked, Checker, Fault, Part, Watch};
+use unroof_import::integrity::{CheckError, Checked, Checker, Fault, Part, Watch};
 use unroof_store::locked;
 
 /// The last check that ended.

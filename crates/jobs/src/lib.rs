@@ -31,9 +31,9 @@ pub use webhook_sender::ChangeDelivery;
 pub use webhook_sender::SECRET_PREFIX;
 use webhook_sender::Unrecorded;
 
+use unroof_import::Importer;
 use unroof_store::access::Visits;
 use unroof_store::clock::Clock;
-use unroof_store::import::Importer;
 use unroof_store::{Retention, Store};
 
 /// Pause where the database does not answer.

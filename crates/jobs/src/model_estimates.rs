@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
+use unroof_import::{ImportError, ModelEstimator};
 use unroof_infer::estimate::ENGINE_VERSION;
-use unroof_store::import::{ImportError, ModelEstimator};
 
 /// Longest pause between two checks for models that are due.
 const LONGEST_REST: Duration = Duration::from_mins(1);

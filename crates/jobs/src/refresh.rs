@@ -9,11 +9,13 @@ use uuid::Uuid;
 
 use super::egress::{Fetched, fetch};
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
+use unroof_import::lines;
+use unroof_import::{
+    CatalogError, CatalogFormat, Options, Priority, Turn, Version, row_without_entries,
+};
 use unroof_infer::estimate::CancelToken;
 use unroof_price_sheet::catalog::UnknownFormat;
 use unroof_store::access::Actor;
-use unroof_store::import::lines;
-use unroof_store::import::{CatalogError, CatalogFormat, Options, Priority, Turn, Version};
 use unroof_store::{
     DbTime, ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, StoreError,
 };
@@ -243,7 +245,7 @@ impl Jobs {
             .begin_import(id, source, Some(format), started_at, &Actor::SERVICE);
         let running = begun.await?;
         let ended_at = self.clock.now().into();
-        let run = ImportRow::without_entries(id, format, ended_at, outcome, error, version);
+        let run = row_without_entries(id, format, ended_at, outcome, error, version);
         self.importer.end(running, run).await;
         Ok(())
     }
@@ -316,7 +318,7 @@ mod tests {
 
     fn run(started_at: &str, outcome: ImportOutcome) -> ImportRow {
         let at: Timestamp = started_at.parse().unwrap();
-        let mut run = ImportRow::without_entries(
+        let mut run = row_without_entries(
             Uuid::nil(),
             "litellm",
             at.into(),

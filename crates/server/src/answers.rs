@@ -15,10 +15,10 @@ use unroof_edge::{
     BodyCache, Budget, CachedBody, Estimate, Limits, Permit, Problem, Reply, Room, Workers,
     prefers_csv,
 };
+use unroof_import::Priority::{Long, Normal};
 use unroof_jobs::{ChangeFeed, Jobs};
 use unroof_store::access::Scope;
 use unroof_store::clock::Clock;
-use unroof_store::import::Priority::{Long, Normal};
 use unroof_store::{AsOf, Document, Store, StoreError};
 
 /// State of handlers that read.

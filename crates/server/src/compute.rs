@@ -17,10 +17,10 @@ use crate::api::answers::storing::Storing;
 use unroof_edge::{
     Budget, Estimate, Limits, Paid, Payer, Permit, Problem, Room, Running, Text, Workers,
 };
+use unroof_import::Priority::Long;
 use unroof_infer::estimate::{Answer, Estimator, Format, Request, read_request};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::access::Scope;
-use unroof_store::import::Priority::Long;
 use unroof_store::{NewEstimate, ObservedBy, Saved};
 use unroof_telemetry::compute_span;
 

@@ -3,8 +3,6 @@
 pub mod access;
 pub mod clock;
 pub(crate) mod connect;
-pub mod import;
-pub mod integrity;
 pub(crate) mod keep;
 pub(crate) mod list;
 pub(crate) mod record;
@@ -24,11 +22,13 @@ pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;
 pub use crate::keep::backup::{BackupError, back_up};
 pub use crate::keep::chain::link_text;
+pub use crate::keep::check::fault::{Fault, Subject};
+pub use crate::keep::check::sheets::columns_at;
 pub use crate::keep::check::{
     Chains, CheckedEstimate, CheckedListing, CheckedSheet, HistoryPage, Links, ModelColumns,
-    Numbers, RULES, RowCounts, Rule, windows,
+    Numbers, RULES, RowCounts, Rule, differing, windows,
 };
-pub use crate::keep::held_imports::Discarded;
+pub use crate::keep::held_imports::{Discarded, HeldImport, HeldRow};
 pub use crate::keep::keys::{KeyRow, NewKeyRow};
 pub use crate::keep::questions::{Deletion, QuestionPlace};
 pub use crate::keep::retention::{Batch, Expiring, Retention};
@@ -60,6 +60,8 @@ pub use crate::list::row_values::quantity_columns;
 pub use crate::list::search::NameRow;
 pub use crate::list::series::{PriceEnd, PriceStart, PriceStep};
 pub use crate::record::checksum::Document;
+pub use crate::record::checksum::read_sheet;
+pub use crate::record::columns::SheetColumns;
 pub use crate::record::effect::{Effect, Other};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts};
@@ -69,6 +71,7 @@ pub use crate::record::recording::{
     EstimateOf, EstimateRecord, Listing, NewEstimate, Recording, Saved,
 };
 pub use crate::record::refusal::Refusal;
+pub use crate::record::snapshots::among::SnapshotAmong;
 pub use crate::record::snapshots::among::SnapshotAt;
 pub use crate::record::snapshots::import_facts::ImportFacts;
 pub use crate::record::snapshots::undo::Undone;

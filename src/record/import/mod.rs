@@ -22,14 +22,14 @@ use remote::Service;
 use report::{Held, LinePrinter};
 use sources::{Snapshot, read_all};
 use unroof_base::shell::word;
-use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
-use unroof_store::access::Actor;
-use unroof_store::clock::Clock;
-use unroof_store::import::lines;
-use unroof_store::import::{
+use unroof_import::lines;
+use unroof_import::{
     BegunImport, CatalogError, CatalogFormat, ImportError, Importer, LineReceiver, ModelEstimator,
     Options, Priority, Summary, Turn, Version,
 };
+use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
+use unroof_store::access::Actor;
+use unroof_store::clock::Clock;
 use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
 use unroof_telemetry::secrets::without_secrets;
 

@@ -13,8 +13,8 @@ use super::ImportArguments;
 use super::report::Held;
 use crate::Failure;
 use crate::service::running::{ServiceUrl, client, key_in_environment, problem_of, route};
+use unroof_import::{Line, Summary};
 use unroof_jobs::egress::client_error;
-use unroof_store::import::{Line, Summary};
 use unroof_store::{DatabaseUrl, INSTANCE_HEADER, ServiceAddress};
 
 /// Timeout of the health check of a service on this machine.

@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::estimates::report::{joined, number, paragraph, table, write_table};
 use crate::shell::terminal;
 use unroof_base::input::text::printable;
-use unroof_store::import::{Imported, Line, Outcome, Summary};
+use unroof_import::{Imported, Line, Outcome, Summary};
 
 /// Prints the lines of one import, of this process or of a service.
 pub(crate) struct LinePrinter {

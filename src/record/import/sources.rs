@@ -8,8 +8,8 @@ use super::ImportArguments;
 use super::progress::Progress;
 use crate::Failure;
 use crate::shell::input::read_input;
+use unroof_import::{DOCUMENT_SEPARATOR, Version, published_format};
 use unroof_jobs::egress::{FetchError, Fetched, fetch};
-use unroof_store::import::{DOCUMENT_SEPARATOR, Version, published_format};
 use unroof_telemetry::secrets::without_secrets;
 
 /// One or several documents that are imported as one.

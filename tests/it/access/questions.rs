@@ -79,7 +79,7 @@ async fn an_answer_that_is_not_stored_leads_to_the_estimate_of_its_model() {
         for body in [&sheet, &other] {
             assert_eq!(post(&api, "/infer", &desk, body).await.status, 201);
         }
-        let models = unroof_store::import::ModelEstimator {
+        let models = unroof_import::ModelEstimator {
             store: store.clone(),
             estimator: unroof_infer::estimate::Estimator::default(),
             threads: 1,

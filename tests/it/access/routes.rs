@@ -131,7 +131,7 @@ async fn a_key_of_scope_read_changes_not_a_byte_on_any_route() {
         let body = format!("key={read}");
         let entered = form(&api, "/ui/sign-in", "same-origin", "", &body).await;
         assert_eq!(entered.status, 303, "{}", entered.text());
-        assert_eq!(changed().await, ["api_keys", "audit"]);
+        assert_eq!(changed().await, ["api_keys", "audit", "store_version"]);
         let cookie = entered.header("set-cookie").unwrap();
         let cookie = cookie.split(';').next().unwrap();
         form(&api, "/ui/sign-out", "same-origin", cookie, "").await;

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::Router;
 use axum::routing::get;
 use unroof_edge::Limits;
+use unroof_import::{CatalogFormat, Version};
 use unroof_jobs::egress::fetch;
 use unroof_server::App;
-use unroof_store::import::{CatalogFormat, Version};
 
 use super::catalog;
 use crate::server::{Server, client, get as get_text, run, unroof};

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
+use unroof_import::ModelEstimator;
 use unroof_infer::estimate::Estimator;
-use unroof_store::import::ModelEstimator;
 
 use crate::server::{LONGEST_WAIT, Server, client, get, output_of, post, run, unroof};
 use crate::support::{Api, TestDatabase, on_each_database, with, without};

@@ -8,9 +8,9 @@ use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use unroof_edge::Limits;
+use unroof_import::ModelEstimator;
 use unroof_infer::estimate::Estimator;
 use unroof_server::App;
-use unroof_store::import::ModelEstimator;
 use uuid::Uuid;
 
 use super::operations;

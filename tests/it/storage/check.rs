@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use unroof_import::ModelEstimator;
 use unroof_infer::estimate::Estimator;
-use unroof_store::import::ModelEstimator;
 
 use crate::server::{Ended, Server, client, get, run};
 use crate::support::{TestDatabase, on_each_database, sheet, with};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use unroof_edge::Limits;
+use unroof_import::ModelEstimator;
 use unroof_infer::estimate::Estimator;
 use unroof_server::App;
 use unroof_store::access::{Actor, NewKey, Only, Scope};
-use unroof_store::import::ModelEstimator;
 use unroof_store::{NewKeyRow, Store};
 use uuid::Uuid;
 

@@ -64,7 +64,7 @@ const SAME: [(&str, &str, &str); 5] = [
          WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT LIKE '!_sqlx%' ESCAPE '!'",
         "SELECT tables.name || '.' || columns.name || ' ' || lower(columns.type)
                 || CASE WHEN columns.\"notnull\" OR columns.pk > 0 THEN ' not null' ELSE '' END
-                || coalesce(' default ' || columns.dflt_value, '')
+                || coalesce(' default ' || replace(columns.dflt_value, 'x''''', '''\\x''::bytea'), '')
          FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns
          WHERE tables.type = 'table' AND tables.name NOT LIKE '!_sqlx%' ESCAPE '!'",
     ),

@@ -15,9 +15,9 @@ use unroof_base::input::RequestError;
 use unroof_base::input::cancel::Cancelled;
 use unroof_base::input::cursor::{Fault, nearest_names};
 use unroof_base::input::schema::one_of_texts;
+use unroof_import::CatalogError;
 use unroof_jobs::outage;
 use unroof_store::access::Refused;
-use unroof_store::import::CatalogError;
 use unroof_store::{Refusal, StoreError};
 
 /// Scheme by which a key is sent, with every 401.

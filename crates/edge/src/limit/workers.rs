@@ -10,8 +10,8 @@ use super::queue::{Estimate, Queue, Refused, Room, Turn};
 use super::thread_time::ThreadTime;
 use crate::answer::problem::{INTERNAL, INVALID, LIMITED, Problem};
 use unroof_base::input::cancel::{CancelGuard, CancelToken};
+use unroof_import::Priority;
 use unroof_store::access::{Refused as RefusedCaller, Scope};
-use unroof_store::import::Priority;
 
 /// CPU time that one request may be expected to take; 422 beyond it.
 pub const MOST_CPU: Duration = Duration::from_secs(2);

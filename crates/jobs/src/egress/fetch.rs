@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use super::address::{NOT_PUBLIC, is_public, read_url};
 use super::catalog_client;
-use unroof_store::import::{MOST_BYTES, Version};
+use unroof_import::{MOST_BYTES, Version};
 use unroof_telemetry::headers_of;
 use unroof_telemetry::secrets::{AMBIGUOUS, is_certain, redacted, without_secrets};
 use unroof_telemetry::{call_span, note_status};

@@ -15,11 +15,11 @@ use super::layout::{Page, Tab};
 use crate::answers::Answers;
 use unroof_base::units::readable;
 use unroof_edge::Problem;
+use unroof_import::Refusal;
 use unroof_report::names::offer_address;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::{scrolling, table};
 use unroof_report::words::{count, or_dash};
-use unroof_store::import::Refusal;
 use unroof_store::{
     DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection,
 };

@@ -11,8 +11,8 @@ use prometheus_client::registry::Registry;
 use tokio::sync::Mutex;
 
 use super::metrics::{Labels, register};
+use unroof_import::CatalogFormat;
 use unroof_jobs::{Jobs, Refresh};
-use unroof_store::import::CatalogFormat;
 use unroof_store::{CatalogImports, DbTime, HeldImports, StoreError, WebhookCounts};
 
 type FloatGauge = Gauge<f64, AtomicU64>;

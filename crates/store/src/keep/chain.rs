@@ -7,7 +7,7 @@ use crate::connect::rows::{Piece, Rows};
 use crate::connect::value::Kind::{Bytes, Number};
 use crate::connect::value::Value;
 
-/// The newest links of both logs. Whoever has the lock of the version may add to them.
+/// Newest links of both logs. A writer with the lock of the version may add to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, FromRow)]
 pub(crate) struct Heads {
     #[sqlx(rename = "changes_link")]
@@ -67,7 +67,10 @@ pub fn link_text(link: &[u8]) -> String {
 }
 
 /// The link of a row after another one.
-pub(crate) fn link<'v>(before: &[u8], contents: impl IntoIterator<Item = &'v Value<'v>>) -> Vec<u8> {
+pub(crate) fn link<'v>(
+    before: &[u8],
+    contents: impl IntoIterator<Item = &'v Value<'v>>,
+) -> Vec<u8> {
     let mut hash = Sha256::new();
     hash.update(before);
     for value in contents {

@@ -9,21 +9,40 @@ use super::audit_log::write_entries;
 use crate::access::Actor;
 use crate::connect::query::Query;
 use crate::connect::value::Value;
-use crate::import::HeldImport;
 use crate::list::imports::{FORGET_DOCUMENTS, ImportOutcome, RunningImport};
 use crate::{Store, StoreError};
 
+/// An import that is held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldImport {
+    /// Difference to what is recorded, in words.
+    pub difference: String,
+    /// Number of entries in the catalog.
+    pub entries: usize,
+    /// Options with which it is imported, as JSON.
+    pub options: String,
+    /// The catalog, compressed.
+    pub document: Vec<u8>,
+}
+
 /// An import that is held, with its document.
 #[derive(Debug, FromRow)]
-pub(crate) struct HeldRow {
-    pub(crate) source: String,
+pub struct HeldRow {
+    /// Source of the import.
+    pub source: String,
+    /// Outcome of the import.
     #[sqlx(try_from = "String")]
-    pub(crate) outcome: ImportOutcome,
-    pub(crate) difference: Option<String>,
-    pub(crate) etag: Option<String>,
-    pub(crate) last_modified: Option<String>,
-    pub(crate) options: Option<String>,
-    pub(crate) document: Option<Vec<u8>>,
+    pub outcome: ImportOutcome,
+    /// Difference to what is recorded, in words; null where it is not held.
+    pub difference: Option<String>,
+    /// Tag of the document at its source.
+    pub etag: Option<String>,
+    /// Time of the last change of the document, as its source states it.
+    pub last_modified: Option<String>,
+    /// Options with which it is imported, as JSON.
+    pub options: Option<String>,
+    /// The catalog, compressed.
+    pub document: Option<Vec<u8>>,
 }
 
 /// Outcome of discarding an import.
@@ -65,14 +84,13 @@ impl Store {
     ///
     /// # Errors
     /// The query fails; then nothing is kept.
-    pub(crate) async fn hold_import(&self, id: Uuid, held: &HeldImport) -> Result<(), StoreError> {
-        let options = serde_json::to_string(&held.options).expect("texts and times serialise");
+    pub async fn hold_import(&self, id: Uuid, held: &HeldImport) -> Result<(), StoreError> {
         let _writer = self.wait_to_write().await?;
         let mut loan = self.connection().await?;
         let mut tx = loan.writing().await?;
         tx.execute(Query::new(REPLACE).bind(id)).await?;
         tx.execute(Query::new(FORGET_DOCUMENTS)).await?;
-        let keep = Query::new(HOLD).bind(id).bind(options);
+        let keep = Query::new(HOLD).bind(id).bind(held.options.as_str());
         tx.execute(keep.bind(Value::Bytes(Some(held.document.clone()))))
             .await?;
         let note = Query::new(NOTE_DIFFERENCE).bind(id).bind(&held.difference);
@@ -84,7 +102,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn note_difference(&self, id: Uuid, words: &str) -> Result<(), StoreError> {
+    pub async fn note_difference(&self, id: Uuid, words: &str) -> Result<(), StoreError> {
         let note = Query::new(NOTE_DIFFERENCE).bind(id).bind(words);
         self.write(note).await.map(drop)
     }
@@ -93,7 +111,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn held_import(&self, id: Uuid) -> Result<Option<HeldRow>, StoreError> {
+    pub async fn held_import(&self, id: Uuid) -> Result<Option<HeldRow>, StoreError> {
         self.row(Query::new(HELD).bind(id)).await
     }
 
@@ -101,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn resume_import(
+    pub async fn resume_import(
         &self,
         id: Uuid,
         source: &str,
@@ -154,7 +172,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn source_of_facts(&self, id: Uuid) -> Result<Option<String>, StoreError> {
+    pub async fn source_of_facts(&self, id: Uuid) -> Result<Option<String>, StoreError> {
         let row: Option<(String,)> = self.row(Query::new(SOURCE_OF_FACTS).bind(id)).await?;
         Ok(row.map(|(source,)| source))
     }

@@ -238,7 +238,8 @@ impl ImportRow {
 /// A lock that marks a run as active while it is held. It is released when its process ends.
 #[derive(Debug)]
 pub struct RunningImport {
-    pub(crate) id: Uuid,
+    /// Id of the run.
+    pub id: Uuid,
     importing: Importing,
     _lock: StoreLock,
 }
@@ -368,7 +369,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn prices_of(&self, sheets: &[Uuid]) -> Result<Vec<StoredPrices>, StoreError> {
+    pub async fn prices_of(&self, sheets: &[Uuid]) -> Result<Vec<StoredPrices>, StoreError> {
         let ids = sheets.iter().map(|id| vec![(*id).into()]).collect();
         self.read_rows(&PRICES, &ids).await
     }

@@ -17,7 +17,7 @@ pub(crate) fn checksum(document: &str) -> Vec<u8> {
 ///
 /// # Errors
 /// The document is not that of a sheet.
-pub(crate) fn read_sheet(id: Uuid, document: &str) -> Result<PriceSheet, StoreError> {
+pub fn read_sheet(id: Uuid, document: &str) -> Result<PriceSheet, StoreError> {
     let tree = json::parse(document.as_bytes()).ok();
     let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
     sheet.ok_or(StoreError::Damaged(id))

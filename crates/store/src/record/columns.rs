@@ -13,7 +13,7 @@ use unroof_price_sheet::sheet::{Limits, PriceSheet, RateCell};
 
 /// Columns of a row of `price_sheets` that follow from the document and from the time of its first observation.
 #[derive(Debug, Clone, PartialEq, FromRow)]
-pub(crate) struct SheetColumns {
+pub struct SheetColumns {
     pub(crate) offer_id: Uuid,
     pub(crate) model_key: String,
     pub(crate) provider: String,

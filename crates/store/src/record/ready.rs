@@ -18,6 +18,11 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
+    /// Parts that are written.
+    pub(crate) fn parts(&self) -> (&Plan, &Announced) {
+        (&self.plan, &self.announced)
+    }
+
     /// Reads what is known, and plans.
     pub(crate) async fn make(tx: &mut Tx<'_>, work: &Work) -> Result<Self, StoreError> {
         let known = known::load(tx, work).await?;

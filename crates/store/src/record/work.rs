@@ -24,7 +24,7 @@ pub struct ListedOffer {
 
 impl ListedOffer {
     /// An offer without sheets.
-    pub(crate) fn new(offer_id: Uuid, provider: &str) -> Self {
+    pub fn new(offer_id: Uuid, provider: &str) -> Self {
         Self {
             offer_id,
             provider: provider.to_owned(),

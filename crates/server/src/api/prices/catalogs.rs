@@ -27,11 +27,11 @@ use crate::service::access::{Sender, refused_whole};
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
 use unroof_edge::{Bill, BodyRefusals, Names, Problem, Reply, some_of};
-use unroof_infer::estimate::CancelToken;
-use unroof_store::import::lines;
-use unroof_store::import::{
+use unroof_import::lines;
+use unroof_import::{
     BegunImport, CatalogFormat, Importer, Line, LineReceiver, Options, Priority, Turn, Version,
 };
+use unroof_infer::estimate::CancelToken;
 use unroof_store::{ImportOrder, ImportOutcome, ImportPlace, ImportRow, ImportSelection, Store};
 
 query! {

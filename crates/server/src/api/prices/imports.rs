@@ -15,8 +15,8 @@ use crate::compute::Views;
 use crate::service::access::Sender;
 use crate::service::extract::{NoQuery, Path};
 use unroof_edge::{CONFLICT, Problem, Reply, StoreRefusals};
+use unroof_import::{Line, NotAccepted, Options, Priority, Turn};
 use unroof_infer::estimate::CancelToken;
-use unroof_store::import::{Line, NotAccepted, Options, Priority, Turn};
 use unroof_store::{Discarded, ImportOutcome, StoreError, Undone};
 
 /// Most later imports that a refusal names.

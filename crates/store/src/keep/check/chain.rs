@@ -12,7 +12,7 @@ use crate::{DbTime, Store, StoreError};
 /// Rows that are followed at once.
 const PAGE: i64 = 1_000;
 
-/// Both chains, followed to their ends.
+/// Result of following both chains to their ends.
 #[derive(Debug, Default)]
 pub struct Chains {
     /// Links that were followed.
@@ -97,7 +97,7 @@ const ENTRIES: &str = "SELECT * FROM audit WHERE sequence > $1 ORDER BY sequence
 trait Linked {
     fn sequence(&self) -> i64;
     fn link(&self) -> Option<&[u8]>;
-    /// What the link covers, in the order in which it was written.
+    /// Contents that the link covers, in the order in which they were written.
     fn contents(&self) -> Vec<Value<'_>>;
 }
 
@@ -198,7 +198,7 @@ impl<'a> Chain<'a> {
         self.before = stored.to_vec();
     }
 
-    /// What was added since the beginning is not missing.
+    /// Ends the chain: its newest row must have been met.
     fn end(mut self) -> Chains {
         if !self.has_head {
             self.found.faults.push(Fault {

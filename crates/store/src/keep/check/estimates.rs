@@ -47,6 +47,11 @@ impl CheckedEstimate {
         !stored.is_empty() && stored.iter().all(is_same)
     }
 
+    /// Whether it has neither readings nor conflicts, as the estimate of a model.
+    pub fn has_no_readings(&self) -> bool {
+        self.readings_defined == 0 && self.conflicts == 0
+    }
+
     /// The parts that differ from the same estimate computed again.
     #[must_use]
     pub fn differences(&self, again: &EstimateRecord) -> Vec<&'static str> {

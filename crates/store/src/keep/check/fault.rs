@@ -25,7 +25,7 @@ pub enum Subject {
 
 impl Subject {
     /// Id of the offer, if it is one.
-    pub(crate) fn offer(self) -> Option<Uuid> {
+    pub fn offer(self) -> Option<Uuid> {
         match self {
             Self::Offer(id) => Some(id),
             _ => None,

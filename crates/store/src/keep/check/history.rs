@@ -141,7 +141,7 @@ impl Store {
             announced,
             count,
         };
-        tables::write(&mut tx, &work, &ready, base, numbers.heads).await?;
+        tables::write(&mut tx, &work, ready.parts(), (base, numbers.heads)).await?;
         tx.commit().await?;
         self.advance_version(numbers.last);
         Ok(())

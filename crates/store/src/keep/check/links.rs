@@ -135,7 +135,7 @@ pub type Links = BTreeMap<Uuid, BTreeSet<Uuid>>;
 
 impl CheckedListing {
     /// The columns that differ from those of its sheet.
-    pub(crate) fn differing_columns(&self, sheet: &SheetColumns) -> Vec<&'static str> {
+    pub fn differing_columns(&self, sheet: &SheetColumns) -> Vec<&'static str> {
         differing([
             ("offer", self.offer_id == Some(sheet.offer_id)),
             ("provider", self.provider == sheet.provider),
@@ -190,10 +190,7 @@ impl Store {
     }
 
     /// Derives the columns of sheets again.
-    pub(crate) async fn mend_sheets(
-        &self,
-        sheets: Vec<(Uuid, SheetColumns)>,
-    ) -> Result<(), StoreError> {
+    pub async fn mend_sheets(&self, sheets: Vec<(Uuid, SheetColumns)>) -> Result<(), StoreError> {
         let row = |(id, columns): (Uuid, SheetColumns)| {
             let id = Value::from(id);
             std::iter::once(id).chain(columns.values()).collect()
@@ -203,7 +200,7 @@ impl Store {
     }
 
     /// Derives the columns of listings again.
-    pub(crate) async fn mend_listings(
+    pub async fn mend_listings(
         &self,
         listings: Vec<(i64, SheetColumns)>,
     ) -> Result<(), StoreError> {

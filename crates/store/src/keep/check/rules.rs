@@ -272,6 +272,34 @@ pub const RULES: &[Rule] = &[
                      AND known.name_key = said.name_key)",
         ),
     },
+    // Looked at once, with the first window.
+    Rule {
+        table: "names",
+        detail: "the search finds a name that no sheet and no estimate has",
+        find: "
+            SELECT CAST(0 AS bigint) FROM store_version
+            WHERE $1 < 0 AND $2 > 0 AND EXISTS (
+                SELECT kind, name_key, name FROM names EXCEPT SELECT kind, name_key, name FROM spellings)",
+        mend: Some(
+            "DELETE FROM names
+             WHERE $1 < 0 AND $2 > 0 AND (kind, name_key, name) IN (
+                 SELECT kind, name_key, name FROM names EXCEPT SELECT kind, name_key, name FROM spellings)",
+        ),
+    },
+    Rule {
+        table: "offer_names",
+        detail: "the search finds an offer by a name that no sheet and no estimate has",
+        find: "
+            SELECT CAST(0 AS bigint) FROM store_version
+            WHERE $1 < 0 AND $2 > 0 AND EXISTS (
+                SELECT name_key, provider, model FROM offer_names EXCEPT SELECT name_key, provider, model FROM spellings)",
+        mend: Some(
+            "DELETE FROM offer_names
+             WHERE $1 < 0 AND $2 > 0 AND (name_key, provider, model) IN (
+                 SELECT name_key, provider, model FROM offer_names
+                 EXCEPT SELECT name_key, provider, model FROM spellings)",
+        ),
+    },
     Rule {
         table: "price_sheets",
         detail: "it was seen outside the noted times of its part of the list",

@@ -30,7 +30,7 @@ impl SnapshotAt {
     }
 
     /// Whether it says nothing about what it does not list.
-    pub(crate) fn is_partial(&self) -> bool {
+    pub fn is_partial(&self) -> bool {
         self.scopes.is_empty()
     }
 
@@ -64,7 +64,7 @@ impl Neighbours {
 
 /// A snapshot with the snapshots around it, by scope.
 #[derive(Debug, Clone)]
-pub(crate) struct SnapshotAmong {
+pub struct SnapshotAmong {
     pub(crate) snapshot: SnapshotAt,
     pub(crate) scopes: HashMap<String, Neighbours>,
 }
@@ -87,7 +87,7 @@ impl SnapshotAmong {
 
     /// Whether it is not later than all others of its catalog, in one of its scopes. Those of a part of the catalog count for
     /// the whole.
-    pub(crate) fn is_between(&self) -> bool {
+    pub fn is_between(&self) -> bool {
         let is_whole = self.snapshot.covers("");
         let parts = self.scopes.values().copied().filter(|_| is_whole);
         let mut newest = self.each().chain(parts).map(|around| around.newest);
@@ -95,7 +95,7 @@ impl SnapshotAmong {
     }
 
     /// Whether the catalog was not read for so long that its listings in between are unknown.
-    pub(crate) fn is_after_pause(&self) -> bool {
+    pub fn is_after_pause(&self) -> bool {
         let is_long = |previous: Timestamp| self.snapshot.at.duration_since(previous) >= FRESH_FOR;
         let mut previous = self.each().filter_map(|around| around.previous);
         previous.any(is_long)

@@ -118,7 +118,7 @@ impl Store {
     ///
     /// # Errors
     /// The query fails.
-    pub(crate) async fn among_snapshots(
+    pub async fn among_snapshots(
         &self,
         snapshot: &SnapshotAt,
     ) -> Result<SnapshotAmong, StoreError> {

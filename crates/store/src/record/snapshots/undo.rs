@@ -170,7 +170,7 @@ impl Store {
         };
         let numbers = take_numbers(&mut tx, ready.count).await?;
         let base = numbers.last - ready.count;
-        tables::write(&mut tx, work, &ready, base, numbers.heads).await?;
+        tables::write(&mut tx, work, ready.parts(), (base, numbers.heads)).await?;
         let lost = ready
             .plan
             .offers

@@ -13,7 +13,6 @@ use self::planned::Writing;
 use super::announced::Announced;
 use super::known;
 use super::plan::Plan;
-use super::ready::Ready;
 use super::work::Work;
 use crate::StoreError;
 use crate::connect::rows::{Piece, Rows, text};
@@ -35,15 +34,14 @@ pub(crate) async fn prepare(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 pub(crate) async fn write(
     tx: &mut Tx<'_>,
     work: &Work,
-    ready: &Ready,
-    base: i64,
-    heads: Heads,
+    (plan, announced): (&Plan, &Announced),
+    (base, heads): (i64, Heads),
 ) -> Result<(), StoreError> {
     let writing = Writing {
         work,
         recordings: &work.recordings,
-        plan: &ready.plan,
-        announced: &ready.announced,
+        plan,
+        announced,
         base,
     };
     let mut estimates = writing.estimates();

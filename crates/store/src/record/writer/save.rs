@@ -137,7 +137,7 @@ impl Store {
                 base = numbers.last;
                 numbers = take_numbers(&mut tx, ready.count).await?;
             }
-            tables::write(&mut tx, work, &ready, base, numbers.heads).await?;
+            tables::write(&mut tx, work, ready.parts(), (base, numbers.heads)).await?;
             tables::journal::keep(&mut tx, work, &ready.plan).await?;
             tx.commit().await?;
             self.note_recorded(work.newest());

@@ -58,7 +58,7 @@ mod tests {
     use unroof_base::input::cancel::CancelToken;
 
     use super::*;
-    use crate::import::entry::entries::read;
+    use crate::entry::entries::read;
 
     #[test]
     fn what_was_imported_before_names_no_sheet_of_a_catalog() {

@@ -4,10 +4,10 @@
 mod checker;
 mod repeated;
 
-pub use crate::keep::check::fault::{Fault, Subject};
 pub use checker::{Checked, Checker, Part, Sample, Watch};
+pub use unroof_store::{Fault, Subject};
 
-use crate::StoreError;
+use unroof_store::StoreError;
 
 /// Reason why a check ended early.
 #[derive(Debug, thiserror::Error)]

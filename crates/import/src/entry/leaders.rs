@@ -8,13 +8,12 @@ use uuid::Uuid;
 use super::duplicates::{Original, Originals, SheetKind, classify};
 use super::hosts::Hosts;
 use super::listed::Listed;
-use crate::import::error::ImportError;
-use crate::import::turn::Turn;
-use crate::record::checksum::read_sheet;
-use crate::{LeaderRow, OfferRow, Store};
+use crate::error::ImportError;
+use crate::turn::Turn;
 use unroof_infer::estimate::{Cancelled, Estimator};
 use unroof_price_sheet::catalog::model_key;
 use unroof_price_sheet::sheet::SheetId;
+use unroof_store::{LeaderRow, OfferRow, Store, read_sheet};
 
 /// Models whose stored sheets are read by one query: a large database answers it within its time limit.
 const MODELS_READ_AT_ONCE: usize = 100;

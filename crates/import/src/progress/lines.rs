@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::report::Line;
-use crate::import::error::ImportError;
+use crate::error::ImportError;
 
 /// Limit of unparsed lines, in bytes.
 const MOST_UNREAD: u32 = 16 * 1024 * 1024;
@@ -120,7 +120,7 @@ fn text_of(said: &[Said]) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::Summary;
+    use crate::Summary;
 
     fn progress(done: usize) -> Line {
         Line::Progress { done, sheets: 9 }

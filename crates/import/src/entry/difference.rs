@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::listed::Listed;
-use crate::{ListedOffer, ListedSheet, SheetFacts, StoredPrices};
 use unroof_base::input::text::printable;
 use unroof_price_sheet::sheet::compare::Cells;
+use unroof_store::{ListedOffer, ListedSheet, SheetFacts, StoredPrices};
 
 /// One in so many offers may end, or have a far other price.
 const ONE_IN: usize = 5;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::listed::Listed;
-use crate::import::error::ImportError;
-use crate::import::options::Options;
-use crate::import::priority::Priority;
-use crate::import::turn::Turn;
-use crate::import::workers::work_on;
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::priority::Priority;
+use crate::turn::Turn;
+use crate::workers::work_on;
 use unroof_infer::estimate::Estimator;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::listed::Listed;
-use crate::import::error::ImportError;
-use crate::{Store, StoreError};
+use crate::error::ImportError;
 use unroof_base::units::Decimal;
 use unroof_infer::estimate::{Answer, Estimator};
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_store::{Store, StoreError};
 
 /// The parts of a stored estimate that an import reports.
 pub(crate) struct Estimated {

@@ -10,13 +10,13 @@ use uuid::Uuid;
 use super::difference::Difference;
 use super::entries::{CatalogFormat, Contents};
 use super::listed::Listed;
-use crate::import::error::ImportError;
-use crate::import::options::Options;
-use crate::import::turn::Turn;
-use crate::{
+use crate::error::ImportError;
+use crate::options::Options;
+use crate::turn::Turn;
+use unroof_infer::estimate::CancelToken;
+use unroof_store::{
     DbTime, ImportFacts, ListedOffer, ListedSheet, SheetFacts, SnapshotAt, Store, StoreLock,
 };
-use unroof_infer::estimate::CancelToken;
 
 /// Offers of a snapshot per transaction.
 const OFFERS_AT_ONCE: usize = 200;

@@ -8,10 +8,6 @@ use uuid::Uuid;
 use super::error::ImportError;
 use super::priority::Priority;
 use super::workers::work_on;
-use crate::{
-    DbTime, Document, DueModel, EstimateRecord, ModelOutcome, ModelRecord, ModelSheetRow,
-    NewModelEstimate, Store, StoreError,
-};
 use unroof_base::units::compact;
 use unroof_infer::estimate::model::{ModelPool, author_of};
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -19,6 +15,10 @@ use unroof_infer::estimate::{
     CancelToken, Cancelled, ENGINE_VERSION, Estimator, ListRow, StoredRow,
 };
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::{
+    DbTime, Document, DueModel, EstimateRecord, ModelOutcome, ModelRecord, ModelSheetRow,
+    NewModelEstimate, Store, StoreError,
+};
 
 /// Models that are estimated and stored together.
 const MODELS_AT_ONCE: u32 = 64;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::import::entry::entries::CatalogFormat;
+use crate::entry::entries::CatalogFormat;
 use unroof_infer::estimate::Estimator;
 
 /// Options of an import.

@@ -6,28 +6,30 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::error::ImportError;
-use super::held::{HeldImport, HeldOptions, compressed};
+use super::held::{HeldOptions, compressed};
 use super::options::Options;
 use super::priority::Priority;
 use super::turn::Turn;
 use super::workers::work_on;
-use crate::import::entry::copies::{Checks, DuplicateSheet};
-use crate::import::entry::duplicates::SheetKind;
-use crate::import::entry::entries::{CatalogError, CatalogFormat, Contents};
-use crate::import::entry::estimated::{Estimated, known};
-use crate::import::entry::found::Found;
-use crate::import::entry::leaders::{Sorted, Sorter};
-use crate::import::entry::listed::Listed;
-use crate::import::entry::names::CanonicalModels;
-use crate::import::entry::parts::read_parts;
-use crate::import::entry::refusals::Refusal;
-use crate::import::progress::lines::LineSender;
-use crate::import::progress::report::{Imported, Line, Outcome, Summary};
-use crate::import::progress::reporter::ProgressReporter;
-use crate::{EstimateRecord, ImportFacts, Listing, ListingRow, ObservedBy, Recording, Store};
+use crate::entry::copies::{Checks, DuplicateSheet};
+use crate::entry::duplicates::SheetKind;
+use crate::entry::entries::{CatalogError, CatalogFormat, Contents};
+use crate::entry::estimated::{Estimated, known};
+use crate::entry::found::Found;
+use crate::entry::leaders::{Sorted, Sorter};
+use crate::entry::listed::Listed;
+use crate::entry::names::CanonicalModels;
+use crate::entry::parts::read_parts;
+use crate::entry::refusals::Refusal;
+use crate::progress::lines::LineSender;
+use crate::progress::report::{Imported, Line, Outcome, Summary};
+use crate::progress::reporter::ProgressReporter;
 use unroof_infer::estimate::{CancelToken, Cancelled, Estimator, Request};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_price_sheet::sheet::SheetId;
+use unroof_store::{
+    EstimateRecord, HeldImport, ImportFacts, Listing, ListingRow, ObservedBy, Recording, Store,
+};
 
 /// Sheets recorded per transaction: enough to be fast, few enough not to delay other writers.
 const ESTIMATES_AT_ONCE: usize = 64;
@@ -234,7 +236,8 @@ impl Import {
                 provider: self.options.provider.clone(),
                 partial: self.options.partial,
                 observed_at: found.at(),
-            },
+            }
+            .kept(),
             document: std::mem::take(&mut self.document),
         })))
     }

@@ -6,15 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::import::Drawn;
-use crate::keep::check::differing;
-use crate::{CheckedEstimate, EstimateRecord, ModelColumns};
+use crate::Drawn;
 use unroof_infer::estimate::model::{ModelPool, author_of};
 use unroof_infer::estimate::{
     CancelToken, Cancelled, ENGINE_VERSION, Estimator, NotRepeatable, Question, Request,
     StoredQuestion, infer_while,
 };
 use unroof_infer::evidence::assumptions::Assumptions;
+use unroof_store::{CheckedEstimate, EstimateRecord, ModelColumns, differing};
 
 /// The parts of an estimate that say how it was made.
 #[derive(Debug, Deserialize)]
@@ -205,6 +204,10 @@ impl SoundEstimate {
             (
                 "its row of numbers",
                 self.row.has_numbers_of(&drawn.row_values),
+            ),
+            (
+                "its numbers of readings and conflicts",
+                self.row.has_no_readings(),
             ),
         ])
     }

@@ -170,7 +170,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
-    use crate::import::entry::entries::read;
+    use crate::entry::entries::read;
     use unroof_base::units::Decimal;
     use unroof_price_sheet::sheet::{CacheWrite, ContextTier, Modifier, RateCell};
 

@@ -2,9 +2,8 @@
 
 use unroof_infer::estimate::Cancelled;
 
-use super::held::HeldImport;
-use crate::StoreError;
-use crate::import::entry::entries::CatalogError;
+use crate::entry::entries::CatalogError;
+use unroof_store::{HeldImport, StoreError};
 
 /// Reason why an import ended early.
 #[derive(Debug, thiserror::Error)]

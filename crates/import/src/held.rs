@@ -9,22 +9,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::options::Options;
-use crate::import::entry::entries::CatalogError;
+use crate::entry::entries::CatalogError;
 
 /// Size limit of a catalog, in bytes: that of a request by default.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
-
-/// An import that is held.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldImport {
-    /// Difference to what is recorded, in words.
-    pub difference: String,
-    /// Number of entries in the catalog.
-    pub entries: usize,
-    pub(crate) options: HeldOptions,
-    /// The catalog, compressed.
-    pub(crate) document: Vec<u8>,
-}
 
 /// Options with which a held catalog is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +24,11 @@ pub(crate) struct HeldOptions {
 }
 
 impl HeldOptions {
+    /// The options as they are kept.
+    pub(crate) fn kept(&self) -> String {
+        serde_json::to_string(self).expect("texts and times serialise")
+    }
+
     /// The options of an import of it, with those of its estimates.
     pub(crate) fn of(self, other: Options, difference: String) -> Option<Options> {
         Some(Options {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::lines::LineSender;
 use super::report::{Imported, Line, Outcome, Summary};
-use crate::import::entry::listed::Listed;
-use crate::import::entry::names::CanonicalModels;
-use crate::import::error::ImportError;
+use crate::entry::listed::Listed;
+use crate::entry::names::CanonicalModels;
+use crate::error::ImportError;
 
 /// Reports lines and counts outcomes.
 pub(crate) struct ProgressReporter<'l> {

@@ -13,13 +13,13 @@ use super::options::Options;
 use super::priority::Priority;
 use super::run::Import;
 use super::turn::Turn;
-use crate::access::Actor;
-use crate::clock::Clock;
-use crate::import::entry::entries::CatalogError;
-use crate::import::entry::found::lock_name;
-use crate::import::progress::lines::LineSender;
-use crate::import::progress::report::{Line, Summary};
-use crate::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError, Undone};
+use crate::entry::entries::CatalogError;
+use crate::entry::found::lock_name;
+use crate::progress::lines::LineSender;
+use crate::progress::report::{Line, Summary};
+use unroof_store::access::Actor;
+use unroof_store::clock::Clock;
+use unroof_store::{DbTime, ImportOutcome, ImportRow, RunningImport, Store, StoreError, Undone};
 
 /// Pause before the end of a run is recorded again, after the first failure; it doubles with every further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -290,7 +290,7 @@ impl Importer {
         let ended_at = self.now().into();
         let mut run = ImportRow {
             refusals,
-            ..ImportRow::ended(running.id, format, ended_at, &outcome, version)
+            ..ended_row(running.id, format, ended_at, &outcome, version)
         };
         if begun.was_held && run.outcome == ImportOutcome::Failed {
             run.outcome = ImportOutcome::Held;
@@ -351,78 +351,76 @@ impl ImportError {
     }
 }
 
-impl ImportRow {
-    /// Row of a run that has ended.
-    fn ended(
-        id: Uuid,
-        format: &str,
-        ended_at: DbTime,
-        outcome: &Result<Summary, ImportError>,
-        version: Version,
-    ) -> Self {
-        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        match outcome {
-            Ok(summary) => Self {
-                entries: count(summary.entries),
-                estimated: count(summary.estimated),
-                unchanged: count(summary.unchanged),
-                duplicates: count(summary.duplicates),
-                not_identifiable: count(summary.not_identifiable),
-                refused: count(summary.refused),
-                reinstated: count(summary.reinstated),
-                difference: summary.difference.clone(),
-                ..Self::without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
-            },
-            // A version that is held is not asked for again.
-            Err(ImportError::Held(held)) => Self {
-                entries: count(held.entries),
-                difference: Some(held.difference.clone()),
-                ..Self::without_entries(id, format, ended_at, ImportOutcome::Held, None, version)
-            },
-            // A version whose import failed is asked for again.
-            Err(error) => {
-                let error = Some(error.public_reason());
-                Self::without_entries(
-                    id,
-                    format,
-                    ended_at,
-                    ImportOutcome::Failed,
-                    error,
-                    Version::default(),
-                )
-            }
+/// Row of a run that has ended.
+fn ended_row(
+    id: Uuid,
+    format: &str,
+    ended_at: DbTime,
+    outcome: &Result<Summary, ImportError>,
+    version: Version,
+) -> ImportRow {
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    match outcome {
+        Ok(summary) => ImportRow {
+            entries: count(summary.entries),
+            estimated: count(summary.estimated),
+            unchanged: count(summary.unchanged),
+            duplicates: count(summary.duplicates),
+            not_identifiable: count(summary.not_identifiable),
+            refused: count(summary.refused),
+            reinstated: count(summary.reinstated),
+            difference: summary.difference.clone(),
+            ..row_without_entries(id, format, ended_at, ImportOutcome::Done, None, version)
+        },
+        // A version that is held is not asked for again.
+        Err(ImportError::Held(held)) => ImportRow {
+            entries: count(held.entries),
+            difference: Some(held.difference.clone()),
+            ..row_without_entries(id, format, ended_at, ImportOutcome::Held, None, version)
+        },
+        // A version whose import failed is asked for again.
+        Err(error) => {
+            let error = Some(error.public_reason());
+            row_without_entries(
+                id,
+                format,
+                ended_at,
+                ImportOutcome::Failed,
+                error,
+                Version::default(),
+            )
         }
     }
+}
 
-    /// Row of a run that has ended and imported nothing.
-    #[must_use]
-    pub fn without_entries(
-        id: Uuid,
-        format: &str,
-        ended_at: DbTime,
-        outcome: ImportOutcome,
-        error: Option<String>,
-        version: Version,
-    ) -> Self {
-        Self {
-            id,
-            source: String::new(),
-            catalog: Some(format.to_owned()),
-            started_at: ended_at,
-            ended_at: Some(ended_at),
-            outcome,
-            error,
-            difference: None,
-            etag: version.etag,
-            last_modified: version.last_modified,
-            entries: 0,
-            estimated: 0,
-            unchanged: 0,
-            duplicates: 0,
-            not_identifiable: 0,
-            refused: 0,
-            reinstated: 0,
-            refusals: None,
-        }
+/// Row of a run that has ended and imported nothing.
+#[must_use]
+pub fn row_without_entries(
+    id: Uuid,
+    format: &str,
+    ended_at: DbTime,
+    outcome: ImportOutcome,
+    error: Option<String>,
+    version: Version,
+) -> ImportRow {
+    ImportRow {
+        id,
+        source: String::new(),
+        catalog: Some(format.to_owned()),
+        started_at: ended_at,
+        ended_at: Some(ended_at),
+        outcome,
+        error,
+        difference: None,
+        etag: version.etag,
+        last_modified: version.last_modified,
+        entries: 0,
+        estimated: 0,
+        unchanged: 0,
+        duplicates: 0,
+        not_identifiable: 0,
+        refused: 0,
+        reinstated: 0,
+        refusals: None,
     }
 }

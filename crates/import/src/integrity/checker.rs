@@ -9,13 +9,14 @@ use uuid::Uuid;
 
 use super::repeated::SoundEstimate;
 use super::{CheckError, Fault, Subject};
-use crate::clock::Clock;
-use crate::import::Priority;
-use crate::import::workers::work_on;
-use crate::keep::check::sheets::columns_at;
-use crate::{CheckedEstimate, CheckedSheet, RULES, RowCounts, Store, StoreError, windows};
+use crate::Priority;
+use crate::workers::work_on;
 use unroof_infer::estimate::{CancelToken, Estimator};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_store::clock::Clock;
+use unroof_store::{
+    CheckedEstimate, CheckedSheet, RULES, RowCounts, Store, StoreError, columns_at, windows,
+};
 
 /// Rows with documents that are read at once.
 const PAGE: u32 = 64;
