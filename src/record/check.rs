@@ -82,16 +82,13 @@ pub(crate) fn run(arguments: &CheckArguments, verbosity: Verbosity) -> Result<()
                 .map(|link| link.0.clone())
                 .unwrap_or_default(),
         };
-        let (checked, found) = check(&checker, arguments.repair, verbosity).await?;
+        let (outcome, found) = check(&checker, arguments.repair, verbosity).await?;
         if found > 0 {
-            let outcome = format!("{} found, {} left", number(found, "fault"), checked.faults);
-            let noted = checker
-                .store
-                .note_repair(checker.clock.now(), outcome)
-                .await;
+            let words = format!("{} found, {} left", number(found, "fault"), outcome.faults);
+            let noted = checker.store.note_repair(checker.clock.now(), words).await;
             noted.context("cannot note the repair in the audit log")?;
         }
-        anyhow::Ok((checked, found))
+        anyhow::Ok((outcome, found))
     })?;
     write_summary(&checked, began.elapsed().as_secs_f64())?;
     if arguments.repair {

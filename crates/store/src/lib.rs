@@ -21,7 +21,7 @@ pub use crate::connect::version::Listener;
 pub use crate::keep::audit::{AuditAction, CallerKind};
 pub use crate::keep::audit_log::AuditRow;
 pub use crate::keep::backup::{BackupError, back_up};
-pub use crate::keep::chain::link_text;
+pub use crate::keep::chain::{Link, link_text};
 pub use crate::keep::check::fault::{Fault, Subject};
 pub use crate::keep::check::sheets::columns_at;
 pub use crate::keep::check::{

@@ -229,7 +229,7 @@ impl<W: Watch> Run<'_, W> {
         &mut self,
         sheets: &BTreeMap<Uuid, PriceSheet>,
     ) -> Result<(), StoreError> {
-        let ids = Vec::from_iter(sheets.keys().copied());
+        let ids = sheets.keys().copied().collect::<Vec<_>>();
         let mut other = Vec::new();
         for listing in self.checker.store.listings_to_check(&ids).await? {
             let columns = columns_at(&sheets[&listing.sheet_id], listing.observed_at);

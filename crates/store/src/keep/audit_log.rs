@@ -1,12 +1,12 @@
 //! The audit log. Its rows are written in the transactions of the changes that they record.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use sqlx::FromRow;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry, CallerKind, PIECE};
-use super::chain::{HEADS, link_text};
+use super::chain::{HEADS, Link};
 use crate::access::Actor;
 use crate::connect::query::Query;
 use crate::connect::rows::Rows;
@@ -60,13 +60,9 @@ pub struct AuditRow {
     pub requests: i64,
     /// Link of the row in the chain of the log, in hexadecimal: that of the newest row is the head of the chain. Null for rows
     /// that are older than the chain.
-    #[serde(serialize_with = "hexadecimal")]
+    #[sqlx(try_from = "Option<Vec<u8>>")]
     #[schema(value_type = Option<String>, example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
-    pub link: Option<Vec<u8>>,
-}
-
-fn hexadecimal<S: Serializer>(link: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
-    link.as_deref().map(link_text).serialize(to)
+    pub link: Link,
 }
 
 /// Adds rows to the log in a transaction. The lock of the version puts them in order.

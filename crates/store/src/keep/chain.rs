@@ -1,5 +1,8 @@
 //! The chains of hashes over the logs: the link of a row is made of the link before it and of what the row says.
 
+use std::fmt::Write;
+
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sqlx::FromRow;
 
@@ -60,10 +63,24 @@ impl Heads {
     }
 }
 
+/// Link of a row; none where the row is older than the chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Link(Option<String>);
+
+impl From<Option<Vec<u8>>> for Link {
+    fn from(link: Option<Vec<u8>>) -> Self {
+        Self(link.as_deref().map(link_text))
+    }
+}
+
 /// A link as people note it: in hexadecimal.
 #[must_use]
 pub fn link_text(link: &[u8]) -> String {
-    link.iter().map(|byte| format!("{byte:02x}")).collect()
+    link.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The link of a row after another one.

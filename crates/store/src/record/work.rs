@@ -24,6 +24,7 @@ pub struct ListedOffer {
 
 impl ListedOffer {
     /// An offer without sheets.
+    #[must_use]
     pub fn new(offer_id: Uuid, provider: &str) -> Self {
         Self {
             offer_id,

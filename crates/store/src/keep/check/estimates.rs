@@ -48,6 +48,7 @@ impl CheckedEstimate {
     }
 
     /// Whether it has neither readings nor conflicts, as the estimate of a model.
+    #[must_use]
     pub fn has_no_readings(&self) -> bool {
         self.readings_defined == 0 && self.conflicts == 0
     }

@@ -25,6 +25,7 @@ pub enum Subject {
 
 impl Subject {
     /// Id of the offer, if it is one.
+    #[must_use]
     pub fn offer(self) -> Option<Uuid> {
         match self {
             Self::Offer(id) => Some(id),

@@ -135,6 +135,7 @@ pub type Links = BTreeMap<Uuid, BTreeSet<Uuid>>;
 
 impl CheckedListing {
     /// The columns that differ from those of its sheet.
+    #[must_use]
     pub fn differing_columns(&self, sheet: &SheetColumns) -> Vec<&'static str> {
         differing([
             ("offer", self.offer_id == Some(sheet.offer_id)),

@@ -24,6 +24,7 @@ use crate::connect::query::Query;
 use crate::{Store, StoreError};
 
 /// The names of the parts that are not the same.
+#[must_use]
 pub fn differing<const N: usize>(parts: [(&'static str, bool); N]) -> Vec<&'static str> {
     let differing = parts.into_iter().filter(|(_, is_same)| !is_same);
     differing.map(|(name, _)| name).collect()

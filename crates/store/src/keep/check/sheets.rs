@@ -67,6 +67,7 @@ impl CheckedSheet {
     }
 
     /// The columns that follow from its document, if one of the stored ones differs.
+    #[must_use]
     pub fn other_columns(&self, sheet: &PriceSheet) -> Option<(SheetColumns, String)> {
         let derived = columns_at(sheet, self.observed_at);
         let differing = differing(self.columns.compared(&derived));
@@ -78,6 +79,7 @@ impl CheckedSheet {
 }
 
 /// The columns of a sheet that was seen at a time.
+#[must_use]
 pub fn columns_at(sheet: &PriceSheet, observed_at: DbTime) -> SheetColumns {
     SheetColumns::of(sheet, model_of(sheet, observed_at.into()))
 }

@@ -30,6 +30,7 @@ impl SnapshotAt {
     }
 
     /// Whether it says nothing about what it does not list.
+    #[must_use]
     pub fn is_partial(&self) -> bool {
         self.scopes.is_empty()
     }
@@ -87,6 +88,7 @@ impl SnapshotAmong {
 
     /// Whether it is not later than all others of its catalog, in one of its scopes. Those of a part of the catalog count for
     /// the whole.
+    #[must_use]
     pub fn is_between(&self) -> bool {
         let is_whole = self.snapshot.covers("");
         let parts = self.scopes.values().copied().filter(|_| is_whole);
@@ -95,6 +97,7 @@ impl SnapshotAmong {
     }
 
     /// Whether the catalog was not read for so long that its listings in between are unknown.
+    #[must_use]
     pub fn is_after_pause(&self) -> bool {
         let is_long = |previous: Timestamp| self.snapshot.at.duration_since(previous) >= FRESH_FOR;
         let mut previous = self.each().filter_map(|around| around.previous);
