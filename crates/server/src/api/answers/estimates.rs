@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -14,7 +15,7 @@ use crate::list::page::{AsOfQuery, Direction, Moment, fields};
 use crate::list::{List, Piece, Rows, list, name_in_order};
 use crate::service::access::Sender;
 use crate::service::extract::{NoQuery, Path, Query};
-use unroof_edge::{CONFLICT, Problem, Reply, StoreRefusals, Unchanged};
+use unroof_edge::{Bill, CONFLICT, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::model::ModelEstimate;
 use unroof_infer::estimate::{Answer, row_columns};
 use unroof_store::{AsOf, Deletion, EstimateRow, Latest, LatestKey, Order, Place, SortKey, Store};
@@ -220,6 +221,9 @@ pub(crate) async fn show_estimate(
         .await
 }
 
+/// Time that the database takes to look an estimate up in every table that may name it.
+const DELETION: Duration = Duration::from_millis(10);
+
 /// Delete the answer to a question
 ///
 /// With its sheets, where nothing else refers to them. The estimate of a price or of a model stays: 409. The same question, asked
@@ -243,6 +247,9 @@ pub(crate) async fn delete_estimate(
     sender: Sender,
 ) -> Result<StatusCode, Problem> {
     let now = answers.store.not_ahead(answers.now());
+    if let Some(bill) = Bill::current() {
+        bill.spend(DELETION);
+    }
     let deletion = answers.store.delete_estimate(id, now, &sender.actor);
     match deletion.await? {
         Deletion::Done => Ok(StatusCode::NO_CONTENT),
