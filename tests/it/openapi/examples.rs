@@ -127,7 +127,7 @@ impl Shown {
             assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
             hand.advance(Duration::from_secs(1));
         }
-        let imports = held_imports(&api).await;
+        let imports = held_imports(&api, || hand.advance(Duration::from_secs(1))).await;
         let models = ModelEstimator {
             store: database.store().await,
             estimator: Estimator::default(),
@@ -197,7 +197,7 @@ impl Shown {
 }
 
 /// Ids of an import that is held, and of one whose place it has taken.
-async fn held_imports(api: &Api) -> [String; 2] {
+async fn held_imports(api: &Api, wait: impl Fn()) -> [String; 2] {
     let file = |models: &[&str]| {
         let model = |model: &&str| {
             let prices =
@@ -217,6 +217,7 @@ async fn held_imports(api: &Api) -> [String; 2] {
         let reply = api.post(&path, file(models).to_string()).await;
         let last: Value = serde_json::from_str(reply.text().lines().last().unwrap()).unwrap();
         ids.push(last["id"].as_str().unwrap_or_default().to_owned());
+        wait();
     }
     [ids.pop().unwrap(), ids.pop().unwrap()]
 }
