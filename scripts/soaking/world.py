@@ -17,6 +17,7 @@ QUIET_WITHIN = 30.0
 
 # Requests of a normal client, whose times are compared with those under attack.
 COMPARED = ("read", "new sheet")
+ATTACKS = ("attack", "partial catalog")
 
 
 class World:
@@ -50,6 +51,10 @@ class World:
             kind = f"{kind}, attacked"
         answers = self.answers[kind]
         if was_calm and self.is_calm():
+            # An attacker is refused, whatever the reason.
+            if kind in ATTACKS and reply.status in (0, 503):
+                answers.in_fault[reply.status] += 1
+                return
             answers.calm[reply.status].append(reply.milliseconds)
             # 503 says that a limit of time has passed, which an untimed run does not judge.
             if self.untimed and reply.status == 503:

@@ -59,6 +59,8 @@ impl Work {
 pub(crate) const ESTIMATE: Work = Work::new(Scope::Ask, 50, 24);
 /// A question to a calculator.
 pub(crate) const CALCULATE: Work = Work::new(Scope::Ask, 10, 16);
+/// A search of layouts, from some milliseconds to seconds.
+pub(crate) const PLAN: Work = Work::new(Scope::Ask, 500, 16);
 /// Some lines of a list of usages.
 pub(crate) const PRICE_LINES: Work = Work::new(Scope::Ask, 20, 4);
 /// The draws of one model again, from what is stored.

@@ -13,6 +13,9 @@ use super::bill::Bill;
 use super::rotation::Rotation;
 use unroof_store::access::Client;
 
+/// CPU time above which a request counts as long. Long ones leave a place, so that a short one never waits for their end.
+const LONG: Duration = Duration::from_millis(100);
+
 /// Waiting requests per running one above which the queue is long.
 const LONG_QUEUE: usize = 2;
 
@@ -46,8 +49,8 @@ pub(crate) struct Queue {
 /// The running and waiting requests of a queue.
 #[derive(Debug, Default)]
 struct State {
-    /// Clients of the running requests.
-    running: Vec<Option<Client>>,
+    /// Clients of the running requests, and whether each is long.
+    running: Vec<(Option<Client>, bool)>,
     /// Memory of the running requests, in bytes.
     bytes: usize,
     waiting: Rotation<Option<Client>, Waiter>,
@@ -169,7 +172,9 @@ impl Queue {
                 bytes,
                 waiting,
             } = &mut *state;
-            let may = |client: &Option<Client>| self.may_run(running, client.as_ref());
+            let may = |client: &Option<Client>, expected| {
+                self.may_run(running, client.as_ref(), expected > LONG)
+            };
             let fits = |waiter: &Waiter| *bytes + waiter.bytes <= self.room.bytes;
             let Some((client, expected, waiter)) = waiting.pop(may, fits) else {
                 return;
@@ -183,7 +188,7 @@ impl Queue {
             };
             match waiter.call.send(turn) {
                 Ok(()) => {
-                    running.push(client);
+                    running.push((client, expected > LONG));
                     *bytes += waiter.bytes;
                 }
                 // The client has disconnected.
@@ -195,20 +200,27 @@ impl Queue {
         }
     }
 
-    /// Whether a client may have one more running request: all places but one, so that others find one.
-    fn may_run(&self, running: &[Option<Client>], client: Option<&Client>) -> bool {
-        let Some(client) = client else {
-            return true;
-        };
-        let own = running.iter().flatten().filter(|other| *other == client);
-        own.count() < (self.room.places - 1).max(1)
+    /// Whether a client may have one more running request: all places but one, so that others find one, and likewise all long ones.
+    fn may_run(
+        &self,
+        running: &[(Option<Client>, bool)],
+        client: Option<&Client>,
+        is_long: bool,
+    ) -> bool {
+        let most = (self.room.places - 1).max(1);
+        let own = running.iter().filter(|(other, _)| other.as_ref() == client);
+        let long = running.iter().filter(|(_, is_long)| *is_long);
+        client.is_none() || own.count() < most && (!is_long || long.count() < most)
     }
 
     /// Ends a turn.
     fn end(self: &Arc<Self>, turn: &Turn) {
         let mut state = self.state();
         let mut running = state.running.iter();
-        if let Some(place) = running.position(|other| *other == turn.client) {
+        let is_long = turn.expected > LONG;
+        if let Some(place) =
+            running.position(|(client, long)| *client == turn.client && *long == is_long)
+        {
             state.running.swap_remove(place);
         }
         state.bytes -= turn.bytes.load(Ordering::Relaxed);
@@ -225,7 +237,7 @@ impl State {
     /// Running and waiting requests of a client.
     fn used_by(&self, client: &Client) -> usize {
         let key = Some(client.clone());
-        let running = self.running.iter().filter(|other| **other == key);
+        let running = self.running.iter().filter(|(other, _)| *other == key);
         let waiting = self.waiting.of(&key);
         running.count() + waiting.filter(|waiter| !waiter.call.is_closed()).count()
     }
@@ -340,8 +352,16 @@ mod tests {
         queue: &Arc<Queue>,
         client: &Client,
     ) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
+        wait_for(queue, client, SHORT)
+    }
+
+    fn wait_for(
+        queue: &Arc<Queue>,
+        client: &Client,
+        estimate: Estimate,
+    ) -> tokio::task::JoinHandle<Result<Turn, Refused>> {
         let (queue, client) = (Arc::clone(queue), client.clone());
-        tokio::spawn(async move { bill_of(client).scope(queue.enter(SHORT)).await })
+        tokio::spawn(async move { bill_of(client).scope(queue.enter(estimate)).await })
     }
 
     fn bill_of(client: Client) -> Arc<Bill> {
@@ -421,6 +441,25 @@ mod tests {
         assert!(!second.is_finished());
         drop((first, other));
         drop(second.await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn long_requests_leave_one_place_to_short_ones() {
+        let queue = queue(2, 8);
+        let [greedy, modest] = clients();
+        let long = Estimate {
+            cpu: Duration::from_secs(1),
+            ..SHORT
+        };
+        let first = wait_for(&queue, &greedy, long).await.unwrap().unwrap();
+        let second = wait_for(&queue, &modest, long);
+        until_waiting(&queue, 1).await;
+        let third = Client::User("3".into());
+        let short = wait_as(&queue, &third).await.unwrap().unwrap();
+        assert!(!second.is_finished());
+        drop((first, short));
+        drop(second.await.unwrap().unwrap());
+        assert_eq!(queue.lengths(), (0, 0));
     }
 
     #[tokio::test]

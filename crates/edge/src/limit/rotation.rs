@@ -58,15 +58,15 @@ impl<K: Clone + Eq + Hash, T> Rotation<K, T> {
         }
     }
 
-    /// Takes the next item of the keys that may have one more, with the time that it is expected to take; none if that item does
-    /// not fit, so that small items do not overtake a large one for ever.
+    /// Takes the next item of the keys that may have one more of its length, with the time that it is expected to take; none if that
+    /// item does not fit, so that small items do not overtake a large one for ever.
     pub(crate) fn pop(
         &mut self,
-        may: impl Fn(&K) -> bool,
+        may: impl Fn(&K, Duration) -> bool,
         fits: impl Fn(&T) -> bool,
     ) -> Option<(K, Duration, T)> {
         let missing = |(key, items): &(K, VecDeque<Item<T>>)| {
-            let first = items.front().filter(|_| may(key))?;
+            let first = items.front().filter(|first| may(key, first.expected))?;
             let missing = nanos(first.expected) - self.balance(key);
             Some(
                 missing
@@ -162,7 +162,7 @@ mod tests {
 
     /// Takes an item that uses this time.
     fn next(rotation: &mut Rotation<char, u32>, used: impl Fn(char) -> Duration) -> Option<u32> {
-        let (key, expected, item) = rotation.pop(|_| true, |_| true)?;
+        let (key, expected, item) = rotation.pop(|_, _| true, |_| true)?;
         rotation.settle(&key, expected, used(key));
         Some(item)
     }
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn an_item_that_does_not_fit_is_not_overtaken_and_a_key_that_may_not_is() {
         let mut items = rotation(&[('a', 1), ('b', 2)]);
-        assert!(items.pop(|_| true, |item| *item != 1).is_none());
-        let passed = items.pop(|key| *key != 'a', |_| true);
+        assert!(items.pop(|_, _| true, |item| *item != 1).is_none());
+        let passed = items.pop(|key, _| *key != 'a', |_| true);
         assert_eq!(passed.map(|(_, _, item)| item), Some(2));
         assert_eq!(items.count(), 1);
     }

@@ -10,7 +10,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::compute::{CALCULATE, Compute, Views};
+use crate::compute::{CALCULATE, Compute, PLAN, Views, Work};
 use crate::service::extract::{NoQuery, Question};
 use unroof_edge::{
     BodyRefusals, Counted, Estimate, Problem, Running, Text, prefers_csv, write_csv_of_rows,
@@ -58,6 +58,7 @@ impl Asked {
     /// before it computes.
     pub(crate) async fn answered<Answer: Serialize, Row: Serialize>(
         self,
+        work: Work,
         answer: impl FnOnce(&[u8], &mut Text, &Running) -> Result<Answer, Problem> + Send + 'static,
         series: impl FnOnce(&Answer) -> &[Row] + Send + 'static,
     ) -> Result<Response, Problem> {
@@ -68,7 +69,7 @@ impl Asked {
         } = self;
         let budget = compute.budget.clone();
         let text = compute
-            .run(CALCULATE, move |running| {
+            .run(work, move |running| {
                 let mut text = Text::new(&budget)?;
                 let answer = answer(&body, &mut text, running)?;
                 if is_csv {
@@ -121,7 +122,9 @@ pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
         text.expect(question.points() * BYTES_PER_POINT)?;
         Ok(question.answer())
     };
-    asked.answered(answer, |answer| &answer.series).await
+    asked
+        .answered(CALCULATE, answer, |answer| &answer.series)
+        .await
 }
 
 /// Lay a model out on racks
@@ -145,7 +148,9 @@ pub(crate) async fn simulate_model(asked: Asked) -> Result<Response, Problem> {
 )]
 pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
     let answer = |body: &[u8], _: &mut Text, _: &Running| Ok(layout(body)?);
-    asked.answered(answer, |answer| &answer.series).await
+    asked
+        .answered(CALCULATE, answer, |answer| &answer.series)
+        .await
 }
 
 /// Plan the training of a model
@@ -170,7 +175,9 @@ pub(crate) async fn lay_out_model(asked: Asked) -> Result<Response, Problem> {
 )]
 pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
     let answer = |body: &[u8], _: &mut Text, _: &Running| Ok(training(body)?);
-    asked.answered(answer, |answer| &answer.series).await
+    asked
+        .answered(CALCULATE, answer, |answer| &answer.series)
+        .await
 }
 
 /// Plan the serving of a model
@@ -200,7 +207,7 @@ pub(crate) async fn plan_training(asked: Asked) -> Result<Response, Problem> {
 )]
 pub(crate) async fn plan_serving(asked: Asked) -> Result<Response, Problem> {
     let answer = |body: &[u8], _: &mut Text, running: &Running| planned(body, running);
-    asked.answered(answer, |answer| &answer.series).await
+    asked.answered(PLAN, answer, |answer| &answer.series).await
 }
 
 /// CPU time of a layout that is tried.

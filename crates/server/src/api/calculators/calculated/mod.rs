@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::calculator::planned;
 use super::cost::{as_of, priced_by};
-use crate::compute::{CALCULATE, Views};
+use crate::compute::{CALCULATE, PLAN, Views};
 use crate::question::Question;
 use unroof_base::input::RequestError;
 use unroof_base::input::cursor::Fault;
@@ -91,9 +91,13 @@ pub(crate) async fn calculate(views: &Views, question: &Question) -> Result<Calc
         return price(views, &body, question).await;
     }
     let body = Bytes::from(body.to_string());
+    let work = match calculator {
+        Calculator::Fleet => PLAN,
+        _ => CALCULATE,
+    };
     views
         .compute
-        .run(CALCULATE, move |running| match calculator {
+        .run(work, move |running| match calculator {
             Calculator::Fleet => Ok(Calculated::Fleet(Box::new(planned(&body, running)?))),
             Calculator::Layout => Ok(Calculated::Layout(Box::new(layout(&body)?))),
             Calculator::Training => Ok(Calculated::Training(Box::new(training(&body)?))),
