@@ -64,6 +64,7 @@ const DERIVABLE: &[Damage] = &[
     derivable("estimate_listings", "
         DELETE FROM estimate_listings WHERE sequence IN (SELECT sequence FROM price_sheets WHERE provider = 'beta')"),
     derivable("estimate_listings", "DELETE FROM estimate_listings WHERE provider = 'model'"),
+    derivable("estimate_listings", "DELETE FROM estimate_listings WHERE observed = FALSE"),
     // The estimates of two offers, exchanged.
     derivable("estimate_listings.estimate_id", "
         UPDATE estimate_listings SET estimate_id = (
@@ -286,6 +287,8 @@ async fn every_derivable_damage_is_found_and_repaired_to_the_same_answers() {
             }
             let checker = checker(database).await;
             checker.repair(&mut Found::default()).await.unwrap();
+            let kept_for_ever = "SELECT count(*) FROM estimate_listings WHERE observed = FALSE AND recorded_at IS NULL";
+            assert_eq!(database.number(kept_for_ever).await, 0, "{}", damage.sql);
             let left = faults(database).await;
             if !left.is_empty() {
                 broken.push(format!("{}: {left:?} is left of {found:?}", damage.of));

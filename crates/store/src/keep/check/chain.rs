@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::fault::{Fault, Subject};
 use crate::connect::query::Query;
+use crate::connect::rows::FromEitherRow;
 use crate::connect::value::Value;
 use crate::keep::chain::link;
 use crate::{DbTime, Store, StoreError};
@@ -93,25 +94,12 @@ const ENDS: &str =
 const CHANGES: &str = "SELECT * FROM changes WHERE sequence > $1 ORDER BY sequence LIMIT $2";
 const ENTRIES: &str = "SELECT * FROM audit WHERE sequence > $1 ORDER BY sequence LIMIT $2";
 
-/// A row of a log.
-trait Linked {
-    fn sequence(&self) -> i64;
-    fn link(&self) -> Option<&[u8]>;
-    /// Contents that the link covers, in the order in which they were written.
-    fn contents(&self) -> Vec<Value<'_>>;
-}
+/// A row of a log: its number, its link, and the contents that the link covers in the order in which they were written.
+type Linked<'a> = (i64, Option<&'a [u8]>, Vec<Value<'a>>);
 
-impl Linked for ChangeRow {
-    fn sequence(&self) -> i64 {
-        self.sequence
-    }
-
-    fn link(&self) -> Option<&[u8]> {
-        self.link.as_deref()
-    }
-
-    fn contents(&self) -> Vec<Value<'_>> {
-        vec![
+impl ChangeRow {
+    fn linked(&self) -> Linked<'_> {
+        let contents = vec![
             self.sequence.into(),
             (&self.kind).into(),
             (&self.provider).into(),
@@ -132,21 +120,14 @@ impl Linked for ChangeRow {
             self.min_prompt_tokens.into(),
             self.ttl_seconds.into(),
             self.schedule.as_deref().into(),
-        ]
+        ];
+        (self.sequence, self.link.as_deref(), contents)
     }
 }
 
-impl Linked for EntryRow {
-    fn sequence(&self) -> i64 {
-        self.sequence
-    }
-
-    fn link(&self) -> Option<&[u8]> {
-        self.link.as_deref()
-    }
-
-    fn contents(&self) -> Vec<Value<'_>> {
-        vec![
+impl EntryRow {
+    fn linked(&self) -> Linked<'_> {
+        let contents = vec![
             self.sequence.into(),
             self.at.into(),
             (&self.caller).into(),
@@ -158,7 +139,8 @@ impl Linked for EntryRow {
             self.request_id.as_deref().into(),
             self.address.as_deref().into(),
             self.requests.into(),
-        ]
+        ];
+        (self.sequence, self.link.as_deref(), contents)
     }
 }
 
@@ -179,16 +161,16 @@ impl<'a> Chain<'a> {
         }
     }
 
-    fn follow(&mut self, row: &impl Linked) {
+    fn follow(&mut self, (sequence, stored, contents): Linked<'_>) {
         // Rows that are older than the chain have no link.
-        if row.link().is_none() && !self.has_begun {
+        if stored.is_none() && !self.has_begun {
             return;
         }
         self.has_begun = true;
-        let stored = row.link().unwrap_or_default();
-        if link(&self.before, &row.contents()) != stored {
+        let stored = stored.unwrap_or_default();
+        if link(&self.before, &contents) != stored {
             self.found.faults.push(Fault {
-                subject: Subject::Row(self.table, row.sequence()),
+                subject: Subject::Row(self.table, sequence),
                 detail: "it was changed, or the row before it was removed or changed".to_owned(),
             });
         }
@@ -219,9 +201,9 @@ impl Store {
         let ends: EndsRow = self.one(Query::new(ENDS)).await?;
         let heads = [ends.changes_link.clone(), ends.audit_link.clone()];
         let changes = Chain::new("changes", ends.changes_begin, ends.changes_link, expected);
-        let changes = self.follow::<ChangeRow>(changes, CHANGES).await?;
+        let changes = self.follow(changes, CHANGES, ChangeRow::linked).await?;
         let audit = Chain::new("audit", ends.audit_begin, ends.audit_link, expected);
-        let audit = self.follow::<EntryRow>(audit, ENTRIES).await?;
+        let audit = self.follow(audit, ENTRIES, EntryRow::linked).await?;
         Ok(Chains {
             links: changes.links + audit.links,
             heads,
@@ -230,23 +212,21 @@ impl Store {
         })
     }
 
-    async fn follow<R>(
+    async fn follow<R: FromEitherRow>(
         &self,
         mut chain: Chain<'_>,
         rows: &'static str,
-    ) -> Result<Chains, StoreError>
-    where
-        R: Linked + crate::connect::rows::FromEitherRow,
-    {
+        linked: impl Fn(&R) -> Linked<'_>,
+    ) -> Result<Chains, StoreError> {
         let mut after = i64::MIN;
         loop {
             let page: Vec<R> = self.rows(Query::new(rows).bind(after).bind(PAGE)).await?;
             let Some(last) = page.last() else {
                 return Ok(chain.end());
             };
-            after = last.sequence();
+            (after, ..) = linked(last);
             for row in &page {
-                chain.follow(row);
+                chain.follow(linked(row));
             }
         }
     }

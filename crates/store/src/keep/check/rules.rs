@@ -113,16 +113,18 @@ pub const RULES: &[Rule] = &[
             WHERE sequence > $1 AND sequence <= $2 AND substr(document, 1, 200) NOT LIKE '%\"of\":\"model\"%'
               AND NOT EXISTS (
                   SELECT 1 FROM estimate_listings AS listing WHERE listing.estimate_id = estimates.id)",
-        // Where the sheet was stored with it, the listing was made at the same time.
+        // An estimate with assumptions is the answer to a question. The time of the sheet stands for that of the question, which is
+        // lost, and the question expires from it.
         mend: Some(
             "INSERT INTO estimate_listings (sequence, estimate_id, offer_id, sheet_id, provider, model, canonical_model,
                                             region, currency, valid_from, valid_to, observed_at, stated_assumptions,
-                                            observed)
+                                            observed, recorded_at)
              SELECT estimates.sequence, estimates.id, sheet.offer_id, sheet.id, sheet.provider, sheet.model,
                     sheet.canonical_model, sheet.region, sheet.currency, sheet.valid_from, sheet.valid_to,
-                    sheet.observed_at, document.has_assumptions, sheet.observed
+                    sheet.observed_at, document.has_assumptions, sheet.observed AND NOT document.has_assumptions,
+                    CASE WHEN document.has_assumptions OR NOT sheet.observed THEN sheet.observed_at END
              FROM estimates JOIN estimate_sheets AS drawn ON drawn.estimate_id = estimates.id
-             JOIN price_sheets AS sheet ON sheet.id = drawn.sheet_id AND sheet.sequence = estimates.sequence
+             JOIN price_sheets AS sheet ON sheet.id = drawn.sheet_id
              JOIN (SELECT id, document NOT LIKE '%\"assumptions\":{}%' AS has_assumptions FROM estimates
                    WHERE sequence > $1 AND sequence <= $2) AS document ON document.id = estimates.id
              WHERE estimates.sequence > $1 AND estimates.sequence <= $2
