@@ -298,6 +298,7 @@ impl Importer {
         self.end(running, run).await;
         match &outcome {
             Ok(summary) => tracing::info!(source, format, ?summary, "imported"),
+            Err(held @ ImportError::Held(_)) => tracing::info!(source, format, "{held}"),
             Err(error) => tracing::warn!(source, format, %error, "the import ended early"),
         }
         outcome

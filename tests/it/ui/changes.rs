@@ -1,12 +1,17 @@
 //! Changes by day, and the refused entries of imports.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use serde_json::json;
 
 use super::page;
+use crate::changes::webhooks::Hand;
 use crate::models::{hosted, observe};
-use crate::support::{TestDatabase, on_each_database};
+use crate::support::{Api, TestDatabase, on_each_database};
+use unroof_edge::Limits;
 use unroof_jobs::Refresh;
+use unroof_server::App;
 
 #[tokio::test]
 async fn the_refresh_that_the_page_of_catalogs_names_is_one_that_the_service_takes() {
@@ -104,4 +109,37 @@ async fn the_last_import_of_a_source_has_what_it_refused() {
         assert_eq!(kept, 1, "an earlier import of the source forgets what it refused");
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_page_of_catalogs_begins_with_what_is_held_and_how_to_end_that() {
+    let (database, hand) = (TestDatabase::sqlite(), Hand::new());
+    let app = App::new(database.store().await, hand.clock(), Limits::default());
+    let api = Api::new(app);
+    let entry = |model: usize| {
+        let entry = json!({"litellm_provider": "acme", "mode": "chat", "input_cost_per_token": 1e-6, "output_cost_per_token": 3e-6});
+        (format!("acme/m-{model}"), entry)
+    };
+    for models in [12, 3] {
+        let catalog: serde_json::Value = (0..models).map(entry).collect();
+        let reply = api.post("/catalogs", catalog.to_string()).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        hand.advance(Duration::from_secs(1));
+    }
+    let held = api.get("/imports?outcome=held").await.rows();
+    let id = held[0]["id"].as_str().unwrap();
+    let reply = api.get("/ui/catalogs").await;
+    let text = page(&reply, StatusCode::OK);
+    let (_, text) = text.split_once("<h1>").unwrap();
+    assert!(
+        text.starts_with("Held until you decide: an import of litellm"),
+        "{text}"
+    );
+    for part in [
+        "+0 −9 ~0",
+        &format!("unroof imports accept {id}"),
+        &format!("unroof imports discard {id}"),
+    ] {
+        assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
+    }
 }

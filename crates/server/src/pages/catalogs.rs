@@ -1,6 +1,6 @@
 //! `/ui/catalogs`: for operators, the imports of every catalog, what they refused, and where catalogs disagree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -82,6 +82,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
                 p { "Every day: " code { "unroof serve --refresh models.dev=https://models.dev/api.json@24h" } }
             }
         } @else {
+            (held(&last))
             (sources(&last, now))
             h2 { "Refused entries" }
             @for last in &last { (refused(last, &refusals)) }
@@ -142,6 +143,10 @@ impl Last<'_> {
         self.newest.catalog.as_deref().unwrap_or("unknown format")
     }
 
+    fn is_held(&self) -> bool {
+        self.newest.outcome == ImportOutcome::Held
+    }
+
     /// Hours since the last import that succeeded.
     fn age(&self, now: Timestamp) -> Option<i64> {
         let ended = Timestamp::from(self.good?.ended_at?);
@@ -150,12 +155,35 @@ impl Last<'_> {
 }
 
 fn finding(last: &[Last<'_>], now: Timestamp) -> String {
-    let is_old = |last: &&Last<'_>| last.age(now).is_none_or(|hours| hours > OLD_HOURS);
-    let old: Vec<&str> = last.iter().filter(is_old).map(Last::name).collect();
-    match (last.len(), old.as_slice()) {
-        (0, _) => "No catalog is imported".to_owned(),
-        (_, []) => format!("Every catalog was read in the last {OLD_HOURS} hours"),
-        (_, old) => format!("Not read in the last {OLD_HOURS} hours: {}", old.join(", ")),
+    let is_new = |last: &Last<'_>| last.age(now).is_some_and(|hours| hours <= OLD_HOURS);
+    let read: BTreeSet<&str> = last
+        .iter()
+        .filter(|last| is_new(last))
+        .map(Last::name)
+        .collect();
+    let all: BTreeSet<&str> = last.iter().map(Last::name).collect();
+    let listed = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
+    let held = listed(&mut last.iter().filter(|last| last.is_held()).map(Last::name));
+    let old = listed(&mut all.difference(&read).copied());
+    match (last.len(), held.as_str(), old.as_str()) {
+        (0, ..) => "No catalog is imported".to_owned(),
+        (_, "", "") => format!("Every catalog was read in the last {OLD_HOURS} hours"),
+        (_, "", old) => format!("Not read in the last {OLD_HOURS} hours: {old}"),
+        (_, held, _) => format!("Held until you decide: an import of {held}"),
+    }
+}
+
+/// The imports that are held, each with its difference and the commands that end it.
+fn held(last: &[Last<'_>]) -> Markup {
+    html! {
+        @for last in last.iter().filter(|last| last.is_held()) {
+            div.empty {
+                p { b { (last.name()) } " from " (last.newest.source) " would change too much to be imported unseen: "
+                    (last.newest.difference.as_deref().unwrap_or_default()) "." }
+                p { code { "unroof imports accept " (last.newest.id) } " imports it, "
+                    code { "unroof imports discard " (last.newest.id) } " forgets it." }
+            }
+        }
     }
 }
 
@@ -198,10 +226,6 @@ fn outcome(row: &ImportRow) -> Markup {
     html! {
         span class=(tone) { (row.outcome.name().replace('_', " ")) }
         @if let Some(error) = &row.error { " " small { (error) } }
-        @if row.outcome == ImportOutcome::Held {
-            @if let Some(difference) = &row.difference { " " small { (difference) ". " } }
-            code { "unroof imports accept " (row.id) }
-        }
     }
 }
 
