@@ -48,14 +48,14 @@ pub(super) async fn show(
 
 async fn page(answers: &Answers) -> Result<Page, Problem> {
     let store = &answers.store;
-    let imports = store
-        .imports(
-            &ImportSelection::default(),
-            ImportOrder::NEWEST,
-            None,
-            IMPORTS,
-        )
-        .await?;
+    let newest =
+        async |of: ImportSelection| store.imports(&of, ImportOrder::NEWEST, None, IMPORTS).await;
+    let imports = newest(ImportSelection::default()).await?;
+    let held = ImportSelection {
+        outcome: vec![ImportOutcome::Held.name().to_owned()],
+        ..ImportSelection::default()
+    };
+    let held = newest(held).await?;
     let disagreements = store
         .disagreements(&Selection::default(), None, None, DISAGREEMENTS)
         .await?;
@@ -73,7 +73,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
         .collect();
     let now = answers.now();
     let content = html! {
-        h1 { (finding(&last, now)) }
+        h1 { (finding(&held, &last, now)) }
         p.note { "The last import of every source, what it refused and why, and the prices on which catalogs disagree. " a href="/imports" { "JSON" } }
         @if last.is_empty() {
             div.empty {
@@ -82,7 +82,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
                 p { "Every day: " code { "unroof serve --refresh models.dev=https://models.dev/api.json@24h" } }
             }
         } @else {
-            (held(&last))
+            @for import in &held { (to_decide(import)) }
             (sources(&last, now))
             h2 { "Refused entries" }
             @for last in &last { (refused(last, &refusals)) }
@@ -101,6 +101,11 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
         tab: Some(Tab::Catalogs),
         content,
     })
+}
+
+/// The catalog of an import.
+fn catalog(import: &ImportRow) -> &str {
+    import.catalog.as_deref().unwrap_or("unknown format")
 }
 
 /// The imports of a source that show its state.
@@ -140,11 +145,7 @@ fn last_of_each(imports: &[ImportRow]) -> Vec<Last<'_>> {
 
 impl Last<'_> {
     fn name(&self) -> &str {
-        self.newest.catalog.as_deref().unwrap_or("unknown format")
-    }
-
-    fn is_held(&self) -> bool {
-        self.newest.outcome == ImportOutcome::Held
+        catalog(self.newest)
     }
 
     /// Hours since the last import that succeeded.
@@ -154,7 +155,7 @@ impl Last<'_> {
     }
 }
 
-fn finding(last: &[Last<'_>], now: Timestamp) -> String {
+fn finding(held: &[ImportRow], last: &[Last<'_>], now: Timestamp) -> String {
     let is_new = |last: &Last<'_>| last.age(now).is_some_and(|hours| hours <= OLD_HOURS);
     let read: BTreeSet<&str> = last
         .iter()
@@ -163,7 +164,7 @@ fn finding(last: &[Last<'_>], now: Timestamp) -> String {
         .collect();
     let all: BTreeSet<&str> = last.iter().map(Last::name).collect();
     let listed = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
-    let held = listed(&mut last.iter().filter(|last| last.is_held()).map(Last::name));
+    let held = listed(&mut held.iter().map(catalog));
     let old = listed(&mut all.difference(&read).copied());
     match (last.len(), held.as_str(), old.as_str()) {
         (0, ..) => "No catalog is imported".to_owned(),
@@ -173,16 +174,14 @@ fn finding(last: &[Last<'_>], now: Timestamp) -> String {
     }
 }
 
-/// The imports that are held, each with its difference and the commands that end it.
-fn held(last: &[Last<'_>]) -> Markup {
+/// An import that is held, with its difference and the commands that end it.
+fn to_decide(held: &ImportRow) -> Markup {
     html! {
-        @for last in last.iter().filter(|last| last.is_held()) {
-            div.empty {
-                p { b { (last.name()) } " from " (last.newest.source) " would change too much to be imported unseen: "
-                    (last.newest.difference.as_deref().unwrap_or_default()) "." }
-                p { code { "unroof imports accept " (last.newest.id) } " imports it, "
-                    code { "unroof imports discard " (last.newest.id) } " forgets it." }
-            }
+        div.empty {
+            p { b { (catalog(held)) } " from " (held.source) " would change too much to be imported unseen: "
+                (held.difference.as_deref().unwrap_or_default()) "." }
+            p { code { "unroof imports accept " (held.id) } " imports it, "
+                code { "unroof imports discard " (held.id) } " forgets it." }
         }
     }
 }
