@@ -223,6 +223,10 @@ async fn the_audit_log_loses_its_oldest_rows_and_never_one_after_a_kept_one() {
         let left = store.audit(None, 10).await.unwrap();
         let left: Vec<&str> = left.iter().map(|row| row.subject.as_str()).collect();
         assert_eq!(left, ["fourth (admin)", "third (admin)"]);
+        // The chain of the log begins after the last row that expired.
+        let chains = store.check_chains(&[]).await.unwrap();
+        assert!(chains.faults.is_empty(), "{:?}", chains.faults);
+        assert!(chains.links >= 2, "{}", chains.links);
     })
     .await;
 }

@@ -19,6 +19,48 @@ pub struct Rule {
     mend: Option<&'static str>,
 }
 
+/// Rows of a table of names that nothing has: they are looked at once, with the first window.
+macro_rules! surplus {
+    ($table:literal, $columns:literal, $detail:literal) => {
+        Rule {
+            table: $table,
+            detail: $detail,
+            find: concat!(
+                "SELECT CAST(0 AS bigint) FROM store_version WHERE $1 < 0 AND $2 > 0 AND EXISTS (SELECT ", $columns, " FROM ",
+                $table, " EXCEPT SELECT ", $columns, " FROM spellings)"
+            ),
+            mend: Some(concat!(
+                "DELETE FROM ", $table, " WHERE $1 < 0 AND $2 > 0 AND (", $columns, ") IN (SELECT ", $columns, " FROM ",
+                $table, " EXCEPT SELECT ", $columns, " FROM spellings)"
+            )),
+        }
+    };
+}
+
+/// Rows that were seen outside the times that are noted of their block of a list.
+macro_rules! outside_times {
+    ($table:literal, $list:literal, $detail:literal) => {
+        Rule {
+            table: $table,
+            detail: $detail,
+            find: concat!(
+                "SELECT sequence FROM ", $table, " AS own
+                 WHERE sequence > $1 AND sequence <= $2
+                   AND NOT EXISTS (
+                       SELECT 1 FROM stored_times AS noted
+                       WHERE noted.list = '", $list, "' AND noted.block = own.sequence / 4096
+                         AND earliest <= own.observed_at AND latest >= own.observed_at)"
+            ),
+            mend: Some(concat!(
+                "INSERT INTO stored_times (list, block, earliest, latest)
+                 SELECT '", $list, "', sequence / 4096, min(observed_at), max(observed_at) FROM ", $table, "
+                 WHERE sequence / 4096 >= $1 / 4096 AND sequence / 4096 <= $2 / 4096 GROUP BY sequence / 4096
+                 ON CONFLICT (list, block) DO UPDATE SET earliest = excluded.earliest, latest = excluded.latest"
+            )),
+        }
+    };
+}
+
 /// The rules, in the order in which rows are derived from each other.
 pub const RULES: &[Rule] = &[
     Rule {
@@ -274,68 +316,12 @@ pub const RULES: &[Rule] = &[
                      AND known.name_key = said.name_key)",
         ),
     },
-    // Looked at once, with the first window.
-    Rule {
-        table: "names",
-        detail: "the search finds a name that no sheet and no estimate has",
-        find: "
-            SELECT CAST(0 AS bigint) FROM store_version
-            WHERE $1 < 0 AND $2 > 0 AND EXISTS (
-                SELECT kind, name_key, name FROM names EXCEPT SELECT kind, name_key, name FROM spellings)",
-        mend: Some(
-            "DELETE FROM names
-             WHERE $1 < 0 AND $2 > 0 AND (kind, name_key, name) IN (
-                 SELECT kind, name_key, name FROM names EXCEPT SELECT kind, name_key, name FROM spellings)",
-        ),
-    },
-    Rule {
-        table: "offer_names",
-        detail: "the search finds an offer by a name that no sheet and no estimate has",
-        find: "
-            SELECT CAST(0 AS bigint) FROM store_version
-            WHERE $1 < 0 AND $2 > 0 AND EXISTS (
-                SELECT name_key, provider, model FROM offer_names EXCEPT SELECT name_key, provider, model FROM spellings)",
-        mend: Some(
-            "DELETE FROM offer_names
-             WHERE $1 < 0 AND $2 > 0 AND (name_key, provider, model) IN (
-                 SELECT name_key, provider, model FROM offer_names
-                 EXCEPT SELECT name_key, provider, model FROM spellings)",
-        ),
-    },
-    Rule {
-        table: "price_sheets",
-        detail: "it was seen outside the noted times of its part of the list",
-        find: "
-            SELECT sequence FROM price_sheets AS sheet
-            WHERE sequence > $1 AND sequence <= $2
-              AND NOT EXISTS (
-                  SELECT 1 FROM stored_times AS noted
-                  WHERE noted.list = 'price_sheets' AND noted.block = sheet.sequence / 4096
-                    AND earliest <= sheet.observed_at AND latest >= sheet.observed_at)",
-        mend: Some(
-            "INSERT INTO stored_times (list, block, earliest, latest)
-             SELECT 'price_sheets', sequence / 4096, min(observed_at), max(observed_at) FROM price_sheets
-             WHERE sequence / 4096 >= $1 / 4096 AND sequence / 4096 <= $2 / 4096 GROUP BY sequence / 4096
-             ON CONFLICT (list, block) DO UPDATE SET earliest = excluded.earliest, latest = excluded.latest",
-        ),
-    },
-    Rule {
-        table: "estimate_listings",
-        detail: "it was stored outside the noted times of its part of the list",
-        find: "
-            SELECT sequence FROM estimate_listings AS listing
-            WHERE sequence > $1 AND sequence <= $2
-              AND NOT EXISTS (
-                  SELECT 1 FROM stored_times AS noted
-                  WHERE noted.list = 'estimates' AND noted.block = listing.sequence / 4096
-                    AND earliest <= listing.observed_at AND latest >= listing.observed_at)",
-        mend: Some(
-            "INSERT INTO stored_times (list, block, earliest, latest)
-             SELECT 'estimates', sequence / 4096, min(observed_at), max(observed_at) FROM estimate_listings
-             WHERE sequence / 4096 >= $1 / 4096 AND sequence / 4096 <= $2 / 4096 GROUP BY sequence / 4096
-             ON CONFLICT (list, block) DO UPDATE SET earliest = excluded.earliest, latest = excluded.latest",
-        ),
-    },
+    surplus!("names", "kind, name_key, name", "the search finds a name that no sheet and no estimate has"),
+    surplus!(
+        "offer_names", "name_key, provider, model", "the search finds an offer by a name that no sheet and no estimate has"
+    ),
+    outside_times!("price_sheets", "price_sheets", "it was seen outside the noted times of its part of the list"),
+    outside_times!("estimate_listings", "estimates", "it was stored outside the noted times of its part of the list"),
     Rule {
         table: "disagreements",
         detail: "other than in its sheet: provider, model, region or offer",
