@@ -12,6 +12,7 @@ pub use crate::connect::database_url::{DatabaseUrl, DatabaseUrlError};
 pub use crate::connect::databases::Databases;
 pub use crate::connect::limits::StoreLimits;
 pub use crate::connect::lock::StoreLock;
+pub use crate::connect::meter::{Meter, metered};
 pub use crate::connect::schema::program::NewerTables;
 pub use crate::connect::service_address::{INSTANCE_HEADER, ServiceAddress, ServiceAddressFile};
 pub use crate::connect::serving_lock::ServingLock;

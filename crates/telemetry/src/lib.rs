@@ -1,9 +1,10 @@
-//! Traces for a receiver of OpenTelemetry (OTLP over HTTP), and the W3C trace context of requests.
+//! Traces for a receiver of OpenTelemetry (OTLP over HTTP), the W3C trace context of requests, and the CPU time of a thread.
 
 mod client;
 mod endpoint;
 pub mod secrets;
 mod span;
+mod thread_time;
 mod trace_context;
 
 use std::time::Duration;
@@ -26,6 +27,7 @@ pub use endpoint::Endpoint;
 pub use span::{
     RequestTrace, TARGET, call_span, compute_span, database_span, delivery_span, note_status,
 };
+pub use thread_time::ThreadTime;
 pub use trace_context::headers_of;
 
 /// Sends the traces of a process to a receiver.

@@ -6,16 +6,18 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time that the current thread has used since a moment.
 #[derive(Debug)]
-pub(super) struct ThreadTime(Duration);
+pub struct ThreadTime(Duration);
 
 impl ThreadTime {
     /// Begins now.
-    pub(super) fn start() -> Self {
+    #[must_use]
+    pub fn start() -> Self {
         Self(now())
     }
 
     /// The time used since then, on the thread that began.
-    pub(super) fn used(&self) -> Duration {
+    #[must_use]
+    pub fn used(&self) -> Duration {
         now().saturating_sub(self.0)
     }
 }

@@ -11,8 +11,9 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName};
 
 use super::quota::{Exhausted, Quotas};
-use super::thread_time::ThreadTime;
 use unroof_store::access::{Client, Scope};
+use unroof_store::{Meter, metered};
+use unroof_telemetry::ThreadTime;
 
 /// Points that the request of an answer cost.
 pub const POINTS: HeaderName = HeaderName::from_static("unroof-points");
@@ -81,16 +82,18 @@ impl Bill {
             .flatten()
     }
 
-    /// Works on the request: what is computed meanwhile is charged to it, on this thread and by permits.
+    /// Works on the request: what is computed meanwhile is charged to it, on this thread, by permits and by SQLite.
     pub async fn scope<T>(self: &Arc<Self>, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
-        let metered = poll_fn(|context| {
+        let polling = poll_fn(|context| {
             let time = ThreadTime::start();
             let polled = work.as_mut().poll(context);
             self.spend(time.used());
             polled
         });
-        BILL.scope(Arc::clone(self), metered).await
+        let bill = Arc::clone(self);
+        let meter: Meter = Arc::new(move |cpu| bill.spend(cpu));
+        BILL.scope(Arc::clone(self), metered(meter, polling)).await
     }
 
     /// Scope of the caller.

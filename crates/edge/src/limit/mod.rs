@@ -12,5 +12,4 @@ pub mod quota;
 pub(crate) mod refusals;
 pub(crate) mod rotation;
 pub(crate) mod storing;
-pub(crate) mod thread_time;
 pub(crate) mod workers;

@@ -7,11 +7,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::bill::Bill;
 use super::queue::{Estimate, Queue, Refused, Room, Turn};
-use super::thread_time::ThreadTime;
 use crate::answer::problem::{INTERNAL, INVALID, LIMITED, Problem};
 use unroof_base::input::cancel::{CancelGuard, CancelToken};
 use unroof_import::Priority;
 use unroof_store::access::{Refused as RefusedCaller, Scope};
+use unroof_telemetry::ThreadTime;
 
 /// CPU time that one request may be expected to take; 422 beyond it.
 pub const MOST_CPU: Duration = Duration::from_secs(2);

@@ -1,5 +1,6 @@
 //! Connections on loan from their pools, each for one operation. A connection goes back only while it is sound.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
@@ -8,6 +9,7 @@ use tokio::runtime::Handle;
 use tracing::Span;
 
 use crate::connect::database::Pool;
+use crate::connect::meter::{self, Meter};
 use crate::connect::operation::Operation;
 use crate::connect::standby::Standby;
 use crate::connect::tx::{On, Tx};
@@ -22,6 +24,8 @@ pub(crate) struct Loan {
     operation: Operation,
     /// Generation of the connection: see `writing`.
     generation: u64,
+    /// Takes the time of SQLite while the loan lasts.
+    meter: Option<Arc<Meter>>,
 }
 
 /// A connection to one database or the other.
@@ -102,6 +106,7 @@ impl Loan {
 
 impl Drop for Loan {
     fn drop(&mut self) {
+        self.meter = None;
         if let Some(refusal) = self.operation.refusal {
             self.store.refuse(refusal);
         }
@@ -154,7 +159,11 @@ impl Store {
             })
         };
         let connection = taking.await.inspect_err(|error| self.note_lack(error))?;
-        Ok(self.lend(connection, generation, span))
+        let mut loan = self.lend(connection, generation, span);
+        if let Connection::Sqlite(connection) = &mut loan.connection {
+            loan.meter = meter::attach(connection).await?;
+        }
+        Ok(loan)
     }
 
     /// A connection to a standby. Asking for one, and beginning, take no longer than the wait for a standby.
@@ -183,6 +192,7 @@ impl Store {
             connection,
             operation,
             generation,
+            meter: None,
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod file;
 pub(crate) mod limits;
 pub(crate) mod loan;
 pub(crate) mod lock;
+pub(crate) mod meter;
 pub(crate) mod operation;
 pub(crate) mod query;
 pub(crate) mod rows;
