@@ -53,7 +53,7 @@ pub use crate::list::market::{
 pub use crate::list::meters::{CatalogImports, HeldImports, SourceImports, WebhookCounts};
 pub use crate::list::models::{
     DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
-    NewModelEstimate, StoredAnswer,
+    NewModelEstimate, SellerRow, StoredAnswer,
 };
 pub use crate::list::price_sheets::PriceSheetRow;
 pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey};

@@ -326,6 +326,12 @@ async fn list_models(store: &Store) -> Result<(), StoreError> {
     }
     let at = AsOf::Now(time("2027-01-01T00:00:00Z"));
     store.offers_of_model("author/model-7", at).await?;
+    for models in [
+        vec!["author/model-7"],
+        vec!["author/model-7", "author/model-8"],
+    ] {
+        store.sellers_of_models(&names(&models), at).await?;
+    }
     store.sheets_of_model("author/model-7").await?;
     Ok(())
 }

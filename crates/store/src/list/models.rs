@@ -166,6 +166,17 @@ pub struct ModelOfferRow {
     pub cache_read_per_mtok: Option<f64>,
 }
 
+/// A sheet in force, by which a provider sells a model.
+#[derive(Debug, Clone, FromRow)]
+pub struct SellerRow {
+    /// Canonical name, `author/model`.
+    pub canonical_model: String,
+    /// Provider that bills for the offer.
+    pub provider: String,
+    /// The sheet in force.
+    pub price_sheet_id: Uuid,
+}
+
 const DUE: &str = "SELECT canonical_model, mark FROM models_due ORDER BY canonical_model LIMIT $1";
 
 const MARK_OTHERS: &str = "
@@ -211,6 +222,19 @@ const OFFERS: &str = "
     FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
     WHERE period.sheet_id = sheet.id AND sheet.canonical_model = ";
 
+const SELLERS: &str = "
+    SELECT sheet.canonical_model, sheet.provider, sheet.id AS price_sheet_id
+    FROM price_sheets AS sheet CROSS JOIN price_intervals AS period
+    WHERE period.sheet_id = sheet.id";
+
+const DOCUMENTS: Piece = Piece {
+    sql: "
+        SELECT sheet.id, sheet.observed_at, sheet.document, sheet.checksum
+        FROM given CROSS JOIN price_sheets AS sheet
+        WHERE sheet.id = given.column1",
+    columns: &[Id],
+};
+
 impl Query<'_> {
     /// Only the newest estimate of a model, from the sheets that were seen up to a time, where one is given.
     pub(crate) fn newest_up_to(self, as_of: Option<DbTime>) -> Self {
@@ -221,8 +245,9 @@ impl Query<'_> {
     }
 }
 
-/// Most offers of one model.
+/// Most offers of one model, and of the models of one author.
 const MOST_OFFERS: u32 = 2_000;
+const MOST_OFFERS_OF_AUTHOR: u32 = 20_000;
 
 /// Filter of estimates of models.
 #[derive(Debug, Clone, Default)]
@@ -340,6 +365,33 @@ impl Store {
         let offers = offers.in_force(as_of);
         let by_name = " ORDER BY sheet.provider, sheet.model, sheet.region";
         self.listed(offers.page(by_name, MOST_OFFERS)).await
+    }
+
+    /// Who sells some models, by model, provider, name and region.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sellers_of_models(
+        &self,
+        models: &[String],
+        at: AsOf,
+    ) -> Result<Vec<SellerRow>, StoreError> {
+        let sellers = Query::new(SELLERS)
+            .any_of("sheet.canonical_model", models)
+            .text(" AND ")
+            .in_force(at);
+        let by_name = " ORDER BY sheet.canonical_model, sheet.provider, sheet.model, sheet.region";
+        self.listed(sellers.page(by_name, MOST_OFFERS_OF_AUTHOR))
+            .await
+    }
+
+    /// Some sheets with their documents, in no order.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn sheets_with_ids(&self, ids: &[Uuid]) -> Result<Vec<ModelSheetRow>, StoreError> {
+        let ids = ids.iter().map(|id| vec![(*id).into()]).collect();
+        self.read_rows(&DOCUMENTS, &ids).await
     }
 
     /// Stores the outcomes for models that were due, in one transaction. A mark that was made again meanwhile stays.

@@ -1,18 +1,19 @@
 //! `/models` and `/vendors`: one estimate per model, and a vendor's models together.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
 
 use crate::answers::Answers;
 use crate::compute::{Views, Work};
 use crate::list::page::{AsOfQuery, Moment, fields, prefix};
 use crate::list::{List, Piece, Rows, list};
 use crate::service::extract::{Path, Query};
-use unroof_base::input::json;
 use unroof_edge::{
     CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, Running, StoreRefusals, Text,
     Unchanged,
@@ -22,11 +23,12 @@ use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
 use unroof_infer::estimate::{Column, StoredRow, columns};
-use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::vendors::vendor;
 use unroof_store::access::Scope;
 use unroof_store::{
-    AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, Store, StoreError, quantity_columns,
+    AsOf, DbTime, ModelOfferRow, ModelRow, ModelSelection, ModelSheetRow, Store, StoreError,
+    quantity_columns,
 };
 
 /// The columns of quantities, described.
@@ -303,20 +305,9 @@ async fn write_vendor(views: &Views, name: &str, as_of: AsOf) -> Result<CachedBo
         );
         return Err(problem.hint("GET /models lists the models; the part before `/` is the author"));
     }
-    let (mut sold, mut left_out) = (Vec::new(), Vec::new());
-    for model in models {
-        let model = model.canonical_model;
-        let sheets = if sold.len() < MOST_MODELS {
-            own_sheets(&views.answers, &model, name, as_of).await?
-        } else {
-            Vec::new()
-        };
-        if sheets.is_empty() {
-            left_out.push(model);
-        } else {
-            sold.push((model, sheets));
-        }
-    }
+    let mut left_out: Vec<String> = models.into_iter().map(|row| row.canonical_model).collect();
+    let sold = own_sheets(&views.answers, &left_out, name, as_of).await?;
+    left_out.retain(|model| sold.iter().all(|(sold, _)| sold != model));
     let (estimator, budget) = (
         views.compute.estimator.clone(),
         views.answers.budget.clone(),
@@ -343,24 +334,33 @@ async fn write_vendor(views: &Views, name: &str, as_of: AsOf) -> Result<CachedBo
     document.await
 }
 
-/// The sheets in force by which a vendor sells a model itself.
+/// The sheets in force by which a vendor sells models itself, by model: of the first [`MOST_MODELS`] that it sells.
 pub(crate) async fn own_sheets(
     answers: &Answers,
-    model: &str,
+    models: &[String],
     seller: &str,
     at: AsOf,
-) -> Result<Vec<PriceSheet>, Problem> {
-    let offers = answers.store.offers_of_model(model, at).await?;
-    let own = offers
-        .into_iter()
-        .filter(|offer| vendor(&offer.provider) == vendor(seller));
-    let mut sheets = Vec::new();
-    for offer in own {
-        let id = offer.price_sheet_id;
-        let document = answers.store.price_sheet(id, None).await?;
-        let tree = document.and_then(|document| json::parse(document.as_bytes()).ok());
-        let sheet = tree.and_then(|tree| canonical::read(&tree).ok());
-        sheets.push(sheet.ok_or(StoreError::Damaged(id))?);
+) -> Result<Vec<(String, Vec<PriceSheet>)>, Problem> {
+    let seller = vendor(seller);
+    let mut sold: Vec<(String, Vec<Uuid>)> = Vec::new();
+    for row in answers.store.sellers_of_models(models, at).await? {
+        if vendor(&row.provider) != seller {
+            continue;
+        }
+        match sold.last_mut() {
+            Some((model, ids)) if *model == row.canonical_model => ids.push(row.price_sheet_id),
+            _ => sold.push((row.canonical_model, vec![row.price_sheet_id])),
+        }
     }
-    Ok(sheets)
+    sold.truncate(MOST_MODELS);
+    let ids: Vec<Uuid> = sold.iter().flat_map(|(_, ids)| ids.clone()).collect();
+    let rows = answers.store.sheets_with_ids(&ids).await?;
+    let rows = rows.into_iter().map(|row| (row.id, row));
+    let mut rows: HashMap<Uuid, ModelSheetRow> = rows.collect();
+    let mut sheet = |id: Uuid| rows.remove(&id).ok_or(StoreError::Damaged(id))?.sheet();
+    let mut sheets = |ids: Vec<Uuid>| ids.into_iter().map(&mut sheet).collect::<Result<_, _>>();
+    let sold = sold.into_iter();
+    Ok(sold
+        .map(|(model, ids)| Ok((model, sheets(ids)?)))
+        .collect::<Result<_, StoreError>>()?)
 }

@@ -28,7 +28,9 @@ impl Stored {
         let row = row.ok_or_else(|| no_model(name, None))?;
         let document = views.answers.store.estimate(row.id, None).await?;
         let own = if has_peer {
-            own_sheets(&views.answers, name, author_of(name), at).await?
+            let models = [name.to_owned()];
+            let own = own_sheets(&views.answers, &models, author_of(name), at).await?;
+            own.into_iter().flat_map(|(_, sheets)| sheets).collect()
         } else {
             Vec::new()
         };
