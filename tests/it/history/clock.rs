@@ -9,8 +9,9 @@ use unroof_server::App;
 use unroof_store::Store;
 use unroof_store::access::Actor;
 
-use super::{from, history, priced};
+use super::{from, history};
 use crate::changes::webhooks::Hand;
+use crate::models::estimate_models;
 use crate::support::{Api, NOW, TestDatabase, on_each_database, sheet_of, with};
 
 /// Ten years.
@@ -22,6 +23,11 @@ async fn served(database: &TestDatabase) -> (Hand, Store, Api) {
     (hand, store, api)
 }
 
+/// A sheet of `m-1`, which has a canonical name, so that charts draw it.
+fn priced(input: &str) -> Value {
+    with(super::priced(input), "/canonical_model", json!("acme/m-1"))
+}
+
 /// Posts a sheet; its id.
 async fn posted(api: &Api, sheet: &Value) -> String {
     let reply = api.infer(sheet).await;
@@ -31,7 +37,7 @@ async fn posted(api: &Api, sheet: &Value) -> String {
 }
 
 /// The sheet that every route names as the price of `m-1` in force now; none where they name none.
-async fn in_force(api: &Api) -> Option<String> {
+async fn in_force(database: &TestDatabase, api: &Api) -> Option<String> {
     let mut named: BTreeSet<(Option<String>, &str)> = BTreeSet::new();
     let text = |id: &Value| id.as_str().map(str::to_owned);
     let usage =
@@ -76,7 +82,32 @@ async fn in_force(api: &Api) -> Option<String> {
     }
     let (first, _) = named.first().unwrap().clone();
     assert!(named.iter().all(|(sheet, _)| *sheet == first), "{named:?}");
+    if let Some(sheet) = &first {
+        let sheet = api.get(&format!("/price-sheets/{sheet}")).await.json();
+        if sheet["canonical_model"].is_string() {
+            estimate_models(database).await;
+            drawn(api, sheet["rates"][0]["input"].as_str().unwrap()).await;
+        }
+    }
     first
+}
+
+/// The chart of prices and the page of the market state this price as the one in force.
+async fn drawn(api: &Api, input: &str) {
+    for (path, part) in [
+        (
+            "/charts/prices.svg?model=acme/m-1&side=input",
+            format!("is in force: ${input}"),
+        ),
+        ("/ui/", format!("{input} · 10")),
+    ] {
+        let page = api.get(path).await;
+        assert!(
+            page.text().contains(&part),
+            "{path}: no {part}: {}",
+            page.text()
+        );
+    }
 }
 
 async fn withdraw(api: &Api, id: &str) -> u16 {
@@ -123,17 +154,17 @@ async fn every_route_names_one_price_while_a_clock_is_ten_years_ahead_and_after_
     on_each_database(async |database: &TestDatabase| {
         let (hand, store, api) = served(database).await;
         let first = posted(&api, &priced("1")).await;
-        assert_eq!(in_force(&api).await.as_ref(), Some(&first));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&first));
         hand.advance(AHEAD);
         let second = posted(&api, &priced("2")).await;
-        assert_eq!(in_force(&api).await.as_ref(), Some(&second));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&second));
         hand.advance(Duration::from_secs(1));
         let third = posted(&api, &priced("3")).await;
         hand.set_back(AHEAD);
         // Before anything is written, and after.
-        assert_eq!(in_force(&api).await.as_ref(), Some(&third));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&third));
         posted(&api, &sheet_of("m-2")).await;
-        assert_eq!(in_force(&api).await.as_ref(), Some(&third));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&third));
         assert_eq!(late_times(database).await, Vec::<String>::new());
         let prices: Vec<Value> = history(&api)
             .await
@@ -164,9 +195,9 @@ async fn a_price_that_was_recorded_in_the_future_can_be_withdrawn_and_replaced()
         hand.set_back(AHEAD);
         hand.advance(Duration::from_secs(1));
         assert_eq!(withdraw(&api, &second).await, 200);
-        assert_eq!(in_force(&api).await.as_ref(), Some(&first));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&first));
         let third = posted(&api, &priced("3")).await;
-        assert_eq!(in_force(&api).await.as_ref(), Some(&third));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&third));
         assert_eq!(withdraw(&api, &third).await, 200);
         assert_eq!(late_times(database).await, Vec::<String>::new());
     })
@@ -191,7 +222,7 @@ async fn a_catalog_that_was_read_in_the_future_is_followed_by_the_next_one() {
         hand.set_back(AHEAD);
         hand.advance(Duration::from_secs(1));
         import(3.0).await;
-        in_force(&api).await.unwrap();
+        in_force(database, &api).await.unwrap();
         let rows = history(&api).await;
         let prices: Vec<&Value> = rows.iter().map(|row| &row["input_per_mtok"]).collect();
         assert_eq!(prices, [1.0, 2.0, 3.0]);
@@ -214,7 +245,7 @@ async fn an_announced_price_stays_in_the_future_when_what_a_clock_ahead_recorded
             .unwrap();
         hand.advance(Duration::from_secs(1));
         posted(&api, &sheet_of("m-2")).await;
-        assert_eq!(in_force(&api).await.as_ref(), Some(&first));
+        assert_eq!(in_force(database, &api).await.as_ref(), Some(&first));
         let to_come = "SELECT count(*) FROM price_periods WHERE has_begun = FALSE";
         assert_eq!(database.number(to_come).await, 1);
         let late = "SELECT count(*) FROM changes WHERE observed_at > '2028-01-01T00:00:00.000000Z'";
@@ -223,7 +254,7 @@ async fn an_announced_price_stays_in_the_future_when_what_a_clock_ahead_recorded
         assert_eq!(rows[1]["valid_from"], "2027-03-01T00:00:00Z");
         hand.advance(Duration::from_hours(200 * 24));
         store.announce_due_prices(hand.clock().now()).await.unwrap();
-        assert_eq!(in_force(&api).await, Some(announced));
+        assert_eq!(in_force(database, &api).await, Some(announced));
     })
     .await;
 }
@@ -244,7 +275,7 @@ async fn what_a_database_whose_clock_was_ahead_has_recorded_is_put_back_at_the_n
         drop((store, api));
         let (_, _, api) = served(database).await;
         posted(&api, &sheet_of("m-2")).await;
-        assert_eq!(in_force(&api).await, Some(first));
+        assert_eq!(in_force(database, &api).await, Some(first));
         assert_eq!(late_times(database).await, Vec::<String>::new());
     })
     .await;

@@ -17,7 +17,7 @@ use unroof_report::chart::kinds::prices::{self, EstimateSpan, PriceSpan, Window}
 use unroof_report::chart::{Chart, Words};
 use unroof_report::price_line::PriceLine;
 use unroof_report::words::capital;
-use unroof_store::{DbTime, PriceStep};
+use unroof_store::{AsOf, DbTime, ModelOfferRow, PriceStep};
 
 /// Hosts that have a colour of their own.
 const COLOURED: usize = 6;
@@ -42,11 +42,13 @@ pub(crate) async fn series(views: &Views, question: &Question) -> Result<Series,
 /// There is no such model, or the query fails.
 pub(super) async fn prices(views: &Views, question: &Question) -> Result<Chart, Problem> {
     let line = price_line(question, &PriceLine::ALL)?;
-    Ok(prices_of(
-        &series(views, question).await?,
-        line,
-        views.answers.now(),
-    ))
+    let (series, now) = (series(views, question).await?, views.answers.now());
+    let as_of = question.as_of(now)?.unwrap_or(AsOf::Now(now.into()));
+    let store = &views.answers.store;
+    let offers = store
+        .offers_of_model(&series.canonical_model, as_of)
+        .await?;
+    Ok(prices_of(&series, offers.iter(), line, now))
 }
 
 /// The estimate over time.
@@ -69,18 +71,42 @@ fn window(times: impl Iterator<Item = Timestamp>, now: Timestamp) -> Window {
     (first.clamp(before(MOST_WINDOW), before(LEAST_WINDOW)), now)
 }
 
-/// The price of a step in US dollars, where it has one.
-fn price(step: &PriceStep, line: PriceLine) -> Option<f64> {
+/// The price of a line in US dollars, where there is one; prices of input, cached input and output.
+fn price(line: PriceLine, currency: &str, prices: [Option<f64>; 3]) -> Option<f64> {
+    let [input, cache_read, output] = prices;
     let price = match line {
-        PriceLine::Input => step.input_per_mtok,
-        PriceLine::CacheRead => step.cache_read_per_mtok,
-        PriceLine::Output => step.output_per_mtok,
+        PriceLine::Input => input,
+        PriceLine::CacheRead => cache_read,
+        PriceLine::Output => output,
     };
-    price.filter(|price| step.currency == "USD" && *price > 0.0)
+    price.filter(|price| currency == "USD" && *price > 0.0)
 }
 
-/// Price chart of a series.
-pub(crate) fn prices_of(series: &Series, line: PriceLine, now: Timestamp) -> Chart {
+fn price_of_step(step: &PriceStep, line: PriceLine) -> Option<f64> {
+    let prices = [
+        step.input_per_mtok,
+        step.cache_read_per_mtok,
+        step.output_per_mtok,
+    ];
+    price(line, &step.currency, prices)
+}
+
+fn price_of_offer(offer: &ModelOfferRow, line: PriceLine) -> Option<f64> {
+    let prices = [
+        offer.input_per_mtok,
+        offer.cache_read_per_mtok,
+        offer.output_per_mtok,
+    ];
+    price(line, &offer.currency, prices)
+}
+
+/// Price chart of a series, and of the offers in force: a price of the series may be announced for later.
+pub(crate) fn prices_of<'a>(
+    series: &Series,
+    offers: impl Iterator<Item = &'a ModelOfferRow>,
+    line: PriceLine,
+    now: Timestamp,
+) -> Chart {
     let time = |time: Option<DbTime>| time.map(Timestamp::from);
     let starts = series
         .prices
@@ -96,7 +122,7 @@ pub(crate) fn prices_of(series: &Series, line: PriceLine, now: Timestamp) -> Cha
         Some(PriceSpan {
             series: place(&host),
             host,
-            price: price(step, line).filter(|_| !is_past)?,
+            price: price_of_step(step, line).filter(|_| !is_past)?,
             from: time(step.from),
             to,
             not_before: time(step.not_before),
@@ -106,10 +132,8 @@ pub(crate) fn prices_of(series: &Series, line: PriceLine, now: Timestamp) -> Cha
     let mut spans: Vec<PriceSpan> = series.prices.iter().filter_map(span).collect();
     // Stable: what has a colour is drawn above the rest.
     spans.sort_by_key(|span| span.series.is_some());
-    let now_sold: Vec<f64> = spans
-        .iter()
-        .filter(|span| span.to.is_none())
-        .map(|span| span.price)
+    let now_sold: Vec<f64> = offers
+        .filter_map(|offer| price_of_offer(offer, line))
         .collect();
     let least = now_sold.iter().copied().fold(f64::INFINITY, f64::min);
     let most = now_sold.iter().copied().fold(0.0, f64::max);
@@ -146,7 +170,7 @@ fn coloured(series: &Series, line: PriceLine) -> Vec<String> {
     for step in series
         .prices
         .iter()
-        .filter(|step| price(step, line).is_some())
+        .filter(|step| price_of_step(step, line).is_some())
     {
         let known = hosts.entry(host(step)).or_default();
         known.0 = vendor(&step.provider) == author;

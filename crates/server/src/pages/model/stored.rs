@@ -118,7 +118,8 @@ pub(super) fn over_time(shown: &Shown, now: Timestamp) -> Markup {
     let estimates = estimates_of(series, active, now);
     let of_line = |line: PriceLine| {
         let query = shown.question.with("side", line.name()).query();
-        figure(&prices_of(series, line, now), "prices", &query)
+        let offers = shown.subject.offers.iter().map(|own| &own.offer);
+        figure(&prices_of(series, offers, line, now), "prices", &query)
     };
     let content = html! {
         div.columns {
