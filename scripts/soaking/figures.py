@@ -21,7 +21,8 @@ class Answers:
         return collections.Counter({status: len(times) for status, times in self.calm.items()})
 
     def quantile(self, share):
-        times = sorted(itertools.chain(*(times for status, times in self.calm.items() if 0 < status < 500)))
+        """A quantile of the times of answers. Refusals of a client beyond its budget are none: they may be sent after a second."""
+        times = sorted(itertools.chain(*(times for status, times in self.calm.items() if 0 < status < 500 and status != 429)))
         return times[min(len(times) - 1, math.ceil(share * len(times)) - 1)] if times else math.nan
 
     def refused(self):

@@ -55,6 +55,10 @@ class World:
             if kind in ATTACKS and reply.status in (0, 503):
                 answers.in_fault[reply.status] += 1
                 return
+            # One catalog is imported at a time, and the attack sends some too.
+            if reply.status == 503 and b"another catalog is being imported" in reply.body:
+                answers.in_fault[reply.status] += 1
+                return
             answers.calm[reply.status].append(reply.milliseconds)
             # 503 says that a limit of time has passed, which an untimed run does not judge.
             if self.untimed and reply.status == 503:
