@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::figures::{median, quantile, short};
 use super::predict::{at_peak, kernel_serving, overlap_times, predict};
-use super::report::{LeftOut, Report, RowKind, Scored, median};
+use super::report::{LeftOut, Report, RowKind, Scored};
+use super::unfitted::{by_cell, by_publication, unfitted};
 use crate::generated::Template;
 use unroof_base::units::readable;
 use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Measurement, Purpose};
@@ -31,6 +33,9 @@ impl Report {
             "\n\n## ",
             &self.far_off(),
         );
+        let rows = unfitted(self.fitted);
+        page.table("## Rows that nothing was fitted to", by_publication(&rows));
+        page.table("### Cell by cell", by_cell(&rows));
         page.table("## What is fitted", PARTS.map(|part| self.fitted(part)));
         self.fill_scored(&mut page);
         let h800 = self.rows.iter().filter(|row| is_fitted_on(row, &["h800"]));
@@ -373,22 +378,4 @@ fn format_of(bytes: f64) -> &'static str {
 
 fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"))
-}
-
-/// The value that this share of sorted values lies below.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred rows")]
-    let rank = share * sorted.len().saturating_sub(1) as f64;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a rank lies within the list"
-    )]
-    let index = rank.round() as usize;
-    sorted.get(index).copied().unwrap_or(f64::NAN)
-}
-
-fn short(value: f64) -> String {
-    let decimals = if value.abs() >= 100.0 { 0 } else { 2 };
-    format!("{value:.decimals$}")
 }

@@ -1,7 +1,7 @@
 //! The section of `docs/VALIDATION.md` on another tool: what was measured, what unroof predicts, what the other one does.
 
+use super::figures::median;
 use super::predict::peer_ms;
-use super::report::median;
 use crate::generated::{Template, VALIDATION_TEXT};
 use unroof_base::units::readable;
 use unroof_roofline::reference::{Attainment, PeerTime, peer_times};

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::figures::median;
 use super::fit::{FitError, fit, fit_from};
 use super::predict::{predict, predict_at_peak};
 use unroof_base::units::Seconds;
@@ -178,14 +179,5 @@ fn rounded(attainment: Attainment) -> Attainment {
         exposed_exchange: round(attainment.exposed_exchange),
         vectors_per_token_and_layer: round(attainment.vectors_per_token_and_layer),
         seconds_per_stage: Seconds(round(attainment.seconds_per_stage.0)),
-    }
-}
-
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        odd if odd % 2 == 1 => values[odd / 2],
-        even => f64::midpoint(values[even / 2 - 1], values[even / 2]),
     }
 }

@@ -40,7 +40,7 @@ pub(crate) async fn attach(
     Ok(Some(meter))
 }
 
-/// Reads the time on the thread of the connection; the statement goes on.
+/// Reads the time on the thread of the connection; the statement continues.
 fn reading(meter: Weak<Meter>) -> impl FnMut() -> bool + Send + 'static {
     let mut last: Option<ThreadTime> = None;
     move || {

@@ -367,7 +367,7 @@ impl Store {
         self.listed(offers.page(by_name, MOST_OFFERS)).await
     }
 
-    /// Who sells some models, by model, provider, name and region.
+    /// Sellers of some models, by model, provider, name and region.
     ///
     /// # Errors
     /// The query fails.
