@@ -28,3 +28,10 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
         even => f64::midpoint(values[even / 2 - 1], values[even / 2]),
     }
 }
+
+/// The mean; NaN of no values.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand rows")]
+    let number = values.len() as f64;
+    values.iter().sum::<f64>() / number
+}

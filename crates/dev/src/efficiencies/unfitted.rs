@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{median, quantile, short};
+use super::figures::{mean, median, quantile, short};
 use super::predict::predict;
 use unroof_roofline::reference::measurement::{MeasuredPhase, MeasuredSpread, Measurement};
 use unroof_roofline::reference::{Attainment, open_model};
@@ -107,17 +107,15 @@ pub(super) fn by_cell(rows: &[Unfitted]) -> Vec<[String; 6]> {
 
 /// Rows that are alike: their number, and the errors of the prediction.
 fn errors(name: String, mut logs: Vec<f64>) -> [String; 6] {
-    #[expect(clippy::cast_precision_loss, reason = "a few thousand rows")]
-    let number = logs.len() as f64;
-    let mean = logs.iter().sum::<f64>() / number;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / number;
+    let middle = mean(&logs);
+    let squares: Vec<f64> = logs.iter().map(|log| (log - middle).powi(2)).collect();
     logs.sort_by(f64::total_cmp);
     let at = |share| short(quantile(&logs, share).exp());
     [
         name,
         logs.len().to_string(),
-        format!("**{}**", short(mean.exp())),
-        short(variance.sqrt()),
+        format!("**{}**", short(middle.exp())),
+        short(mean(&squares).sqrt()),
         short(median(logs.iter().map(|log| log.abs()).collect())),
         format!("{} to {}", at(0.1), at(0.9)),
     ]
@@ -164,7 +162,6 @@ mod tests {
             let rows = rows.iter().filter(|row| is_in(&row.measured));
             rows.map(|row| row.log).collect::<Vec<f64>>()
         };
-        let mean = |logs: Vec<f64>| logs.iter().sum::<f64>() / logs.len() as f64;
         let is_wide = |row: &Measurement| {
             row.phase == MeasuredPhase::Decode
                 && row.generation == "Blackwell"
@@ -177,7 +174,7 @@ mod tests {
                 && row.spread == MeasuredSpread::Tensor
                 && row.batch_per_chip.is_some_and(|batch| batch <= 1.0)
         };
-        assert!(mean(logs(is_wide)) > 0.2, "too fast with many sequences");
-        assert!(mean(logs(is_narrow)) < -0.2, "too slow with one");
+        assert!(mean(&logs(is_wide)) > 0.2, "too fast with many sequences");
+        assert!(mean(&logs(is_narrow)) < -0.2, "too slow with one");
     }
 }
