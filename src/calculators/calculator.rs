@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::shell::input::read_input;
 use crate::shell::terminal;
 use crate::{Failure, label};
 use unroof_base::input::RequestError;
-use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, flags};
+use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, TIME_PLACEHOLDER, flags};
 use unroof_base::units::{Bytes, Seconds, readable};
 use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, NoValue};
 use unroof_roofline::calculator::scenario::model::FILE_PLACEHOLDER;
@@ -139,6 +140,7 @@ impl<Request: Body + Clone> RequestFlags<Request> {
                     let read = serde_json::from_slice(&text);
                     read.with_context(|| format!("`{value}` is not valid JSON"))?
                 }
+                TIME_PLACEHOLDER => seconds(value).unwrap_or_else(|| stated_value(value)),
                 _ => stated_value(value),
             };
         }
@@ -223,6 +225,12 @@ fn with_flags(text: &str, all: &[Flag]) -> String {
         text.replace(&format!("`{path}`"), &flag)
             .replace(&format!("`{name}`"), &flag)
     })
+}
+
+/// The seconds of a time with a unit, as `200ms` or `1m 30s`.
+fn seconds(written: &str) -> Option<Value> {
+    let time: SignedDuration = written.parse().ok()?;
+    Some(time.as_secs_f64().into())
 }
 
 /// The value of a flag as JSON: a number or an object if it is one, else a string.

@@ -38,6 +38,18 @@ fn the_report_ranks_names_the_layout_and_stays_within_80_columns() {
 }
 
 #[test]
+fn a_time_may_have_a_unit() {
+    let within = |limit: &str| {
+        let stated = [&DENSE[..7], &["--tpot", limit, "--json"]].concat();
+        output_of(&stated)
+    };
+    assert_eq!(within("50ms"), within("0.05"));
+    let wrong = run(&["plan", "--ttft", "200 parsecs"]);
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.err.contains("--ttft"), "{}", wrong.err);
+}
+
+#[test]
 fn a_curve_is_saved_as_a_picture() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chart.svg");

@@ -225,15 +225,31 @@ pub(super) fn meant_list(field: &str) -> Option<&'static str> {
     }
 }
 
-/// The whole number that a text means, as `200k` or `"128,000"`.
+/// The number that a text means, as `200k`, `"128,000"`, or `200ms` in a field of seconds.
 pub(super) fn meant_number(text: &str) -> Option<String> {
-    const SUFFIXES: [(char, f64); 3] = [('k', 1e3), ('m', 1e6), ('b', 1e9)];
+    const SUFFIXES: [(&str, f64); 8] = [
+        ("k", 1e3),
+        ("m", 1e6),
+        ("b", 1e9),
+        ("µs", 1e-6),
+        ("us", 1e-6),
+        ("ms", 1e-3),
+        ("min", 60.0),
+        ("h", 3600.0),
+    ];
     let plain = text.trim().to_lowercase().replace([',', '_', ' '], "");
-    let suffix = SUFFIXES.iter().find(|(suffix, _)| plain.ends_with(*suffix));
+    let digits = plain.trim_end_matches(char::is_alphabetic);
+    let suffix = SUFFIXES
+        .iter()
+        .find(|(suffix, _)| *suffix == &plain[digits.len()..]);
     let factor = suffix.map_or(1.0, |(_, factor)| *factor);
-    let digits = plain.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: f64 = digits.parse().ok()?;
-    let meant = number * factor;
+    // Of 200 thousandths, the nearest number is 0.2.
+    let meant = if factor < 1.0 {
+        number / (1.0 / factor).round()
+    } else {
+        number * factor
+    };
     meant
         .is_finite()
         .then(|| format!("write {meant}, a number without quotes"))
@@ -295,6 +311,8 @@ mod tests {
         assert_eq!(hint("200k"), "write 200000, a number without quotes");
         assert_eq!(hint("128,000"), "write 128000, a number without quotes");
         assert_eq!(hint("1.05M"), "write 1050000, a number without quotes");
+        assert_eq!(hint("200ms"), "write 0.2, a number without quotes");
+        assert_eq!(hint("30 s"), "write 30, a number without quotes");
         assert_eq!(meant_number("many"), None);
     }
 }

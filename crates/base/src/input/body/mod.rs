@@ -356,7 +356,10 @@ impl<K: Kind, F: Form> Describe for Field<K, F> {
             name,
             pointer,
             help,
-            placeholder: self.kind.placeholder(),
+            placeholder: match self.unit {
+                "s" => TIME_PLACEHOLDER,
+                _ => self.kind.placeholder(),
+            },
         }));
     }
 }
@@ -439,6 +442,9 @@ pub trait Body: Sized {
         read_section(Some(&fields), None, "")
     }
 }
+
+/// The placeholder of a number of seconds.
+pub const TIME_PLACEHOLDER: &str = "TIME";
 
 /// A flag of a command, which states a field of a request.
 #[derive(Debug, Clone)]
