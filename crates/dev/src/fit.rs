@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::efficiencies::{Report, peer_markdown};
+use crate::efficiencies::{Report, peer_markdown, unfitted_markdown};
 use crate::generated::{VALIDATION, json, write};
 
 /// Arguments of `unroof-dev fit`.
@@ -17,8 +17,8 @@ Examples:
   unroof-dev fit --json | jq .fitted
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md and the section of docs/VALIDATION.md
-    /// on aiconfigurator
+    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/unfitted.md and the section of
+    /// docs/VALIDATION.md on aiconfigurator
     #[arg(long, conflicts_with = "json")]
     write: bool,
     /// Folder of the project's sources
@@ -45,10 +45,14 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
             &project.join("docs/model/measurements.md"),
             &report.markdown(),
         )?;
+        write(
+            &project.join("docs/model/unfitted.md"),
+            &unfitted_markdown(report.fitted),
+        )?;
         write(&project.join(VALIDATION), &peer_markdown(report.fitted))?;
         writeln!(
             out,
-            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md and a section of {VALIDATION}"
+            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/unfitted.md and a section of {VALIDATION}"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;

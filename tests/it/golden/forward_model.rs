@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 use unroof_base::units::{Seconds, UsdPerHour};
 use unroof_dev::efficiencies::{
-    Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict,
+    Report, RowKind, Scored, at_peak, kernel_serving, peer_markdown, predict, unfitted_markdown,
 };
 use unroof_infer::estimate::{Format, Textbook, read_request, textbook};
 use unroof_roofline::calculator::simulate::simulate;
@@ -213,6 +213,11 @@ fn the_shipped_efficiencies_and_their_report_are_those_of_the_measurements() {
     assert!(
         written.contains(report.markdown().trim_end()),
         "docs/model/measurements.md is out of date; run: cargo run --release -- fit --write"
+    );
+    let unfitted = std::fs::read_to_string(repository().join("docs/model/unfitted.md")).unwrap();
+    assert!(
+        unfitted == unfitted_markdown(report.fitted),
+        "docs/model/unfitted.md is out of date; run: cargo run --release -- fit --write"
     );
     let page = std::fs::read_to_string(repository().join("docs/VALIDATION.md")).unwrap();
     assert!(

@@ -6,7 +6,6 @@ use std::fmt::Write;
 use super::figures::{median, quantile, short};
 use super::predict::{at_peak, kernel_serving, overlap_times, predict};
 use super::report::{LeftOut, Report, RowKind, Scored};
-use super::unfitted::{by_cell, by_publication, unfitted};
 use crate::generated::Template;
 use unroof_base::units::readable;
 use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Measurement, Purpose};
@@ -33,9 +32,6 @@ impl Report {
             "\n\n## ",
             &self.far_off(),
         );
-        let rows = unfitted(self.fitted);
-        page.table("## Rows that nothing was fitted to", by_publication(&rows));
-        page.table("### Cell by cell", by_cell(&rows));
         page.table("## What is fitted", PARTS.map(|part| self.fitted(part)));
         self.fill_scored(&mut page);
         let h800 = self.rows.iter().filter(|row| is_fitted_on(row, &["h800"]));

@@ -1,12 +1,15 @@
-//! Measurements that nothing was fitted to: how far off the forward model is, and in which direction, cell by cell.
+//! `docs/model/unfitted.md`: how far off the forward model is from measurements that nothing was fitted to, and in which direction.
 
 use std::collections::BTreeMap;
 
 use super::figures::{mean, median, quantile, short};
 use super::predict::predict;
+use crate::generated::Template;
 use unroof_roofline::reference::measurement::{MeasuredPhase, MeasuredSpread, Measurement};
 use unroof_roofline::reference::{Attainment, open_model};
 
+/// The page as it was when the program was built.
+const PAGE: &str = include_str!("../../../../docs/model/unfitted.md");
 /// Files with the columns of `crates/roofline/data/serving_measurements.csv`, one per publication.
 const FILES: [&str; 8] = [
     include_str!("../../data/measurements/inferencex_dashboard.csv"),
@@ -51,6 +54,16 @@ pub fn unfitted(attainment: Attainment) -> Vec<Unfitted> {
     rows.filter_map(scored).collect()
 }
 
+/// Content of `docs/model/unfitted.md`.
+#[must_use]
+pub fn unfitted_markdown(attainment: Attainment) -> String {
+    let rows = unfitted(attainment);
+    let mut page = Template::new(PAGE);
+    page.table("# Measurements", by_publication(&rows));
+    page.table("## Cell by cell", by_cell(&rows));
+    page.filled()
+}
+
 fn read(file: &str) -> Vec<Measurement> {
     let rows = csv::Reader::from_reader(file.as_bytes()).into_deserialize();
     let rows: Result<_, csv::Error> = rows.collect();
@@ -58,7 +71,7 @@ fn read(file: &str) -> Vec<Measurement> {
 }
 
 /// A row per publication, kind of phase and kind of model.
-pub(super) fn by_publication(rows: &[Unfitted]) -> Vec<[String; 6]> {
+fn by_publication(rows: &[Unfitted]) -> Vec<[String; 6]> {
     let mut groups: BTreeMap<(&str, &str, &str), Vec<f64>> = BTreeMap::new();
     for row in rows {
         let measured = &row.measured;
@@ -77,7 +90,7 @@ pub(super) fn by_publication(rows: &[Unfitted]) -> Vec<[String; 6]> {
 }
 
 /// A row per cell: phase, kind of model, generation of the chips, spread, and sequences per chip.
-pub(super) fn by_cell(rows: &[Unfitted]) -> Vec<[String; 6]> {
+fn by_cell(rows: &[Unfitted]) -> Vec<[String; 6]> {
     let mut cells: BTreeMap<_, Vec<f64>> = BTreeMap::new();
     for row in rows {
         let measured = &row.measured;
