@@ -1,14 +1,19 @@
 //! Permission to compute: a request pays for the CPU time that it uses, needs the scope of its work, and ends.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 use unroof_edge::Limits;
 use unroof_store::access::Scope;
+use unroof_store::{Meter, Order, Selection, Times, metered};
 
 use super::limits::{budget, points};
 use super::{get, key, post, service_within};
-use crate::support::{Api, Reply, on_each_database, sheet};
+use crate::support::{Api, Reply, on_each_database, sheet, with};
 
 /// A plan of a mixture of experts, with as many rates of hits and numbers of chips.
 fn plan(points: u32) -> Value {
@@ -32,6 +37,40 @@ async fn a_request_costs_the_cpu_time_that_it_uses_and_its_answer_says_how_much(
         let large = points(&post(&api, "/plan", &asker, &plan(6)).await);
         assert!(small >= 20 && large >= small + 20, "{small}, {large}");
         assert_eq!(points(&get(&api, "/estimates", &asker).await), 1);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_sqlite_is_metered_while_the_request_lasts_and_not_after_it() {
+    on_each_database(async |database| {
+        let (api, store) = service_within(database, None, budget(1_000_000)).await;
+        let observer = key(&store, "observer", Scope::Observe).await;
+        let sheets: Vec<Value> = (0..100)
+            .map(|number| with(sheet(), "/model", json!(format!("m-{number}"))))
+            .collect();
+        let imported = post(&api, "/catalogs", &observer, &json!(sheets)).await;
+        assert_eq!(imported.status, 200, "{}", imported.text());
+        let used = Arc::new(AtomicU64::new(0));
+        let meter: Meter = {
+            let used = Arc::clone(&used);
+            Arc::new(move |time: Duration| {
+                used.fetch_add(u64::try_from(time.as_nanos()).unwrap(), Ordering::Relaxed);
+            })
+        };
+        // On one connection or another, and each then without a meter.
+        let search = async || {
+            for _ in 0..20 {
+                let (all, ever) = (Selection::default(), Times::default());
+                let rows = store.price_sheets(&all, &ever, Order::NEWEST, None, 1_000);
+                assert_eq!(rows.await.unwrap().len(), 100);
+            }
+        };
+        metered(meter, search()).await;
+        let metered = used.load(Ordering::Relaxed);
+        assert_eq!(metered > 0, database.name == "SQLite", "{metered} ns");
+        search().await;
+        assert_eq!(used.load(Ordering::Relaxed), metered);
     })
     .await;
 }

@@ -161,7 +161,7 @@ impl Store {
         let connection = taking.await.inspect_err(|error| self.note_lack(error))?;
         let mut loan = self.lend(connection, generation, span);
         if let Connection::Sqlite(connection) = &mut loan.connection {
-            loan.meter = meter::attach(connection).await?;
+            loan.meter = loan.operation.run(meter::attach(connection)).await?;
         }
         Ok(loan)
     }
