@@ -227,7 +227,10 @@ pub(super) fn meant_list(field: &str) -> Option<&'static str> {
 
 /// The number that a text means, as `200k`, `"128,000"`, or `200ms` in a field of seconds.
 pub(super) fn meant_number(text: &str) -> Option<String> {
-    const SUFFIXES: [(&str, f64); 8] = [
+    const SUFFIXES: [(&str, f64); 13] = [
+        ("", 1.0),
+        ("tokens", 1.0),
+        ("s", 1.0),
         ("k", 1e3),
         ("m", 1e6),
         ("b", 1e9),
@@ -236,16 +239,18 @@ pub(super) fn meant_number(text: &str) -> Option<String> {
         ("ms", 1e-3),
         ("min", 60.0),
         ("h", 3600.0),
+        ("gb", 1e9),
+        ("tb", 1e12),
     ];
     let plain = text.trim().to_lowercase().replace([',', '_', ' '], "");
     let digits = plain.trim_end_matches(char::is_alphabetic);
-    let suffix = SUFFIXES
+    // An unknown unit has no hint: a number without it would be wrong.
+    let (_, factor) = SUFFIXES
         .iter()
-        .find(|(suffix, _)| *suffix == &plain[digits.len()..]);
-    let factor = suffix.map_or(1.0, |(_, factor)| *factor);
+        .find(|(suffix, _)| *suffix == &plain[digits.len()..])?;
     let number: f64 = digits.parse().ok()?;
     // Of 200 thousandths, the nearest number is 0.2.
-    let meant = if factor < 1.0 {
+    let meant = if *factor < 1.0 {
         number / (1.0 / factor).round()
     } else {
         number * factor
@@ -313,6 +318,12 @@ mod tests {
         assert_eq!(hint("1.05M"), "write 1050000, a number without quotes");
         assert_eq!(hint("200ms"), "write 0.2, a number without quotes");
         assert_eq!(hint("30 s"), "write 30, a number without quotes");
-        assert_eq!(meant_number("many"), None);
+        assert_eq!(
+            hint("141 GB"),
+            "write 141000000000, a number without quotes"
+        );
+        for text in ["many", "200 parsecs"] {
+            assert_eq!(meant_number(text), None, "{text}");
+        }
     }
 }
