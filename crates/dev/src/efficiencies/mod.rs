@@ -13,4 +13,4 @@ pub use fit::{FitError, fit};
 pub use peer::peer_markdown;
 pub use predict::{at_peak, kernel_serving, predict};
 pub use report::{LeftOut, Report, RowKind, Scored};
-pub use unfitted::{Unfitted, unfitted, unfitted_markdown};
+pub use unfitted::unfitted_markdown;

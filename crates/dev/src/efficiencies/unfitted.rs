@@ -33,19 +33,15 @@ const BATCHES: [(f64, &str); 4] = [
 
 /// A measurement with ln(predicted/measured) by efficiencies that were fitted to other rows.
 #[derive(Debug, Clone)]
-pub struct Unfitted {
+struct Unfitted {
     /// Measurement that is predicted.
-    pub measured: Measurement,
+    measured: Measurement,
     /// ln(predicted/measured): above 0 where the prediction is too fast.
-    pub log: f64,
+    log: f64,
 }
 
 /// Every measurement that nothing was fitted to and that can be predicted.
-///
-/// # Panics
-/// A file of the project is damaged.
-#[must_use]
-pub fn unfitted(attainment: Attainment) -> Vec<Unfitted> {
+fn unfitted(attainment: Attainment) -> Vec<Unfitted> {
     let rows = FILES.iter().flat_map(|file| read(file));
     let scored = |measured: Measurement| {
         let log = (predict(&measured, attainment)? / measured.value).ln();
@@ -55,6 +51,9 @@ pub fn unfitted(attainment: Attainment) -> Vec<Unfitted> {
 }
 
 /// Content of `docs/model/unfitted.md`.
+///
+/// # Panics
+/// A file of measurements is damaged.
 #[must_use]
 pub fn unfitted_markdown(attainment: Attainment) -> String {
     let rows = unfitted(attainment);
