@@ -1,6 +1,7 @@
 //! `/ui/catalogs`: for operators, the imports of every catalog, what they refused, and where catalogs disagree.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -22,6 +23,7 @@ use unroof_report::tables::{scrolling, table};
 use unroof_report::words::{count, or_dash};
 use unroof_store::{
     DbTime, DisagreementRow, ImportOrder, ImportOutcome, ImportRow, ImportSelection, Selection,
+    Store, StoreError,
 };
 
 /// Imports that are looked at.
@@ -38,31 +40,60 @@ pub(super) async fn show(
     State(answers): State<Arc<Answers>>,
     headers: HeaderMap,
 ) -> Response<Body> {
+    let imports = match Imports::read(&answers.store).await {
+        Ok(imports) => imports,
+        Err(error) => return answer::of(&answers, &error.into()),
+    };
     // The age of an import is shown in hours.
     let hour = answers.now().as_second() / 3600;
-    answer::page(&answers, &format!("catalogs {hour}"), &headers, || {
-        page(&answers)
-    })
-    .await
+    let question = format!("catalogs {hour} {:x}", imports.state());
+    answer::page(&answers, &question, &headers, || page(&answers, &imports)).await
 }
 
-async fn page(answers: &Answers) -> Result<Page, Problem> {
+/// Imports, newest first. An outcome changes without a new version of the store.
+struct Imports {
+    newest: Vec<ImportRow>,
+    held: Vec<ImportRow>,
+}
+
+impl Imports {
+    async fn read(store: &Store) -> Result<Self, StoreError> {
+        let newest = async |of: ImportSelection| {
+            store.imports(&of, ImportOrder::NEWEST, None, IMPORTS).await
+        };
+        let held = ImportSelection {
+            outcome: vec![ImportOutcome::Held.name().to_owned()],
+            ..ImportSelection::default()
+        };
+        Ok(Self {
+            newest: newest(ImportSelection::default()).await?,
+            held: newest(held).await?,
+        })
+    }
+
+    /// A number that changes with an import or its outcome.
+    fn state(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for row in self.newest.iter().chain(&self.held) {
+            (row.id, row.outcome.name()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+async fn page(answers: &Answers, imports: &Imports) -> Result<Page, Problem> {
     let store = &answers.store;
-    let newest =
-        async |of: ImportSelection| store.imports(&of, ImportOrder::NEWEST, None, IMPORTS).await;
-    let imports = newest(ImportSelection::default()).await?;
-    let held = ImportSelection {
-        outcome: vec![ImportOutcome::Held.name().to_owned()],
-        ..ImportSelection::default()
-    };
-    let held = newest(held).await?;
+    let Imports {
+        newest: imports,
+        held,
+    } = imports;
     let disagreements = store
         .disagreements(&Selection::default(), None, None, DISAGREEMENTS)
         .await?;
     let mut disagreements = disagreements;
     let size = |row: &DisagreementRow| row.largest_factor.unwrap_or(f64::INFINITY);
     disagreements.sort_by(|left, right| size(right).total_cmp(&size(left)));
-    let last = last_of_each(&imports);
+    let last = last_of_each(imports);
     let ids: Vec<Uuid> = last
         .iter()
         .filter_map(|last| Some(last.whole?.id))
@@ -73,7 +104,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
         .collect();
     let now = answers.now();
     let content = html! {
-        h1 { (finding(&held, &last, now)) }
+        h1 { (finding(held, &last, now)) }
         p.note { "The last import of every source, what it refused and why, and the prices on which catalogs disagree. " a href="/imports" { "JSON" } }
         @if last.is_empty() {
             div.empty {
@@ -82,7 +113,7 @@ async fn page(answers: &Answers) -> Result<Page, Problem> {
                 p { "Every day: " code { "unroof serve --refresh models.dev=https://models.dev/api.json@24h" } }
             }
         } @else {
-            @for import in &held { (to_decide(import)) }
+            @for import in held { (to_decide(import)) }
             (sources(&last, now))
             h2 { "Refused entries" }
             @for last in &last { (refused(last, &refusals)) }

@@ -82,6 +82,12 @@ async fn eleven_entries_that_are_sent_onto_659_offers_are_held_and_end_none() {
         );
         let before = (in_force(&api).await, changes(&api).await);
         assert_eq!(before.0, 659);
+        // The page is kept, and an import that is held changes no price.
+        let held_page = async || {
+            let page = api.get("/ui/catalogs").await;
+            page.text().contains("Held until you decide")
+        };
+        assert!(!held_page().await);
         let cut = catalog((0..11).map(|seller| (seller, 50)));
         let held = import(&api, "", &cut).await;
         assert_eq!(held["type"], "held", "{held}");
@@ -99,6 +105,7 @@ async fn eleven_entries_that_are_sent_onto_659_offers_are_held_and_end_none() {
             assert!(difference.contains(part), "{difference}");
         }
         assert_eq!((in_force(&api).await, changes(&api).await), before);
+        assert!(held_page().await);
         let page = api.get("/ui/catalogs").await;
         assert!(page.text().contains("+0 −648 ~11"), "{}", page.text());
         // The right file afterwards changes nothing.
@@ -110,6 +117,7 @@ async fn eleven_entries_that_are_sent_onto_659_offers_are_held_and_end_none() {
         assert_eq!((in_force(&api).await, changes(&api).await), before);
         assert_eq!(act(&api, &held["id"], "discard").await.status, 204);
         assert_eq!(act(&api, &held["id"], "discard").await.status, 204);
+        assert!(!held_page().await);
         act(&api, &held["id"], "accept").await.problem(409);
         act(&api, &held["id"], "undo").await.problem(409);
         assert_eq!((in_force(&api).await, changes(&api).await), before);
