@@ -96,6 +96,14 @@ impl Bill {
         BILL.scope(Arc::clone(self), metered(meter, polling)).await
     }
 
+    /// Works on a request, which is charged if it has a bill.
+    pub async fn charge<T>(bill: Option<&Arc<Self>>, work: impl Future<Output = T>) -> T {
+        match bill {
+            Some(bill) => bill.scope(work).await,
+            None => work.await,
+        }
+    }
+
     /// Scope of the caller.
     #[must_use]
     pub fn caller_scope(&self) -> Option<Scope> {

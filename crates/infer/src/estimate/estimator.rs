@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::{Answer, Request, infer_while};
+use super::{Answer, Format, Request, infer_while, read_request};
 use crate::evidence::assumptions::Assumptions;
 use crate::posterior::{Interval, Prior};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
@@ -19,6 +19,12 @@ pub struct Estimator {
     calibration: Arc<Calibration>,
     calibration_id: Arc<str>,
 }
+
+/// A sheet with nothing but the two prices that every estimate reads.
+const LEAST_SHEET: &[u8] =
+    br#"{"schema": "pricesheet/v1", "provider": "unroof", "model": "first", "currency": "USD",
+    "unit": "per_1m_tokens", "rates": [{"input": "1", "output": "5"}],
+    "sources": [{"url": "https://example.com", "format": "manual"}]}"#;
 
 impl Default for Estimator {
     /// An estimator with the built-in calibration.
@@ -55,6 +61,15 @@ impl Estimator {
         let assumptions = Assumptions::default();
         let prior = Prior::shared(&self.calibration, &assumptions, &[]);
         prior.summaries().map(|before| before.interval_90()).into()
+    }
+
+    /// Computes the tables and the prior, which the first estimate would otherwise compute.
+    ///
+    /// # Panics
+    /// Never: the sheet is valid.
+    pub fn prepare(&self) {
+        let request = read_request(LEAST_SHEET, &Format::Canonical).expect("the sheet is valid");
+        let _ = self.infer(&request, &CancelToken::default());
     }
 
     /// Answers a request.

@@ -16,8 +16,8 @@ use crate::answers::Answers;
 use crate::app::App;
 use crate::pages::{HTML, as_page};
 use unroof_edge::{
-    Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, Tab, UNREADABLE,
-    check_host, linger,
+    Bill, Coding, INTERNAL, METHOD_NOT_ALLOWED, NOT_FOUND, PAUSE, PROBLEM_JSON, Problem, Tab,
+    UNREADABLE, check_host, linger,
 };
 use unroof_telemetry::RequestTrace;
 
@@ -91,14 +91,10 @@ pub(crate) async fn request_scope(
             |problem: Problem| with_problem(problem.into_response(), &request_id, trace_id);
         let response = answer.unwrap_or_else(no_room);
         let compressing = app.answers.compress(response, coding);
-        let mut response = match tab.bill() {
-            Some(bill) => {
-                let mut response = bill.scope(compressing).await;
-                bill.announce(response.headers_mut());
-                response
-            }
-            None => compressing.await,
-        };
+        let mut response = Bill::charge(tab.bill(), compressing).await;
+        if let Some(bill) = tab.bill() {
+            bill.announce(response.headers_mut());
+        }
         restrict_browsers(response.headers_mut(), policy);
         let took = counted.answered(response.status());
         let status = response.status().as_u16();

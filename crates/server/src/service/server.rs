@@ -90,6 +90,9 @@ pub async fn serve(
     let store = app.answers.store.clone();
     let limits = Arc::clone(&app.limits);
     let connections = Connections::of_api(app.clone()).await;
+    // The first client pays for its own estimate only.
+    let estimator = app.compute.estimator.clone();
+    tokio::task::spawn_blocking(move || estimator.prepare());
     // End with this function.
     let jobs = app.jobs().start(refreshes);
     let cause = tokio::select! {

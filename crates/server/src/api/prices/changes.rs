@@ -177,14 +177,22 @@ pub(crate) async fn stream_changes(
         is_begun: false,
         _places: (place, own_place),
     };
-    let events = stream::unfold((changes, key), async |(mut changes, mut key)| {
-        let event = tokio::select! {
-            biased;
-            () = refusal_of(&mut key) => None,
-            event = changes.next_until_stopped() => event,
-        };
-        Some((Ok::<_, Infallible>(event?), (changes, key)))
-    });
+    let bill = Bill::current();
+    let events = stream::unfold(
+        (changes, key, bill),
+        async |(mut changes, mut key, bill)| {
+            let next = async {
+                tokio::select! {
+                    biased;
+                    () = refusal_of(&mut key) => None,
+                    event = changes.next_until_stopped() => event,
+                }
+            };
+            // The client pays for the changes that it reads.
+            let event = Bill::charge(bill.as_ref(), next).await?;
+            Some((Ok::<_, Infallible>(event), (changes, key, bill)))
+        },
+    );
     let sent = Sse::new(events).keep_alive(KeepAlive::new().interval(limits.heartbeat));
     // Turns off response buffering in proxies.
     Ok(([("x-accel-buffering", "no")], sent).into_response())

@@ -125,13 +125,11 @@ impl List {
             let lines = self.take_lines();
             if !lines.is_empty() {
                 self.check_ends()?;
-                return match self.bill.clone() {
-                    Some(bill) => {
-                        bill.pay(POINTS_AT_ONCE).map_err(spent)?;
-                        bill.scope(self.answer(lines)).await
-                    }
-                    None => self.answer(lines).await,
-                };
+                let bill = self.bill.clone();
+                if let Some(bill) = &bill {
+                    bill.pay(POINTS_AT_ONCE).map_err(spent)?;
+                }
+                return Bill::charge(bill.as_ref(), self.answer(lines)).await;
             }
             if self.is_read {
                 self.has_ended = true;
