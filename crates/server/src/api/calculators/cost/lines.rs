@@ -129,7 +129,7 @@ impl List {
                 if let Some(bill) = &bill {
                     bill.pay(POINTS_AT_ONCE).map_err(spent)?;
                 }
-                return Bill::charge(bill.as_ref(), self.answer(lines)).await;
+                return Bill::charge(bill.as_ref(), Box::pin(self.answer(lines))).await;
             }
             if self.is_read {
                 self.has_ended = true;
