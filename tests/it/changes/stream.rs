@@ -263,6 +263,47 @@ async fn a_stream_that_does_not_read_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_pays_for_the_changes_that_its_stream_reads() {
+    on_each_database(async |database: &TestDatabase| {
+        let all = super::models(0..2_000);
+        let store = database.store().await;
+        let prepared = super::Prepared::new();
+        for batch in all.chunks(500) {
+            prepared.record(&store, batch).await;
+        }
+        // A budget that does not fill meanwhile.
+        let served = Served::with(
+            database,
+            &["--client-rate", "1", "--client-burst", "100000"],
+        );
+        let rest = || {
+            let url = format!("{}/track-record?limit=1", served.server.address);
+            let answer = served.client.get(url).call().unwrap();
+            let budget = answer.headers()["ratelimit"].to_str().unwrap().to_owned();
+            let mut parts = budget.split(';');
+            let rest = parts.find_map(|part| part.strip_prefix("r="));
+            rest.unwrap().parse::<u32>().unwrap()
+        };
+        let before = rest();
+        let mut stream = served.stream("/changes/stream", "").await;
+        let of_head = before - rest();
+        assert!(stream.is_silent_for(Duration::from_millis(100)).await);
+        let before = rest();
+        let mut stream = served.stream("/changes/stream?since=0", "").await;
+        for _ in &all {
+            stream.next_change().await.unwrap();
+        }
+        let of_all = before - rest();
+        assert!(
+            of_all > of_head + 5,
+            "{}: {of_head}, {of_all} points",
+            database.name
+        );
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_stream_refuses_as_every_route_does() {
     let database = TestDatabase::sqlite();
     let api = Api::new(App::new(
