@@ -66,13 +66,6 @@ fn record() -> Value {
     offers.map(offer).collect()
 }
 
-/// CPU time of a process by its own clock, whose ticks are nanoseconds; also that of threads that have ended.
-fn cpu_of(server: &Server) -> Duration {
-    let pid = Pid::from_raw(server.id().cast_signed());
-    let clock = ClockId::pid_cpu_clock_id(pid).unwrap();
-    clock.now().unwrap().into()
-}
-
 impl Measured {
     fn start(database: &TestDatabase) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -314,9 +307,11 @@ impl Measured {
         )
     }
 
-    /// CPU seconds of the service.
+    /// CPU seconds of the service by its own clock, whose ticks are nanoseconds; also those of threads that have ended.
     fn cpu(&self) -> f64 {
-        cpu_of(&self.server).as_secs_f64()
+        let pid = Pid::from_raw(self.server.id().cast_signed());
+        let clock = ClockId::pid_cpu_clock_id(pid).unwrap();
+        Duration::from(clock.now().unwrap()).as_secs_f64()
     }
 
     /// CPU seconds of a point.
@@ -396,9 +391,9 @@ fn the_first_question_to_a_service_pays_for_none_of_the_tables() {
         number: 0,
     };
     // The estimator is prepared when the service starts, and its workers rest afterwards.
-    let mut before = Duration::ZERO;
-    while cpu_of(&measured.server) - before > Duration::from_millis(5) {
-        before = cpu_of(&measured.server);
+    let mut before = 0.0;
+    while measured.cpu() - before > 0.005 {
+        before = measured.cpu();
         thread::sleep(Duration::from_millis(300));
     }
     let points = || {
