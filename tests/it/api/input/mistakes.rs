@@ -110,6 +110,8 @@ async fn other_documents_are_recognised() {
         json!({"id": "openai/m-1", "pricing": {"prompt": "0.000001", "completion": "0.000002"}});
     let models_dev =
         json!({"id": "m-1", "cost": {"input": 1, "output": 2}, "limit": {"context": 1000}});
+    let genai_prices =
+        json!({"id": "m-1", "match": {"equals": "m-1"}, "prices": {"input_mtok": 1}});
     let whole = json!({"gpt-5": litellm});
     for (body, detail, hint) in [
         (answer, "an answer of unroof", "GET /price-sheets/{id}"),
@@ -128,6 +130,11 @@ async fn other_documents_are_recognised() {
             models_dev,
             "an entry of the catalog models.dev",
             "`format=models.dev`",
+        ),
+        (
+            genai_prices,
+            "an entry of the catalog genai-prices",
+            "`format=genai-prices`",
         ),
     ] {
         let problem = api.infer(&body).await.problem(422);

@@ -26,7 +26,7 @@ use unroof_base::input::json::Json;
 pub(super) static CATALOG: Catalog = Catalog {
     format: SourceFormat::GenaiPrices,
     mark: "prices",
-    signs: &[],
+    signs: &["match", "prices/input_mtok", "prices/output_mtok"],
     form: Form {
         entries: models,
         prices: &[&["prices"]],
