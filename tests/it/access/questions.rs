@@ -152,34 +152,42 @@ async fn the_page_answers_without_storing_and_the_pages_of_what_it_stores_work()
     .await;
 }
 
+/// Requests of which the one with the fewest points counts: CPU time on a busy machine adds points, and takes none away.
+const TRIES: usize = 6;
+
 #[tokio::test]
 async fn a_stored_question_costs_points_by_its_bytes() {
     on_each_database(async |database| {
-        let (api, store) = service_within(database, None, budget(1_000)).await;
+        let (api, store) = service_within(database, None, budget(100_000)).await;
         let asks = key(&store, "asks", Scope::Ask).await;
         let desk = key(&store, "desk", Scope::Observe).await;
-        let took = async |path: &str, key: &str, body: &Value| {
-            let before = rest(&get(&api, "/track-record?limit=1", key).await);
-            let reply = post(&api, path, key, body).await;
-            assert!(reply.status.is_success(), "{}", reply.text());
-            (before - rest(&reply), reply)
+        let least = async |path: &str, key: &str, sheets: &[Value], status: StatusCode| {
+            let mut least = u32::MAX;
+            for sheet in sheets {
+                let before = rest(&get(&api, "/track-record?limit=1", key).await);
+                let reply = post(&api, path, key, sheet).await;
+                assert_eq!(reply.status, status, "{}", reply.text());
+                least = least.min(before - rest(&reply));
+            }
+            least
         };
-        // `serve` prepares the estimator; this service has to compute its tables first.
-        took("/infer?store=false", &asks, &sheet()).await;
+        let named = |name: &str| -> Vec<Value> {
+            let names = (0..TRIES).map(|number| format!("{name}-{number}"));
+            names.map(|name| sheet_of(&name)).collect()
+        };
         let about = |points: u32, expected: u32| (expected.saturating_sub(3)..=expected + 1).contains(&points);
-        let (computed, _) = took("/infer?store=false", &asks, &sheet()).await;
+        let asked = named("asked");
+        let computed = least("/infer?store=false", &asks, &asked, StatusCode::OK).await;
         assert!(about(computed, 20), "{computed}");
-        let (stored, reply) = took("/infer", &asks, &sheet()).await;
-        let documents = "SELECT sum(length(estimates.document)) + sum(length(price_sheets.document)) FROM estimates, price_sheets";
-        let bytes = database.number(documents).await;
-        let expected = 20 + u32::try_from(bytes).unwrap().div_ceil(4096);
+        let stored = least("/infer", &asks, &asked, StatusCode::CREATED).await;
+        let documents = "SELECT (SELECT sum(length(document)) FROM estimates) + (SELECT sum(length(document)) FROM price_sheets)";
+        let bytes = usize::try_from(database.number(documents).await).unwrap() / TRIES;
+        let expected = 20 + u32::try_from(bytes.div_ceil(4096)).unwrap();
         assert!(about(stored, expected), "{stored} points for {bytes} bytes");
-        assert_eq!(reply.status, StatusCode::CREATED);
         // What is known takes no further byte, and a price is none of a question.
-        let (known, _) = took("/infer", &asks, &sheet()).await;
+        let known = least("/infer", &asks, &asked, StatusCode::OK).await;
         assert!(about(known, 20), "{known}");
-        let (price, reply) = took("/infer", &desk, &sheet_of("m-2")).await;
-        assert_eq!(reply.status, StatusCode::CREATED);
+        let price = least("/infer", &desk, &named("price"), StatusCode::CREATED).await;
         assert!(about(price, 20), "{price}");
     })
     .await;
