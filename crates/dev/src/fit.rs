@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
-use crate::efficiencies::{Report, peer_markdown, unfitted_markdown};
+use crate::efficiencies::{Report, peer_markdown};
 use crate::generated::{VALIDATION, json, write};
 
 /// Arguments of `unroof-dev fit`.
@@ -14,10 +14,10 @@ use crate::generated::{VALIDATION, json, write};
 #[command(after_help = "\
 Examples:
   unroof-dev fit | less
-  unroof-dev fit --json | jq .fitted
+  unroof-dev fit --json | jq .all
   unroof-dev fit --write")]
 pub(crate) struct FitArguments {
-    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/unfitted.md and the section of
+    /// Write crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/errors.md and the section of
     /// docs/VALIDATION.md on aiconfigurator
     #[arg(long, conflicts_with = "json")]
     write: bool,
@@ -31,8 +31,8 @@ pub(crate) struct FitArguments {
 
 /// Fits, and prints or writes the result.
 pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> {
-    let report = Report::new()?;
-    let efficiencies = json(&report.file())?;
+    let report = Report::shared()?;
+    let efficiencies = json(&report.shipped())?;
     if arguments.json {
         out.write_all(efficiencies.as_bytes())?;
     } else if arguments.write {
@@ -46,13 +46,13 @@ pub(crate) fn run(arguments: &FitArguments, out: &mut impl Write) -> Result<()> 
             &report.markdown(),
         )?;
         write(
-            &project.join("docs/model/unfitted.md"),
-            &unfitted_markdown(report.fitted),
+            &project.join("docs/model/errors.md"),
+            &report.errors_markdown(),
         )?;
-        write(&project.join(VALIDATION), &peer_markdown(report.fitted))?;
+        write(&project.join(VALIDATION), &peer_markdown(&report.fitted))?;
         writeln!(
             out,
-            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/unfitted.md and a section of {VALIDATION}"
+            "wrote crates/roofline/data/efficiencies.json, docs/model/measurements.md, docs/model/errors.md and a section of {VALIDATION}"
         )?;
     } else {
         out.write_all(report.markdown().as_bytes())?;

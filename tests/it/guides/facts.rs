@@ -247,15 +247,15 @@ fn the_track_record_of_the_readme_is_that_of_the_validation() {
 const FIGURES: [(&str, &str, &str, &str); 10] = [
     (
         "README.md",
-        "Active parameters: 60.5 billion",
+        "Active parameters: 60.3 billion",
         "README.md",
-        "active parameters 60.5B",
+        "active parameters 60.3B",
     ),
     (
         "README.md",
-        "from 16.7 to 205 billion",
+        "from 16.6 to 205 billion",
         "README.md",
-        "16.7B to 205B",
+        "16.6B to 205B",
     ),
     (
         "README.md",
@@ -265,9 +265,9 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ),
     (
         "README.md",
-        "35,300 bytes are read",
+        "35,200 bytes are read",
         "README.md",
-        "KV bytes read 35.3k",
+        "KV bytes read 35.2k",
     ),
     (
         "README.md",
@@ -277,9 +277,9 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ),
     (
         "README.md",
-        "takes 0.95 times as long",
+        "takes 0.96 times as long",
         "README.md",
-        "memory/compute time 0.95",
+        "memory/compute time 0.96",
     ),
     (
         "README.md",
@@ -295,15 +295,15 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ),
     (
         "docs/model/measurements.md",
-        "decoding is off by 0.24 on the dashboard of InferenceX",
-        "docs/model/unfitted.md",
-        "| InferenceX dashboard: decode, experts | 151 | **1.06** | 0.37 | 0.24 |",
+        "decoding is off by 0.18 in 394 rows",
+        "docs/model/errors.md",
+        "| decode | 394 | **0.98** | 0.27 | 0.18 |",
     ),
     (
         "docs/guide/forward-questions.md",
-        "takes 47.6 ms per step; a fit without the H800 measurements predicts 48.2 ms",
+        "takes 47.6 ms per step; a fit without the H800 measurements predicts 49.9 ms",
         "docs/model/measurements.md",
-        "| decode, 88 per chip at 4,989 | 47.57 ms | 48.15 ms |",
+        "| decode, 88 per chip at 4,989 | 47.57 ms | 49.89 ms |",
     ),
 ];
 

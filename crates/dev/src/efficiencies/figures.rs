@@ -13,6 +13,19 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(index).copied().unwrap_or(f64::NAN)
 }
 
+/// The value that this share of the weights of sorted values lies below.
+pub(super) fn weighted_quantile(sorted: &[(f64, f64)], share: f64) -> f64 {
+    let all: f64 = sorted.iter().map(|(_, weight)| weight).sum();
+    let mut below = 0.0;
+    let reached = sorted.iter().find(|(_, weight)| {
+        below += weight;
+        below >= share * all
+    });
+    reached
+        .or(sorted.last())
+        .map_or(f64::NAN, |(value, _)| *value)
+}
+
 /// A number with two decimals, or with none where it is large.
 pub(super) fn short(value: f64) -> String {
     let decimals = if value.abs() >= 100.0 { 0 } else { 2 };

@@ -2,38 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use argmin::core::{CostFunction, Executor, State};
-use argmin::solver::neldermead::NelderMead;
+use argmin::core::{CostFunction, Error, Executor, Gradient, State};
+use argmin::solver::linesearch::MoreThuenteLineSearch;
+use argmin::solver::quasinewton::LBFGS;
 
-use super::predict::predict;
-use unroof_base::units::Seconds;
-use unroof_roofline::reference::Attainment;
+use super::measured::benchmark;
+use super::parts::{
+    COUNT, OWN, OWN_SPREAD, PARTS, centre, from_free, of_generation, rounded, to_free,
+};
+use super::predict::{reach, serving, serving_value};
+use unroof_roofline::forward::Serving;
 use unroof_roofline::reference::measurement::{Measurement, Purpose};
+use unroof_roofline::reference::{Attainment, FittedAttainment, accelerator, fitted_attainment};
 
 /// Errors in the natural log that count as ordinary: of throughput, where engines and loads differ; of the slopes,
 /// which one kernel makes.
 const ORDINARY_ERROR: f64 = 0.3;
 const ORDINARY_SLOPE_ERROR: f64 = 0.1;
-/// Start of the search, and the middle of what kernels are known to reach one by one.
-const CENTRE: Attainment = Attainment {
-    compute: 0.7,
-    expert_compute_ratio: 0.7,
-    attention_compute_ratio: 0.85,
-    bandwidth: 0.82,
-    network: 0.9,
-    exposed_exchange: 0.7,
-    vectors_per_token_and_layer: 30.0,
-    seconds_per_stage: Seconds(1.2e-5),
-};
-/// Standard deviations around it, of log odds of shares and of logs of amounts, in the order of [`to_free`]. The share of
-/// bandwidth is known best: large copies reach 80 to 90 %.
-const SPREAD: [f64; PARTS] = [0.5, 0.5, 0.5, 0.3, 0.5, 1.0, 0.5, 0.5];
 /// Weight of the pull toward the middle: that of a third of a row.
 const PULL: f64 = 0.15;
-const PARTS: usize = 8;
-const ITERATIONS: u64 = 600;
-/// Restarts of the simplex around its best point, since it may collapse along a kink.
-const RESTARTS: usize = 3;
+const ITERATIONS: u64 = 200;
+/// Steps that the search remembers.
+const MEMORY: usize = 10;
+/// Step of the differences that stand for derivatives.
+const STEP: f64 = 1e-6;
 
 /// Error of the fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -48,125 +40,181 @@ pub enum FitError {
 
 /// The efficiencies that the measurements fit best: the least sum of √(1 + e²) − 1 over rows, where e is the log of
 /// predicted over measured in units of an ordinary error, so that one odd row pulls no harder than two ordinary ones. A row
-/// of a publication with n rows has the weight 1/√n: such rows are not independent.
+/// of a benchmark with n rows on a generation of chips has the weight 1/√n: such rows are not independent. Generations of chips have numbers of their
+/// own, which are pulled toward those of all.
 ///
 /// # Errors
 /// [`FitError`]
-pub fn fit(rows: &[&Measurement]) -> Result<Attainment, FitError> {
-    fit_from(CENTRE, rows)
+pub fn fit(rows: &[&Measurement]) -> Result<FittedAttainment, FitError> {
+    search(rows, |_| centre())
 }
 
-/// The efficiencies that the measurements fit best, searched from a given point.
-pub(super) fn fit_from(start: Attainment, rows: &[&Measurement]) -> Result<Attainment, FitError> {
-    let rows: Vec<&Measurement> = rows
-        .iter()
-        .copied()
-        .filter(|row| is_fitted(row) && predict(row, CENTRE).is_some())
-        .collect();
-    if rows.is_empty() {
+/// The efficiencies that the measurements fit best, searched from others.
+pub(super) fn fit_from(
+    start: &FittedAttainment,
+    rows: &[&Measurement],
+) -> Result<FittedAttainment, FitError> {
+    search(rows, |generation| {
+        to_free(&generation.map_or(start.all, |generation| start.of(generation)))
+    })
+}
+
+fn search(
+    rows: &[&Measurement],
+    start: impl Fn(Option<&str>) -> [f64; COUNT],
+) -> Result<FittedAttainment, FitError> {
+    let misfit = Misfit::of(rows);
+    if misfit.generations.is_empty() {
         return Err(FitError::NoRows);
     }
-    let mut best = to_free(start);
-    for _ in 0..RESTARTS {
-        let simplex = simplex_around(&best);
-        let solver = NelderMead::new(simplex)
-            .with_sd_tolerance(1e-9)
-            .map_err(|error| FitError::Search(error.to_string()))?;
-        let misfit = Misfit {
-            rows: weighted(&rows),
+    let mut free = start(None).to_vec();
+    for (generation, _) in &misfit.generations {
+        free.extend(&start(Some(generation))[..OWN]);
+    }
+    let names: Vec<&str> = misfit.generations.iter().map(|(name, _)| *name).collect();
+    let failed = |error: Error| FitError::Search(error.to_string());
+    let solver = LBFGS::new(MoreThuenteLineSearch::new(), MEMORY)
+        .with_tolerance_grad(1e-3)
+        .and_then(|solver| solver.with_tolerance_cost(1e-7))
+        .map_err(failed)?;
+    let result = Executor::new(misfit, solver)
+        .configure(|state| state.param(free).max_iters(ITERATIONS))
+        .run()
+        .map_err(failed)?;
+    let best = result.state().get_best_param();
+    let best = best.ok_or_else(|| FitError::Search("no step was taken".to_owned()))?;
+    let of = |(index, name): (usize, &&str)| {
+        of_generation(name, &rounded(&from_free(&own(best, index))))
+    };
+    Ok(FittedAttainment {
+        source: fitted_attainment().source.clone(),
+        all: rounded(&from_free(&best[..COUNT])),
+        generations: names.iter().enumerate().map(of).collect(),
+        errors: Vec::new(),
+    })
+}
+
+/// The free numbers of a generation: those of all, but for its own.
+fn own(free: &[f64], generation: usize) -> [f64; COUNT] {
+    let place = COUNT + OWN * generation;
+    std::array::from_fn(|part| {
+        let own = (part < OWN).then(|| free[place + part]);
+        own.unwrap_or(free[part])
+    })
+}
+
+/// Whether the search sees a row.
+pub(super) fn is_fitted(row: &Measurement) -> bool {
+    row.purpose != Purpose::Report
+}
+
+/// A row that is fitted.
+struct Row<'a> {
+    measured: &'a Measurement,
+    serving: Serving<'static>,
+    weight: f64,
+}
+
+impl Row<'_> {
+    fn loss(&self, attainment: Attainment) -> f64 {
+        let ordinary = match self.measured.purpose {
+            Purpose::Slope => ORDINARY_SLOPE_ERROR,
+            _ => ORDINARY_ERROR,
         };
-        let result = Executor::new(misfit, solver)
-            .configure(|state| state.max_iters(ITERATIONS))
-            .run()
-            .map_err(|error| FitError::Search(error.to_string()))?;
-        if let Some(found) = result.state().get_best_param() {
-            best.clone_from(found);
+        let mut serving = self.serving.clone();
+        reach(&mut serving, attainment);
+        let predicted = serving_value(self.measured, &serving).unwrap_or(f64::NAN);
+        let error = (predicted / self.measured.value).ln() / ordinary;
+        self.weight * (error.hypot(1.0) - 1.0)
+    }
+}
+
+/// Misfit that is minimised: rows by generation.
+struct Misfit<'a> {
+    generations: Vec<(&'a str, Vec<Row<'a>>)>,
+}
+
+impl<'a> Misfit<'a> {
+    fn of(rows: &[&'a Measurement]) -> Self {
+        let mut generations: BTreeMap<&str, Vec<Row<'_>>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| is_fitted(row)) {
+            let Some(accelerator) = accelerator(&row.accelerator) else {
+                continue;
+            };
+            let Some(serving) = serving(row, fitted_attainment()) else {
+                continue;
+            };
+            let rows = generations.entry(&accelerator.generation).or_default();
+            rows.push(Row {
+                measured: row,
+                serving,
+                weight: 0.0,
+            });
+        }
+        for rows in generations.values_mut() {
+            let mut alike: BTreeMap<&str, f64> = BTreeMap::new();
+            for row in &*rows {
+                *alike.entry(benchmark(row.measured)).or_default() += 1.0;
+            }
+            for row in rows {
+                row.weight = 1.0 / alike[benchmark(row.measured)].sqrt();
+            }
+        }
+        Self {
+            generations: generations.into_iter().collect(),
         }
     }
-    Ok(from_free(&best))
-}
 
-fn is_fitted(row: &Measurement) -> bool {
-    matches!(
-        row.purpose,
-        Purpose::Fit | Purpose::Slope | Purpose::Intercept
-    )
-}
-
-/// Each row with its weight.
-fn weighted<'a>(rows: &[&'a Measurement]) -> Vec<(&'a Measurement, f64)> {
-    let mut of_publication: BTreeMap<&str, f64> = BTreeMap::new();
-    for row in rows {
-        *of_publication.entry(&row.publication).or_default() += 1.0;
+    fn loss(&self, generation: usize, free: &[f64]) -> f64 {
+        let attainment = from_free(&own(free, generation));
+        let rows = self.generations[generation].1.iter();
+        rows.map(|row| row.loss(attainment)).sum()
     }
-    let weight = |row: &Measurement| 1.0 / of_publication[row.publication.as_str()].sqrt();
-    rows.iter().map(|row| (*row, weight(row))).collect()
+
+    fn losses(&self, free: &[f64]) -> Vec<f64> {
+        let generations = 0..self.generations.len();
+        generations.map(|index| self.loss(index, free)).collect()
+    }
 }
 
-struct Misfit<'a> {
-    rows: Vec<(&'a Measurement, f64)>,
+/// Pull of every number: of those of all toward their middle, of those of a generation toward those of all.
+fn pull(free: &[f64]) -> f64 {
+    let squared = |from: f64, to: f64, spread: f64| ((from - to) / spread).powi(2);
+    let of_all = free.iter().zip(centre()).zip(&PARTS);
+    let of_all = of_all.map(|((value, centre), part)| squared(*value, centre, part.spread));
+    let own = free[COUNT..].iter().enumerate();
+    let own = own.map(|(place, value)| squared(*value, free[place % OWN], OWN_SPREAD[place % OWN]));
+    PULL * (of_all.sum::<f64>() + own.sum::<f64>())
 }
 
 impl CostFunction for Misfit<'_> {
     type Param = Vec<f64>;
     type Output = f64;
 
-    fn cost(&self, free: &Vec<f64>) -> Result<f64, argmin::core::Error> {
-        let attainment = from_free(free);
-        let of_row = |(row, weight): &(&Measurement, f64)| {
-            let ordinary = match row.purpose {
-                Purpose::Slope => ORDINARY_SLOPE_ERROR,
-                _ => ORDINARY_ERROR,
+    fn cost(&self, free: &Vec<f64>) -> Result<f64, Error> {
+        Ok(self.losses(free).iter().sum::<f64>() + pull(free))
+    }
+}
+
+impl Gradient for Misfit<'_> {
+    type Param = Vec<f64>;
+    type Gradient = Vec<f64>;
+
+    /// Differences: a number of all moves every generation but those that have it of their own.
+    fn gradient(&self, free: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        let losses = self.losses(free);
+        let pulled = pull(free);
+        let of_number = |number: usize| {
+            let mut moved = free.clone();
+            moved[number] += STEP;
+            let rise = |index: usize| self.loss(index, &moved) - losses[index];
+            let rise: f64 = match number {
+                0..OWN => 0.0,
+                OWN..COUNT => (0..losses.len()).map(rise).sum(),
+                own => rise((own - COUNT) / OWN),
             };
-            let predicted = predict(row, attainment).unwrap_or(f64::NAN);
-            weight * (((predicted / row.value).ln() / ordinary).hypot(1.0) - 1.0)
+            (rise + pull(&moved) - pulled) / STEP
         };
-        let misfit: f64 = self.rows.iter().map(of_row).sum();
-        let pull: f64 = free
-            .iter()
-            .zip(to_free(CENTRE))
-            .zip(SPREAD)
-            .map(|((value, centre), spread)| ((value - centre) / spread).powi(2))
-            .sum();
-        Ok(misfit + PULL * pull)
+        Ok((0..free.len()).map(of_number).collect())
     }
-}
-
-/// Shares as log odds, amounts as logs: any numbers are allowed there.
-fn to_free(attainment: Attainment) -> Vec<f64> {
-    let log_odds = |share: f64| (share / (1.0 - share)).ln();
-    vec![
-        log_odds(attainment.compute),
-        log_odds(attainment.expert_compute_ratio),
-        log_odds(attainment.attention_compute_ratio),
-        log_odds(attainment.bandwidth),
-        log_odds(attainment.network),
-        log_odds(attainment.exposed_exchange),
-        attainment.vectors_per_token_and_layer.ln(),
-        attainment.seconds_per_stage.0.ln(),
-    ]
-}
-
-fn from_free(free: &[f64]) -> Attainment {
-    let share = |log_odds: f64| 1.0 / (1.0 + (-log_odds).exp());
-    Attainment {
-        compute: share(free[0]),
-        expert_compute_ratio: share(free[1]),
-        attention_compute_ratio: share(free[2]),
-        bandwidth: share(free[3]),
-        network: share(free[4]),
-        exposed_exchange: share(free[5]),
-        vectors_per_token_and_layer: free[6].exp(),
-        seconds_per_stage: Seconds(free[7].exp()),
-    }
-}
-
-fn simplex_around(point: &[f64]) -> Vec<Vec<f64>> {
-    let moved = |index: usize| {
-        let mut corner = point.to_vec();
-        corner[index] += 0.3;
-        corner
-    };
-    let corners = (0..point.len()).map(moved);
-    std::iter::once(point.to_vec()).chain(corners).collect()
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::figures::{median, quantile, short};
+use super::measured::benchmark;
+use super::parts::{OWN, PARTS, Part};
 use super::predict::{at_peak, kernel_serving, overlap_times, predict};
 use super::report::{LeftOut, Report, RowKind, Scored};
 use crate::generated::Template;
 use unroof_base::units::readable;
 use unroof_roofline::reference::measurement::{Measure, MeasuredPhase, Measurement, Purpose};
-use unroof_roofline::reference::{Attainment, KernelTime, kernel_times};
+use unroof_roofline::reference::{FittedAttainment, KernelTime, kernel_times};
 
 /// The page as it was when the program was built.
 const PAGE: &str = include_str!("../../../../docs/model/measurements.md");
@@ -23,24 +25,29 @@ impl Report {
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut page = Template::new(PAGE);
-        page.table(
-            "## How far off",
-            KINDS.map(|(kind, name)| self.accuracy(kind, name)),
-        );
+        page.table("## How far off", KINDS.map(|kind| self.accuracy(kind)));
         page.between(
             "other than those at a speed per user:\n\n",
             "\n\n## ",
             &self.far_off(),
         );
-        page.table("## What is fitted", PARTS.map(|part| self.fitted(part)));
+        page.table(
+            "## What is fitted",
+            PARTS.iter().map(|part| self.fitted(part)),
+        );
+        let generations = self.fitted.generations.iter();
+        page.table(
+            "What each generation",
+            generations.map(|own| self.of_generation(&own.generation)),
+        );
         self.fill_scored(&mut page);
-        let h800 = self.rows.iter().filter(|row| is_fitted_on(row, &["h800"]));
+        let h800 = self.shown().filter(|row| is_fitted_on(row, &["h800"]));
         page.table("## DeepSeek-V3 on H800", h800.map(|row| self.h800(row)));
         self.fill_production(&mut page);
-        let batch_one = self.rows.iter().filter(|row| is_of_batch_one(row));
+        let batch_one = self.shown().filter(|row| is_of_batch_one(row));
         page.table("## Batch 1", batch_one.map(at_batch_one));
         let hopper = ["h800", "h100-sxm", "h200-sxm"];
-        let decode = self.rows.iter().filter(|row| {
+        let decode = self.shown().filter(|row| {
             row.measured.phase == MeasuredPhase::Decode && is_fitted_on(row, &hopper)
         });
         page.table(
@@ -60,7 +67,7 @@ impl Report {
     }
 
     /// Errors of a kind, each row by a fit that has not seen its publication.
-    fn accuracy(&self, kind: RowKind, name: &str) -> [String; 7] {
+    fn accuracy(&self, kind: RowKind) -> [String; 7] {
         let rows = self.of_kind(kind);
         let mut logs: Vec<f64> = rows.filter_map(Scored::left_out_log).collect();
         logs.sort_by(f64::total_cmp);
@@ -71,7 +78,7 @@ impl Report {
         let at = |share| short(quantile(&logs, share).exp());
         let far_off = logs.iter().filter(|log| log.abs() > FAR_OFF.ln());
         [
-            name.to_owned(),
+            kind.words().to_owned(),
             logs.len().to_string(),
             publications.len().to_string(),
             format!("**{:.2}**", self.median_error(kind)),
@@ -100,24 +107,35 @@ impl Report {
             let ratio = ratio(row.ratio(row.left_out));
             format!("- row {id} ({model}, {engine}): {ratio}; {note}")
         };
-        let lines: Vec<String> = self.rows.iter().filter(is_far_off).map(line).collect();
+        let lines: Vec<String> = self.shown().filter(is_far_off).map(line).collect();
         if lines.is_empty() {
             return "None.".to_owned();
         }
         lines.join("\n")
     }
 
-    /// A number that is fitted, by all rows and without one publication at a time.
-    fn fitted(&self, (name, of, unit): Part) -> [String; 3] {
-        let values = self.left_out.iter().map(|fit| of(&fit.attainment));
+    /// A number that is fitted, by all rows and without one benchmark at a time.
+    fn fitted(&self, part: &Part) -> [String; 3] {
+        let values = self.left_out.iter().map(|fit| part.of(&fit.fitted.all));
         let low = short(values.clone().fold(f64::INFINITY, f64::min));
         let high = short(values.fold(0.0, f64::max));
-        let all = short(of(&self.fitted));
+        let all = short(part.of(&self.fitted.all));
+        let unit = part.shown.1;
         [
-            name.to_owned(),
+            part.name.to_owned(),
             format!("{all}{unit}"),
             format!("{low} to {high}{unit}"),
         ]
+    }
+
+    /// The numbers that a generation has of its own.
+    fn of_generation(&self, generation: &str) -> [String; OWN + 1] {
+        let own = self.fitted.of(generation);
+        let cell = |part: &Part| format!("{}{}", short(part.of(&own)), part.shown.1);
+        std::array::from_fn(|column| match column {
+            0 => generation.to_owned(),
+            part => cell(&PARTS[part - 1]),
+        })
     }
 
     fn fill_scored(&self, page: &mut Template<'_>) {
@@ -144,16 +162,15 @@ impl Report {
     /// A row on H800, by the fit without that chip and by the one without the row's publication.
     fn h800(&self, row: &Scored) -> [String; 4] {
         let measured = row.measured;
-        let mut fits = self.left_out.iter();
-        let other = fits.find(|fit| fit.publication == measured.publication);
+        let other = LeftOut::find(&self.left_out, benchmark(measured));
         let in_words = |throughput: f64| match measured.batch_per_chip {
             Some(batch) if measured.phase == MeasuredPhase::Decode => {
                 format!("{} ms", short(batch / throughput * 1e3))
             }
             _ => format!("{} tok/s per node", per_node(throughput)),
         };
-        let cells = |attainment: Option<Attainment>| {
-            let predicted = attainment.and_then(|fit| predict(measured, fit));
+        let cells = |fitted: Option<&FittedAttainment>| {
+            let predicted = fitted.and_then(|fit| predict(measured, fit));
             predicted.map_or("| |".to_owned(), |predicted| {
                 let off = match measured.phase {
                     MeasuredPhase::Decode => measured.value / predicted,
@@ -165,15 +182,15 @@ impl Report {
         [
             describe(measured),
             in_words(measured.value),
-            cells(Some(self.without_h800)),
-            cells(other.map(|fit: &LeftOut| fit.attainment)),
+            cells(Some(&self.without_h800)),
+            cells(other),
         ]
     }
 
     fn fill_production(&self, page: &mut Template<'_>) {
-        let mut rows = self.rows.iter();
+        let mut rows = self.shown();
         let row = rows.find(|row| row.measured.id == PRODUCTION_PREFILL);
-        let predicted = row.and_then(|row| Some((row, predict(row.measured, self.without_h800)?)));
+        let predicted = row.and_then(|row| Some((row, predict(row.measured, &self.without_h800)?)));
         let Some((row, predicted)) = predicted else {
             return;
         };
@@ -188,7 +205,7 @@ impl Report {
 
     /// Measured over predicted step time under five assumptions of overlap.
     fn overlap(&self, measured: &Measurement) -> Option<[String; 6]> {
-        let (measured_s, predicted_s) = overlap_times(measured, self.fitted)?;
+        let (measured_s, predicted_s) = overlap_times(measured, &self.fitted)?;
         let [full, apart, exchanged, sum, fitted] =
             predicted_s.map(|predicted_s| short(measured_s / predicted_s));
         let name = format!(
@@ -202,7 +219,7 @@ impl Report {
 
     /// A table of another tool's kernels with the ratio of predicted to measured time.
     fn kernels(&self, time: &KernelTime) -> Option<[String; 6]> {
-        let serving = kernel_serving(time, self.fitted)?;
+        let serving = kernel_serving(time, &self.fitted)?;
         let fitted_ms = serving.decode(time.batch, time.context_tokens).total.0 * 1e3;
         let peak_ms = at_peak(&serving).decode(time.batch, time.context_tokens);
         let name = format!(
@@ -275,62 +292,22 @@ fn is_fitted_on(row: &Scored, accelerators: &[&str]) -> bool {
         && accelerators.contains(&row.measured.accelerator.as_str())
 }
 
-/// One of the numbers that are fitted: its name, its value in the unit that is shown, and that unit.
-type Part = (&'static str, fn(&Attainment) -> f64, &'static str);
-
-const PARTS: [Part; 8] = [
-    (
-        "share of peak arithmetic with dense matrices, η_pre = η_c",
-        |fit| fit.compute,
-        "",
-    ),
-    (
-        "the share with experts over that",
-        |fit| fit.expert_compute_ratio,
-        "",
-    ),
-    (
-        "the share of attention over that",
-        |fit| fit.attention_compute_ratio,
-        "",
-    ),
-    ("share of HBM bandwidth, η_m", |fit| fit.bandwidth, ""),
-    ("share of link bandwidth, η_net", |fit| fit.network, ""),
-    (
-        "share of the shorter of work and exchanges that decoding with distributed experts does not hide",
-        |fit| fit.exposed_exchange,
-        "",
-    ),
-    (
-        "hidden vectors per token and layer that pass through HBM",
-        |fit| fit.vectors_per_token_and_layer,
-        "",
-    ),
-    (
-        "waiting per kernel in a row (2 in a dense layer, 10 in one with experts)",
-        |fit| fit.seconds_per_stage.0 * 1e6,
-        " µs",
-    ),
-];
-
-/// Kinds of rows and their names.
-const KINDS: [(RowKind, &str); 6] = [
-    (RowKind::Decode, "decode"),
-    (RowKind::Prefill, "prefill"),
-    (RowKind::SharedDense, "both on the same chips, dense"),
-    (RowKind::SharedExperts, "both on the same chips, experts"),
-    (RowKind::AtSpeed, "the same at a speed per user"),
-    (RowKind::Check, "added after the model was chosen"),
+/// Kinds of rows, in the order of the table.
+const KINDS: [RowKind; 5] = [
+    RowKind::Decode,
+    RowKind::Prefill,
+    RowKind::SharedDense,
+    RowKind::SharedExperts,
+    RowKind::AtSpeed,
 ];
 
 /// Tables of rows where prompts and answers share chips.
-const SHARED: [(&str, &[RowKind]); 3] = [
+const SHARED: [(&str, &[RowKind]); 2] = [
     (
         "## Prompts and answers on the same chips",
         &[RowKind::SharedDense, RowKind::SharedExperts],
     ),
     ("## At a speed per user", &[RowKind::AtSpeed]),
-    ("## Added after the model was chosen", &[RowKind::Check]),
 ];
 
 fn describe(measured: &Measurement) -> String {

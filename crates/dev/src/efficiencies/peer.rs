@@ -4,11 +4,11 @@ use super::figures::median;
 use super::predict::peer_ms;
 use crate::generated::{Template, VALIDATION_TEXT};
 use unroof_base::units::readable;
-use unroof_roofline::reference::{Attainment, PeerTime, peer_times};
+use unroof_roofline::reference::{FittedAttainment, PeerTime, peer_times};
 
 /// The page with what these efficiencies predict.
 #[must_use]
-pub fn peer_markdown(fitted: Attainment) -> String {
+pub fn peer_markdown(fitted: &FittedAttainment) -> String {
     let mut page = Template::new(VALIDATION_TEXT);
     let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
     let rows = peer_times().iter().map(|time| {

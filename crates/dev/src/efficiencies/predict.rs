@@ -8,7 +8,8 @@ use unroof_roofline::reference::measurement::{
     Measure, MeasuredPhase, MeasuredSpread, Measurement,
 };
 use unroof_roofline::reference::{
-    Attainment, KernelTime, PeerTime, WeightFormats, accelerator, fitted_attainment, open_model,
+    Attainment, FittedAttainment, KernelTime, PeerTime, WeightFormats, accelerator,
+    fitted_attainment, open_model,
 };
 
 /// Contexts between which the rise of a step's time is taken.
@@ -19,8 +20,8 @@ const HALVINGS: u32 = 60;
 /// Prediction of a measurement by the forward model, in the measurement's unit; None if the accelerator or the model is not
 /// in the reference data, or the model does not fit.
 #[must_use]
-pub fn predict(measured: &Measurement, attainment: Attainment) -> Option<f64> {
-    let serving = serving(measured, attainment)?;
+pub fn predict(measured: &Measurement, fitted: &FittedAttainment) -> Option<f64> {
+    let serving = serving(measured, fitted)?;
     serving_value(measured, &serving)
 }
 
@@ -44,8 +45,9 @@ struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    fn serving(&self, attainment: Attainment) -> Option<Serving<'static>> {
+    fn serving(&self, fitted: &FittedAttainment) -> Option<Serving<'static>> {
         let row = accelerator(self.accelerator)?;
+        let attainment = fitted.of(&row.generation);
         let architecture = &open_model(self.model)?.architecture;
         let formats = Formats {
             weight_bytes: self.weights.others,
@@ -73,7 +75,10 @@ impl Setup<'_> {
 }
 
 /// The model on the machine that was measured.
-fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'static>> {
+pub(super) fn serving(
+    measured: &Measurement,
+    fitted: &FittedAttainment,
+) -> Option<Serving<'static>> {
     let experts = measured.weight_bytes_per_parameter;
     let setup = Setup {
         model: &measured.model,
@@ -87,7 +92,7 @@ fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'st
         attention_bytes: measured.attention_bytes_per_element,
         kv_bytes_per_element: measured.kv_bytes_per_element,
     };
-    let mut serving = setup.serving(attainment)?;
+    let mut serving = setup.serving(fitted)?;
     serving.spread = match measured.spread {
         MeasuredSpread::Tensor | MeasuredSpread::TensorByToken => Spread::Tensor,
         MeasuredSpread::Experts => Spread::Experts,
@@ -96,9 +101,18 @@ fn serving(measured: &Measurement, attainment: Attainment) -> Option<Serving<'st
     Some(serving)
 }
 
+/// Replaces what the chips reach.
+pub(super) fn reach(serving: &mut Serving<'_>, attainment: Attainment) {
+    serving.efficiencies = attainment.into();
+    serving.overheads = Overheads {
+        cache_copies: serving.overheads.cache_copies,
+        ..attainment.into()
+    };
+}
+
 /// The model on the machine of a table of kernels.
 #[must_use]
-pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Serving<'static>> {
+pub fn kernel_serving(time: &KernelTime, fitted: &FittedAttainment) -> Option<Serving<'static>> {
     let setup = Setup {
         model: &time.model,
         accelerator: &time.accelerator,
@@ -107,12 +121,12 @@ pub fn kernel_serving(time: &KernelTime, attainment: Attainment) -> Option<Servi
         attention_bytes: time.kv_bytes_per_element,
         kv_bytes_per_element: time.kv_bytes_per_element,
     };
-    setup.serving(attainment)
+    setup.serving(fitted)
 }
 
 /// Milliseconds per generated token of a server that was measured with another tool's help.
 #[must_use]
-pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
+pub(super) fn peer_ms(time: &PeerTime, fitted: &FittedAttainment) -> Option<f64> {
     let setup = Setup {
         model: &time.model,
         accelerator: &time.accelerator,
@@ -125,7 +139,7 @@ pub(super) fn peer_ms(time: &PeerTime, attainment: Attainment) -> Option<f64> {
         attention_bytes: time.kv_bytes_per_element,
         kv_bytes_per_element: time.kv_bytes_per_element,
     };
-    let serving = setup.serving(attainment)?;
+    let serving = setup.serving(fitted)?;
     let context = time.prompt_tokens + time.output_tokens / 2.0;
     let step_s = serving.decode(time.concurrency, context).total.0;
     let prompt_s = prompt_s(&serving, PromptTokens::fresh(time.prompt_tokens));
@@ -152,7 +166,7 @@ pub fn at_peak<'a>(serving: &Serving<'a>) -> Serving<'a> {
     }
 }
 
-fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
+pub(super) fn serving_value(measured: &Measurement, serving: &Serving<'_>) -> Option<f64> {
     let step_s = |batch, context| serving.decode(batch, context).total.0;
     match measured.measure {
         Measure::PromptTokensPerSecondPerChip => {
@@ -244,7 +258,10 @@ fn batch_at(round_s: &impl Fn(f64) -> f64, most_s: f64, largest: f64) -> f64 {
 }
 
 /// Measured step time, and what five ways of adding up predict.
-pub(super) fn overlap_times(measured: &Measurement, fitted: Attainment) -> Option<(f64, [f64; 5])> {
+pub(super) fn overlap_times(
+    measured: &Measurement,
+    fitted: &FittedAttainment,
+) -> Option<(f64, [f64; 5])> {
     let batch = measured.batch_per_chip?;
     let context = measured.context_tokens?;
     let fitted = serving(measured, fitted)?;

@@ -247,7 +247,10 @@ mod tests {
             machine: machine.chip.with_chips(chips),
             spread,
             efficiencies: machine.efficiencies,
-            overheads: Overheads::from(fitted_attainment()),
+            overheads: Overheads {
+                per_stage: machine.per_stage,
+                ..Overheads::from(fitted_attainment().all)
+            },
             overlap: Overlap::AttentionApart,
             speculation: Speculation::NONE,
         };

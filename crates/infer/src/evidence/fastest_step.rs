@@ -12,7 +12,9 @@ use super::unknowns::Unknowns;
 use unroof_base::units::Seconds;
 use unroof_base::units::elementary::{exp, ln};
 use unroof_roofline::forward::Overheads;
-use unroof_roofline::reference::{Accelerator, AcceleratorStatus, accelerators, fitted_attainment};
+use unroof_roofline::reference::{
+    Accelerator, AcceleratorStatus, Attainment, accelerators, fitted_attainment,
+};
 
 /// Most tokens that a step of speculative decoding yields per user, the checked one included: drafts of the vendors'
 /// own multi-token heads are two to four tokens long \[D\].
@@ -54,10 +56,15 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Waiting in the forward model: fitted waiting per kernel, and the latency of exchanges.
+    /// Waiting of chips of any generation.
     #[must_use]
     pub fn fitted() -> Self {
-        let overheads = Overheads::from(fitted_attainment());
+        Self::of(fitted_attainment().all)
+    }
+
+    /// Waiting in the forward model: fitted waiting per kernel, and the latency of exchanges.
+    fn of(reached: Attainment) -> Self {
+        let overheads = Overheads::from(reached);
         let per_layer = |count: f64, wait: Seconds| count * wait.0;
         Self {
             kernels: per_layer(STAGES_PER_LAYER, overheads.per_stage),
@@ -85,22 +92,17 @@ fn layers(log_active_parameters: f64) -> f64 {
 /// Experts that are not read, the cache and the arithmetic are left out, so that no machine of the list is faster.
 #[must_use]
 pub fn fastest_step(active_parameters: f64) -> Option<FastestStep> {
-    let waits = Waits::fitted();
     let sold = accelerators()
         .iter()
         .filter(|row| row.status == AcceleratorStatus::Shipping);
     sold.flat_map(|row| CHIPS.map(|chips| (row, chips)))
         .filter(|(row, chips)| active_parameters * FASTEST_WEIGHT_BYTES <= row.hbm_bytes.0 * chips)
-        .map(|(row, chips)| on_unit(row, chips, active_parameters, &waits))
+        .map(|(row, chips)| on_unit(row, chips, active_parameters))
         .max_by(|left, right| left.tokens_per_second.total_cmp(&right.tokens_per_second))
 }
 
-fn on_unit(
-    row: &'static Accelerator,
-    chips: f64,
-    active_parameters: f64,
-    waits: &Waits,
-) -> FastestStep {
+fn on_unit(row: &'static Accelerator, chips: f64, active_parameters: f64) -> FastestStep {
+    let waits = Waits::of(row.attainment());
     let reading = active_parameters * FASTEST_WEIGHT_BYTES / (row.hbm_bytes_per_second.0 * chips);
     let domain = f64::from(row.scale_up_domain);
     let seconds = reading + waits.seconds(active_parameters.ln(), chips, domain);

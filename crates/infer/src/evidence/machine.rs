@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use super::assumptions::Assumptions;
 use super::canonical::{KnownModel, Sizes};
 use super::quantity::{NINETY_PERCENT, Quantity as Q};
-use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond, count_f64};
+use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond, Seconds, count_f64};
 use unroof_roofline::forward;
 use unroof_roofline::forward::{Efficiencies, Formats, UnitLogs, compute_to_bandwidth};
 use unroof_roofline::reference::{
-    Accelerator, AcceleratorStatus, AttentionKind, accelerators, fitted_attainment, open_models,
+    Accelerator, AcceleratorStatus, AttentionKind, accelerators, open_models,
 };
 
 /// A machine as far as the joint estimate needs it; natural logarithms.
@@ -53,6 +53,8 @@ pub struct Machine {
     pub chip: forward::Machine,
     /// Shares of peak that the engine takes.
     pub efficiencies: Efficiencies,
+    /// Latency per sequential kernel.
+    pub per_stage: Seconds,
     /// Sizes of serving units, ascending, in chips; the first `unit_count` count.
     units: [f64; MOST_UNITS],
     unit_count: usize,
@@ -263,7 +265,8 @@ fn machine(
         weight_bytes,
         attention_bytes: kv_element_bytes,
     };
-    let fitted = Efficiencies::from(fitted_attainment());
+    let reached = row.attainment();
+    let fitted = Efficiencies::from(reached);
     let mut chip = chip(row, formats, stated(Q::FlopsPerSecond), bandwidth, capacity);
     chip.domain_chips = or(Q::DomainSize, chip.domain_chips);
     let (units, unit_count) = units(assumptions);
@@ -286,6 +289,7 @@ fn machine(
             decode_bandwidth: or(Q::DecodeBandwidthEfficiency, fitted.decode_bandwidth),
             decode_compute: or(Q::DecodeComputeEfficiency, fitted.decode_compute),
         },
+        per_stage: reached.seconds_per_stage,
         units,
         unit_count,
         units_below: sums_of_reciprocals(&units),

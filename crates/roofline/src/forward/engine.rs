@@ -14,8 +14,6 @@ use crate::reference::WeightFormats;
 use unroof_base::units::number::Number;
 use unroof_base::units::{Bytes, Seconds};
 
-/// Sequential kernels in a dense layer: attention, MLP.
-const STAGES_PER_DENSE_LAYER: f64 = 2.0;
 /// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
 /// activation between them, scatter, combine.
 const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
@@ -84,9 +82,11 @@ pub struct Engine<'a, N = f64> {
     /// Distribution of the model over the chips.
     pub spread: Spread,
     /// Shares of peak that are reached.
-    pub efficiencies: Efficiencies,
+    pub efficiencies: Efficiencies<N>,
     /// Costs that the rooflines leave out.
     pub overheads: &'a Overheads,
+    /// Latency per sequential kernel: that of `overheads`, or of each lane's chips.
+    pub per_stage: Seconds<N>,
     /// Overlap of compute and memory.
     pub overlap: Overlap,
     /// Speculative decoding of the engine.
@@ -121,12 +121,7 @@ impl<N: Number> Engine<'_, N> {
     #[must_use]
     pub fn decode(&self, batch: N, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = batch * self.speculation.computed();
-        let load = Load {
-            weight_macs: self.weight_macs(tokens, tokens),
-            attention_macs: tokens * attention.macs / self.overheads.attention_compute_ratio,
-            weight_bytes: self.weights_read(tokens),
-            kv_bytes: Bytes(batch * attention.bytes),
-        };
+        let load = self.load(tokens, tokens, [tokens, batch], attention);
         self.pass(Phase::Decode, &load, tokens)
     }
 
@@ -135,13 +130,30 @@ impl<N: Number> Engine<'_, N> {
     #[must_use]
     pub fn prefill(&self, prompts: N, fresh_tokens: N, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = prompts * fresh_tokens;
-        let load = Load {
-            weight_macs: self.weight_macs(tokens, prompts),
-            attention_macs: prompts * attention.macs / self.overheads.attention_compute_ratio,
-            weight_bytes: self.weights_read(tokens),
-            kv_bytes: Bytes(prompts * attention.bytes),
-        };
+        let load = self.load(tokens, prompts, [prompts, prompts], attention);
         self.pass(Phase::Prefill, &load, tokens)
+    }
+
+    /// Work of a pass: tokens, those of them that a next token is wanted for, how often attention multiplies and how often
+    /// it reads, and what it does each time.
+    fn load(
+        &self,
+        tokens: N,
+        headed: N,
+        [multiplied, read]: [N; 2],
+        attention: AttentionWork<N>,
+    ) -> Load<N> {
+        let expert_macs = self.expert_macs(tokens);
+        let expert_bytes = self.experts_read(tokens);
+        Load {
+            weight_macs: self.other_macs(tokens, headed) + expert_macs,
+            expert_macs,
+            attention_macs: multiplied * attention.macs / self.overheads.attention_compute_ratio,
+            weight_bytes: Bytes(self.others_read() + expert_bytes),
+            expert_bytes: Bytes(expert_bytes),
+            exposed_weights: self.overheads.exposed_weights,
+            kv_bytes: Bytes(read * attention.bytes),
+        }
     }
 
     /// The memory of units of any number of these chips.
@@ -172,8 +184,8 @@ impl<N: Number> Engine<'_, N> {
             * HIDDEN_BYTES_PER_ELEMENT
             * self.vectors_per_token();
         let token_overhead =
-            Bytes(token_bytes) / self.machine.unit.bandwidth / N::splat(efficiency.bandwidth);
-        let stage_overhead = Seconds(self.stages() * self.overheads.per_stage.0);
+            Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
+        let stage_overhead = Seconds(self.stages() * self.per_stage.0);
         let communication = self.communication(phase, tokens);
         let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
         let total = match phase {
@@ -208,15 +220,22 @@ impl<N: Number> Engine<'_, N> {
                 to_experts(merged(shape.active_experts, machine, &self.logs))
             }
         };
-        Seconds(traffic.time(&self.machine).0 / reached + self.exchange_latency().0)
+        let transfer = traffic.time(&self.machine).0 / reached;
+        Seconds(match self.spread {
+            Spread::Tensor => transfer + self.all_reduce_latency().0,
+            Spread::Experts => transfer.max(self.all_to_all_latency().0),
+        })
     }
 
-    /// Latency of two all-reduces per layer. Dispatch and combine of experts are among the kernels of their layer.
-    fn exchange_latency(&self) -> Seconds<N> {
+    /// Latency of sending tokens to experts and back: it grows with every doubling of the chips.
+    fn all_to_all_latency(&self) -> Seconds<N> {
+        let doublings = self.logs.chips * std::f64::consts::LOG2_E;
+        Seconds(self.shape.expert_layers * doublings * self.overheads.per_dispatch.0)
+    }
+
+    /// Latency of two all-reduces per layer.
+    fn all_reduce_latency(&self) -> Seconds<N> {
         let (none, one) = (N::splat(0.0), N::splat(1.0));
-        if self.spread == Spread::Experts {
-            return Seconds(none);
-        }
         let where_several =
             |parts: N, seconds: Seconds| one.if_less(parts, N::splat(seconds.0), none);
         let exchange = where_several(self.machine.chips, self.overheads.per_exchange);
@@ -232,19 +251,24 @@ impl<N: Number> Engine<'_, N> {
             + copies * self.overheads.vectors_per_expert_copy
     }
 
-    /// Multiply-adds with weights, in units of those at M and at the share of dense matrices. Of the tokens, those that a
-    /// next token is wanted for pass the output head.
-    fn weight_macs(&self, tokens: N, headed: N) -> N {
-        let experts = self.shape.active_expert_parameters;
-        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
+    /// Multiply-adds with all weights but experts, in units of those at M. Of the tokens, those that a next token is wanted
+    /// for pass the output head.
+    fn other_macs(&self, tokens: N, headed: N) -> N {
         let with_others = if self.overheads.counts_kernels {
             let head = self.shape.output_head_parameters();
             (self.shape.always_read_parameters - head) * tokens + head * headed.min(tokens)
         } else {
+            let experts = self.shape.active_expert_parameters;
             (self.shape.active_parameters - experts) * tokens
         };
         with_others / self.machine.other_rate
-            + tokens * experts * slowness / self.machine.expert_rate
+    }
+
+    /// Multiply-adds with experts, in units of those at M and at the share of dense matrices.
+    fn expert_macs(&self, tokens: N) -> N {
+        let experts = self.shape.active_expert_parameters;
+        let slowness = self.imbalance(tokens) / self.overheads.expert_compute_ratio;
+        tokens * experts * slowness / self.machine.expert_rate
     }
 
     /// Load of the chip with the most tokens for its experts over the mean. Experts drawn at random give n copies per chip
@@ -266,21 +290,24 @@ impl<N: Number> Engine<'_, N> {
     fn stages(&self) -> N {
         let with_experts = self.shape.expert_layers;
         let dense = (self.shape.layers - with_experts).max(N::splat(0.0));
-        dense * STAGES_PER_DENSE_LAYER + with_experts * STAGES_PER_EXPERT_LAYER
+        dense * self.overheads.stages_per_dense_layer + with_experts * STAGES_PER_EXPERT_LAYER
     }
 
-    /// w·`N_read`, over all chips.
-    fn weights_read(&self, tokens: N) -> Bytes<N> {
-        let (shape, chips) = (&self.shape, self.machine.chips);
-        let always =
-            self.weights.others * (shape.always_read_parameters * self.spread.copies(chips));
+    /// w·`N_attn`, over all chips.
+    fn others_read(&self) -> N {
+        let copies = self.spread.copies(self.machine.chips);
+        self.weights.others * (self.shape.always_read_parameters * copies)
+    }
+
+    /// w·(1 − (1 − 1/s)^B)·`N_exp`, over all chips.
+    fn experts_read(&self, tokens: N) -> N {
+        let shape = &self.shape;
         if !shape.has_experts {
-            return Bytes(always);
+            return N::splat(0.0);
         }
         let touched = share_touched(shape.routed_experts / shape.active_experts, tokens);
-        let places = places_over_experts(self.placed_experts(), chips);
-        let experts = touched * shape.expert_parameters * places;
-        Bytes(always + self.weights.experts * experts)
+        let places = places_over_experts(self.placed_experts(), self.machine.chips);
+        self.weights.experts * (touched * shape.expert_parameters * places)
     }
 
     /// Routed experts, where every chip has a whole number of places for them; none where experts are cut, or kernels are

@@ -9,10 +9,8 @@ use unroof_base::units::{Bytes, Seconds};
 /// gathered, read by the first matrix, its result written and read on both sides of the activation, the second result
 /// written, scattered, sent back and added up: about 8 if counted, and 10 predicts the measurements better \[D\].
 const VECTORS_PER_EXPERT_COPY: f64 = 10.0;
-/// Latency of a small all-reduce within a scale-up domain: 8.4 µs to start and 3.4 µs per step over NVLink, the cost
-/// model of NCCL (`src/graph/tuning.cc`, ring, protocol Simple).
-const SECONDS_PER_EXCHANGE: Seconds = Seconds(11.8e-6);
-/// Latency of a transfer to another domain: 8.4 µs to start and 14 µs over the network, by the same source.
+/// Latency of a transfer to another domain: 8.4 µs to start and 14 µs over the network, by the cost model of NCCL
+/// (`src/graph/tuning.cc`, ring, protocol Simple).
 pub const SECONDS_PER_HOP: Seconds = Seconds(22.4e-6);
 /// Share of HBM that serving engines leave free: `gpu_memory_utilization` of vLLM was 0.9 by default, and is 0.92 now;
 /// `free_gpu_memory_fraction` of TensorRT-LLM is 0.9 of what weights leave.
@@ -32,6 +30,8 @@ pub struct Overheads {
     pub network: Option<f64>,
     /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
     pub exposed_exchange: f64,
+    /// Share of the shorter of reading routed experts and multiplying with them that the longer does not hide.
+    pub exposed_weights: f64,
     /// Hidden vectors per token and layer that pass through memory beside weights and cache: norms, activations,
     /// quantising.
     pub vectors_per_token_and_layer: f64,
@@ -43,8 +43,12 @@ pub struct Overheads {
     pub attention_compute_ratio: f64,
     /// Latency per sequential kernel.
     pub per_stage: Seconds,
+    /// Sequential kernels of a dense layer; one with experts has ten.
+    pub stages_per_dense_layer: f64,
     /// Latency of an all-reduce.
     pub per_exchange: Seconds,
+    /// Latency of sending tokens to experts and back, per doubling of the chips.
+    pub per_dispatch: Seconds,
     /// Further latency where it leaves the scale-up domain.
     pub per_hop: Seconds,
     /// Load of the most popular chip's experts over the mean, beyond chance; None if all are loaded alike.
@@ -66,12 +70,15 @@ impl Overheads {
     pub const NONE: Self = Self {
         network: None,
         exposed_exchange: 1.0,
+        exposed_weights: 0.0,
         vectors_per_token_and_layer: 0.0,
         vectors_per_expert_copy: 0.0,
         expert_compute_ratio: 1.0,
         attention_compute_ratio: 1.0,
         per_stage: Seconds(0.0),
+        stages_per_dense_layer: 2.0,
         per_exchange: Seconds(0.0),
+        per_dispatch: Seconds(0.0),
         per_hop: Seconds(0.0),
         expert_imbalance: None,
         cache_copies: false,
@@ -98,12 +105,15 @@ impl From<Attainment> for Overheads {
         Self {
             network: Some(attainment.network),
             exposed_exchange: attainment.exposed_exchange,
+            exposed_weights: attainment.exposed_weights,
             vectors_per_token_and_layer: attainment.vectors_per_token_and_layer,
             vectors_per_expert_copy: VECTORS_PER_EXPERT_COPY,
             expert_compute_ratio: attainment.expert_compute_ratio,
             attention_compute_ratio: attainment.attention_compute_ratio,
             per_stage: attainment.seconds_per_stage,
-            per_exchange: SECONDS_PER_EXCHANGE,
+            stages_per_dense_layer: attainment.stages_per_dense_layer,
+            per_exchange: attainment.seconds_per_exchange,
+            per_dispatch: attainment.seconds_per_dispatch,
             per_hop: SECONDS_PER_HOP,
             expert_imbalance: Some(1.0),
             cache_copies: true,

@@ -88,6 +88,7 @@ impl Serving<'_> {
             spread: self.spread,
             efficiencies: self.efficiencies,
             overheads: &self.overheads,
+            per_stage: self.overheads.per_stage,
             overlap: self.overlap,
             speculation: self.speculation,
         }

@@ -63,13 +63,13 @@ pub struct Model {
 
 /// Shares of peak reached.
 #[derive(Debug, Clone, Copy)]
-pub struct Efficiencies {
+pub struct Efficiencies<N = f64> {
     /// `η_pre`: share of peak arithmetic in prefill.
-    pub prefill: f64,
+    pub prefill: N,
     /// `η_m`: share of HBM bandwidth in decoding.
-    pub decode_bandwidth: f64,
+    pub decode_bandwidth: N,
     /// `η_c`: share of peak arithmetic in decoding.
-    pub decode_compute: f64,
+    pub decode_compute: N,
 }
 
 impl Efficiencies {
@@ -79,10 +79,12 @@ impl Efficiencies {
         decode_bandwidth: 1.0,
         decode_compute: 1.0,
     };
+}
 
+impl<N: Number> Efficiencies<N> {
     /// Shares of peak in decode.
     #[must_use]
-    pub fn decode(&self) -> PhaseEfficiency {
+    pub fn decode(&self) -> PhaseEfficiency<N> {
         PhaseEfficiency {
             compute: self.decode_compute,
             bandwidth: self.decode_bandwidth,
@@ -91,7 +93,7 @@ impl Efficiencies {
 
     /// Shares of peak in prefill, with the bandwidth of decode.
     #[must_use]
-    pub fn prefill(&self) -> PhaseEfficiency {
+    pub fn prefill(&self) -> PhaseEfficiency<N> {
         PhaseEfficiency {
             compute: self.prefill,
             bandwidth: self.decode_bandwidth,
@@ -200,19 +202,25 @@ pub struct Load<N = f64> {
     pub weight_macs: N,
     /// Multiply-adds in attention.
     pub attention_macs: N,
+    /// Multiply-adds with routed experts, a part of these.
+    pub expert_macs: N,
     /// Bytes of weights that are read.
     pub weight_bytes: Bytes<N>,
+    /// Bytes of routed experts, a part of these.
+    pub expert_bytes: Bytes<N>,
+    /// Share of the shorter of reading routed experts and multiplying with them that the longer does not hide.
+    pub exposed_weights: f64,
     /// KV cache and linear state, read and written.
     pub kv_bytes: Bytes<N>,
 }
 
 /// Shares of peak reached in one phase.
 #[derive(Debug, Clone, Copy)]
-pub struct PhaseEfficiency {
+pub struct PhaseEfficiency<N = f64> {
     /// `η_c`, or `η_pre` in prefill.
-    pub compute: f64,
+    pub compute: N,
     /// `η_m`: share of peak bandwidth.
-    pub bandwidth: f64,
+    pub bandwidth: N,
 }
 
 impl<N: Number> Load<N> {
@@ -221,11 +229,12 @@ impl<N: Number> Load<N> {
     pub fn time(
         &self,
         unit: &ServingUnit<N>,
-        efficiency: PhaseEfficiency,
+        efficiency: PhaseEfficiency<N>,
         overlap: Overlap,
     ) -> StepTime<N> {
         let bandwidth = unit.bandwidth.0 * efficiency.bandwidth;
-        let weight_compute_s = self.weight_macs / (unit.multiply_rate.0 * efficiency.compute);
+        let multiply_rate = unit.multiply_rate.0 * efficiency.compute;
+        let weight_compute_s = self.weight_macs / multiply_rate;
         let attention_compute_s =
             self.attention_macs / (unit.attention_multiply_rate.0 * efficiency.compute);
         let weight_memory_s = self.weight_bytes.0 / bandwidth;
@@ -235,7 +244,11 @@ impl<N: Number> Load<N> {
                 (weight_compute_s + attention_compute_s).max(weight_memory_s + kv_memory_s)
             }
             Overlap::AttentionApart => {
-                kv_memory_s.max(attention_compute_s) + weight_memory_s.max(weight_compute_s)
+                let of_experts = self.expert_bytes.0 / bandwidth;
+                let exposed = of_experts.min(self.expert_macs / multiply_rate);
+                kv_memory_s.max(attention_compute_s)
+                    + weight_memory_s.max(weight_compute_s)
+                    + exposed * self.exposed_weights
             }
         };
         StepTime {
@@ -256,8 +269,11 @@ pub fn step_time(model: &Model, unit: &ServingUnit, point: &OperatingPoint) -> S
         model.kv_bytes_per_token.0 * point.context_tokens + 2.0 * model.state_per_sequence.0;
     let load = Load {
         weight_macs: batch * model.active_parameters,
+        expert_macs: 0.0,
         attention_macs: batch * model.attention_macs_per_token * point.context_tokens,
         weight_bytes: Bytes(model.weight_bytes_per_parameter * model.parameters_read(batch)),
+        expert_bytes: Bytes(0.0),
+        exposed_weights: 0.0,
         kv_bytes: Bytes(batch * kv_bytes),
     };
     load.time(unit, point.efficiencies.decode(), point.overlap)

@@ -90,6 +90,8 @@ pub struct Accelerator {
     pub id: String,
     /// Maker and product of the accelerator.
     pub name: String,
+    /// Generation of chips, whose measurements are fitted together.
+    pub generation: String,
     /// Peak dense bf16 arithmetic.
     pub bf16_flops_per_second: FlopPerSecond,
     /// Peak dense int8 arithmetic, operations counted as FLOP.

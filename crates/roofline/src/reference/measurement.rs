@@ -27,8 +27,6 @@ pub struct Measurement {
     pub model: String,
     /// Id of an accelerator; empty if it is not in the reference data.
     pub accelerator: String,
-    /// Generation of the accelerator.
-    pub generation: String,
     /// Engine and parallelism as published.
     pub engine: String,
     /// Phase that was measured.
@@ -129,6 +127,4 @@ pub enum Purpose {
     Intercept,
     /// Predicted in the same way, but not fitted.
     Report,
-    /// Added after the model was chosen: neither fitted nor looked at in choosing it.
-    Check,
 }

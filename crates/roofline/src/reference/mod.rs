@@ -42,13 +42,14 @@ pub mod names;
 mod open_model;
 mod peer_time;
 mod storage_tier;
+mod time_errors;
 mod track_record;
 mod weight_formats;
 
 pub use accelerator::{
     Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
 };
-pub use attainment::{Attainment, fitted_attainment};
+pub use attainment::{Attainment, FittedAttainment, OfGeneration, fitted_attainment};
 pub use attention_kind::AttentionKind;
 pub use cache_document::{CacheDocument, OfferedAs, address_of_document, cache_documents};
 pub use compute_margin::{
@@ -60,11 +61,14 @@ pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
 };
-pub use open_model::{INT4_BYTES, MXFP4_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models};
+pub use open_model::{
+    INT4_BYTES, MXFP4_BYTES, MXFP8_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models,
+};
 pub use peer_time::{PeerTime, peer_times};
 pub use storage_tier::{
     CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
 };
+pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
     RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,

@@ -98,10 +98,26 @@ impl OpenModel {
 pub const MXFP4_BYTES: f64 = 0.531_25;
 /// Bytes per parameter of `nvfp4`: 4 bits, and a scale of 8 bits for each 16 weights.
 pub const NVFP4_BYTES: f64 = 0.562_5;
+/// Bytes per parameter of `mxfp8`: 8 bits, and a scale of 8 bits for each 32 weights.
+pub const MXFP8_BYTES: f64 = 1.031_25;
 /// Bytes per parameter of `int4`: 4 bits, and a scale of 16 bits for each 32 weights.
 pub const INT4_BYTES: f64 = 0.562_5;
 
 impl OpenModel {
+    /// Bytes per parameter of the release that is served: that in 8 bits where the vendor has published one beside bf16.
+    #[must_use]
+    pub fn served_formats(&self) -> WeightFormats {
+        let format = self.native_precision.as_str();
+        if !format.starts_with("bf16") || !format.contains("fp8") {
+            return self.native_formats();
+        }
+        WeightFormats::uniform(if format.contains("mxfp8") {
+            MXFP8_BYTES
+        } else {
+            1.0
+        })
+    }
+
     /// Bytes per parameter of the published weights by component, scales included. `… experts` names the format of
     /// the experts alone; the rest is in bf16 unless another format is named beside it.
     #[must_use]
@@ -140,6 +156,15 @@ mod tests {
             let bytes = model.native_formats().bytes_of(&model.architecture);
             assert!((bytes.0 / 1e9 / gigabytes - 1.0).abs() < 0.01, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn the_release_in_8_bits_is_served_where_there_is_one() {
+        let width = |name: &str| open_model(name).unwrap().served_formats().experts;
+        assert_eq!(width("GLM-5.2"), 1.0);
+        assert_eq!(width("MiniMax-M3"), MXFP8_BYTES);
+        assert_eq!(width("Llama-3.1-70B"), 2.0);
+        assert_eq!(width("gpt-oss-120b"), MXFP4_BYTES);
     }
 
     #[test]

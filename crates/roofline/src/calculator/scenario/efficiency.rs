@@ -1,7 +1,7 @@
 //! Shares of the peaks that a scenario reaches, and what the rooflines leave out.
 
 use crate::forward::{Efficiencies, Overheads, Overlap};
-use crate::reference::fitted_attainment;
+use crate::reference::Attainment;
 
 /// Efficiencies to start from, and whether they are the peaks.
 pub(crate) const STARTING_POINTS: &[(&str, bool)] = &[("fitted", false), ("peak", true)];
@@ -15,8 +15,8 @@ pub(crate) struct Efficiency {
 }
 
 impl Efficiency {
-    /// The bare rooflines, or what published measurements reach.
-    pub(crate) fn of(is_peak: bool) -> Self {
+    /// The bare rooflines, or what the chips reach.
+    pub(crate) fn of(is_peak: bool, reached: Attainment) -> Self {
         if is_peak {
             return Self {
                 efficiencies: Efficiencies::PEAK,
@@ -24,10 +24,9 @@ impl Efficiency {
                 overlap: Overlap::Full,
             };
         }
-        let fitted = fitted_attainment();
         Self {
-            efficiencies: fitted.into(),
-            overheads: fitted.into(),
+            efficiencies: reached.into(),
+            overheads: reached.into(),
             overlap: Overlap::AttentionApart,
         }
     }

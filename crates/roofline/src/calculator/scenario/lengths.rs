@@ -124,6 +124,20 @@ impl Lengths {
         self.variation
     }
 
+    /// The length that a share of the requests do not exceed.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.points.clone();
+        sorted.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let mut below = 0.0;
+        let reached = sorted.iter().find(|(_, of_length)| {
+            below += of_length;
+            below >= share - 1e-9
+        });
+        reached
+            .or(sorted.last())
+            .map_or(self.mean, |(tokens, _)| *tokens)
+    }
+
     /// Lengths of this shape, every one multiplied.
     pub(crate) fn times(&self, factor: f64) -> Self {
         Self {

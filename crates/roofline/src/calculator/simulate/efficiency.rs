@@ -2,9 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use super::hardware::Hardware;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::calculator::scenario::efficiency::{Efficiency, STARTING_POINTS};
 use crate::forward::{Efficiencies, Overheads, Overlap};
+use crate::reference::fitted_attainment;
 use unroof_base::input::body::{OneOf, Stated, Truth, body, number, value};
 use unroof_base::units::Seconds;
 
@@ -21,7 +23,7 @@ const OVERLAPS: &[(&str, Overlap)] = &[
 body! {
     /// Shares of peak and overheads; those of the base efficiencies where left out.
     pub struct StatedEfficiencies {
-        /// The point to start from: `fitted` to published measurements, where compute and memory overlap within attention
+        /// The point to start from: `fitted` to published measurements of such chips, where compute and memory overlap within attention
         /// and within the rest (E1'); or `peak`: all of the peaks, no exchanges, no overheads, full overlap (E1). `fitted`
         /// if left out.
         name: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
@@ -37,6 +39,8 @@ body! {
         network: Stated<f64> = number(SHARES),
         /// Share of the shorter of work and exchanges that is not hidden when decoding with distributed experts.
         exposed_exchange: Stated<f64> = number(0.0..=1.0),
+        /// Share of the shorter of reading routed experts and multiplying with them that the longer does not hide.
+        exposed_weights: Stated<f64> = number(0.0..=1.0),
         /// Hidden vectors per token and layer that pass through memory in addition to weights and cache.
         vectors_per_token_and_layer: Stated<f64> = number(0.0..=1e6),
         /// Hidden vectors per copy of a token that goes to an expert, which pass through memory in addition to weights and cache.
@@ -47,8 +51,12 @@ body! {
         attention_compute_ratio: Stated<f64> = number(SHARES),
         /// Waiting per kernel, in seconds.
         seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Sequential kernels of a dense layer; one with experts has ten.
+        stages_per_dense_layer: Stated<f64> = number(0.0..=1e3),
         /// Latency of an all-reduce, two of which every layer of cut matrices has.
         seconds_per_exchange: Stated<f64> = number(0.0..=1.0).unit("s"),
+        /// Latency of sending tokens to distributed experts and back, per layer with experts and doubling of the chips.
+        seconds_per_dispatch: Stated<f64> = number(0.0..=1.0).unit("s"),
         /// Further latency of an all-reduce that leaves the scale-up domain.
         seconds_per_hop: Stated<f64> = number(0.0..=1.0).unit("s"),
         /// Load of the chip with the most popular experts over the mean, beyond what chance makes of a finite batch; not
@@ -72,9 +80,11 @@ body! {
 pub(super) fn fill_efficiency(
     stated: &StatedEfficiencies,
     inputs: &Inputs<'_>,
+    hardware: Option<&Hardware>,
 ) -> Option<Efficiency> {
     let is_peak = inputs.choice(&stated.name, STARTING_POINTS, false)?;
-    let base = Efficiency::of(is_peak);
+    let reached = hardware.map_or(fitted_attainment().all, |hardware| hardware.reached);
+    let base = Efficiency::of(is_peak, reached);
     let (shares, from) = (base.efficiencies, base.overheads);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);
     let seconds = |field, other: Seconds| or(field, other.0).map(Seconds);
@@ -98,6 +108,7 @@ pub(super) fn fill_efficiency(
         overheads: Overheads {
             network: counts_network.then_some(network),
             exposed_exchange: or(&stated.exposed_exchange, from.exposed_exchange)?,
+            exposed_weights: or(&stated.exposed_weights, from.exposed_weights)?,
             vectors_per_token_and_layer: or(
                 &stated.vectors_per_token_and_layer,
                 from.vectors_per_token_and_layer,
@@ -112,6 +123,11 @@ pub(super) fn fill_efficiency(
                 from.attention_compute_ratio,
             )?,
             per_stage: seconds(&stated.seconds_per_stage, from.per_stage)?,
+            stages_per_dense_layer: or(
+                &stated.stages_per_dense_layer,
+                from.stages_per_dense_layer,
+            )?,
+            per_dispatch: seconds(&stated.seconds_per_dispatch, from.per_dispatch)?,
             per_exchange: seconds(&stated.seconds_per_exchange, from.per_exchange)?,
             per_hop: seconds(&stated.seconds_per_hop, from.per_hop)?,
             expert_imbalance: counts_imbalance.then_some(imbalance),
