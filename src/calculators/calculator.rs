@@ -16,7 +16,9 @@ use crate::shell::input::read_input;
 use crate::shell::terminal;
 use crate::{Failure, label};
 use unroof_base::input::RequestError;
-use unroof_base::input::body::{Body, Flag, LIST_PLACEHOLDER, TIME_PLACEHOLDER, flags};
+use unroof_base::input::body::{
+    Body, Flag, LIST_PLACEHOLDER, TIME_PLACEHOLDER, TRUTH_PLACEHOLDER, flags,
+};
 use unroof_base::units::{Bytes, Seconds, readable};
 use unroof_roofline::calculator::inputs::{EquationUsed, InputOrigin, InputUsed, NoValue};
 use unroof_roofline::calculator::scenario::model::FILE_PLACEHOLDER;
@@ -49,23 +51,25 @@ fn file_help<Request: Body>() -> String {
 }
 
 impl<Request: Body + Clone> Calculation<Request> {
-    /// Answers the request, prints the answer and shows its chart; or lists the accelerators.
+    /// Answers the request, prints the answer, shows its chart and returns it; or lists the accelerators.
     pub(crate) fn run<Answer: Serialize>(
         &self,
         answer: impl Fn(&[u8]) -> Result<Answer, RequestError>,
         write: impl Fn(&mut dyn Write, &Answer) -> io::Result<()>,
         chart: impl Fn(&Answer) -> Option<Chart>,
         is_drawn: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Answer>, Failure> {
         if self.list_accelerators {
             let list = List::of("", accelerators())
                 .column("id", |row| row.id.clone())
                 .column("name", |row| row.name.clone());
-            return Ok(list.write(&mut terminal::stdout())?);
+            list.write(&mut terminal::stdout())?;
+            return Ok(None);
         }
         let answer = answered(self.file.as_deref(), &self.stated, answer)?;
         print(&answer, self.json, write)?;
-        show(chart(&answer), self.save.as_deref(), is_drawn && !self.json)
+        show(chart(&answer), self.save.as_deref(), is_drawn && !self.json)?;
+        Ok(Some(answer))
     }
 
     /// Calls fields by their flags in remarks on an answer to a request that is made of flags alone.
@@ -91,11 +95,16 @@ pub(crate) struct RequestFlags<Request> {
 impl<Request: Body + Clone> Args for RequestFlags<Request> {
     fn augment_args(command: Command) -> Command {
         let argument = |flag: Flag| {
-            Arg::new(flag.name)
+            let argument = Arg::new(flag.name)
                 .long(flag.name)
                 .value_name(flag.placeholder)
                 .allow_negative_numbers(true)
-                .help(flag.help.trim_end_matches('.').replace('\n', " "))
+                .help(flag.help.trim_end_matches('.').replace('\n', " "));
+            if flag.placeholder == TRUTH_PLACEHOLDER {
+                let argument = argument.num_args(0..=1).require_equals(true);
+                return argument.default_missing_value("true");
+            }
+            argument
         };
         command.args(flags::<Request>().into_iter().map(argument))
     }
@@ -136,9 +145,18 @@ impl<Request: Body + Clone> RequestFlags<Request> {
                     items.map(|item| stated_value(item.trim())).collect()
                 }
                 FILE_PLACEHOLDER => {
-                    let text = read_input(Path::new(value))?;
-                    let read = serde_json::from_slice(&text);
-                    read.with_context(|| format!("`{value}` is not valid JSON"))?
+                    let file = Path::new(value);
+                    let text = read_input(file)?;
+                    if file.extension().is_some_and(|extension| extension == "csv") {
+                        rows_of(&text).with_context(|| format!("`{value}` is not valid CSV"))?
+                    } else {
+                        let read = serde_json::from_slice(&text);
+                        read.with_context(|| format!("`{value}` is not valid JSON"))?
+                    }
+                }
+                TRUTH_PLACEHOLDER => {
+                    let truth = value.parse();
+                    truth.map_or_else(|_| Value::String(value.clone()), Value::Bool)
                 }
                 TIME_PLACEHOLDER => seconds(value).unwrap_or_else(|| stated_value(value)),
                 _ => stated_value(value),
@@ -151,6 +169,22 @@ impl<Request: Body + Clone> RequestFlags<Request> {
     pub(crate) fn name_flags(&self, error: RequestError) -> RequestError {
         naming_flags(error, &self.stated, &flags::<Request>())
     }
+}
+
+/// Rows of a table as objects of its columns, cells that are empty left out.
+fn rows_of(text: &[u8]) -> Result<Value, csv::Error> {
+    let mut table = csv::Reader::from_reader(text);
+    let columns = table.headers()?.clone();
+    let row = |record: Result<csv::StringRecord, csv::Error>| {
+        let record = record?;
+        let cells = columns
+            .iter()
+            .zip(&record)
+            .filter(|(_, cell)| !cell.is_empty());
+        let cells = cells.map(|(column, cell)| (column.to_owned(), stated_value(cell)));
+        Ok(Value::Object(cells.collect()))
+    };
+    table.records().map(row).collect()
 }
 
 /// The answer to the request in a file, or to an empty request, with the fields stated by flags.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anyhow::anyhow;
 use clap::Args;
 
 use super::calculator::{
@@ -17,6 +18,7 @@ use unroof_roofline::plan::{
     FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, SensitivityItem,
     ServingKind, SplitItem, plan,
 };
+use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
 /// Arguments of `unroof plan`.
 #[derive(Debug, Args)]
@@ -38,7 +40,13 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         calculation.name_flags(&mut answer.caveats, &mut answer.not_defined);
         write_plan(out, &answer)
     };
-    calculation.run(plan, write, |answer| Some(chart(answer)), true)
+    let answer = calculation.run(plan, write, |answer| Some(chart(answer)), true)?;
+    if answer.is_some_and(|answer| answer.plans.is_empty()) {
+        return Err(
+            Failure::Other(anyhow!("there is no plan")).with_hint("the notes say what would do")
+        );
+    }
+    Ok(())
 }
 
 /// The cost of a token over the length of a pass where the grid has it, else the front of speed against cost.
@@ -158,7 +166,7 @@ fn rounded(count: f64) -> String {
 }
 
 /// Columns of the terminal that the whole ranking needs; else the cost of a day, which follows from others, is left out.
-const LEAST_WIDTH_FOR_ALL: usize = 76;
+const LEAST_WIDTH_FOR_ALL: usize = 92;
 
 /// The units that compute prompts, if they are not the ones that decode.
 fn or_same(prefill: Option<String>) -> String {
@@ -167,13 +175,20 @@ fn or_same(prefill: Option<String>) -> String {
 
 fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
     let per_second = |plan: &PlanItem| (plan.requests_per_second * 100.0).round() / 100.0;
-    let mut list = List::of("plans within the limits, cheapest first", plans)
+    let mut list = List::of("plans within the limits, by the upper end of cost", plans)
         .column("", |plan| plan.rank.to_string())
         .column("prefill", |plan| or_same(plan.prefill.as_ref().map(pool)))
         .column("decode", |plan| pool(&plan.decode))
         .column("chips", |plan| rounded(plan.chips))
         .column("req/s", |plan| readable(per_second(plan)))
-        .column("$/Mtok", |plan| short(plan.cost.usd_per_mtok));
+        .column("$/Mtok", |plan| short(plan.cost.usd_per_mtok))
+        .column("80 %", |plan| {
+            let interval = FigureInterval::find(&plan.intervals, "cost.usd_per_mtok");
+            or_dash(interval.map(|interval| {
+                let [low, high] = [interval.low_80, interval.high_80];
+                format!("{}–{}", short(Some(low)), short(Some(high)))
+            }))
+        });
     if width() >= LEAST_WIDTH_FOR_ALL {
         list = list.column("$/day", |plan| {
             number(plan.cost.usd_per_day.map(f64::round))
@@ -188,12 +203,17 @@ fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
     .write(out)
 }
 
-fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
+fn write_best(mut out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
     let first = &best.time_to_first_token;
     let ratio = best
         .prefill_units_per_decode_unit
         .map(|ratio| format!("{} : 1", readable(ratio)));
-    let cost = &best.cost;
+    let (cost, next) = (&best.cost, &best.time_per_output_token);
+    let ranged = |figure, value, shown: fn(f64) -> String| {
+        FigureInterval::ranged(&best.intervals, figure, value, shown)
+    };
+    let ranged_time = |figure, at: Seconds| ranged(figure, at.0, |seconds| time(Seconds(seconds)));
+    let usd = |figure, cost: Option<f64>| or_dash(cost.map(|usd| ranged(figure, usd, readable)));
     let serving = match best.serving {
         ServingKind::Aggregated => "aggregated",
         ServingKind::Disaggregated => "disaggregated",
@@ -205,17 +225,21 @@ fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
         "prompt tokens" => format!("{} tok/s", readable(best.input_tokens_per_second.round()));
         "generated tokens" => format!("{} tok/s", readable(best.output_tokens_per_second.round()));
         "generated tokens per chip" => format!("{} tok/s", readable(best.output_tokens_per_second_per_chip));
-        "first token, p50" => or_dash(first.p50_seconds.map(time));
-        "first token, p95" => or_dash(first.p95_seconds.map(time));
+        "first token, p50" => or_dash(first.p50_seconds.map(|time| ranged_time("time_to_first_token.p50_seconds", time)));
+        "first token, p95" => or_dash(first.p95_seconds.map(|time| ranged_time("time_to_first_token.p95_seconds", time)));
         "  waiting, mean" => or_dash(first.waiting_seconds.map(time));
         "  prefill, mean" => time(first.prefill_seconds);
         "  transfer" => time(first.transfer_seconds);
-        "next token, mean" => time(best.time_per_output_token.mean_seconds);
-        "speed per user" => format!("{} tok/s", readable(best.time_per_output_token.tokens_per_second_per_user));
-        "USD per request" => number(cost.usd_per_request);
-        "USD per Mtok" => number(cost.usd_per_mtok);
-        "USD per Mtok in, out" => format!("{}, {}", number(cost.input_usd_per_mtok), number(cost.output_usd_per_mtok));
-        "USD per day" => number(cost.usd_per_day.map(f64::round));
+        "next token, mean" => ranged_time("time_per_output_token.mean_seconds", next.mean_seconds);
+        "speed per user" => ranged("time_per_output_token.tokens_per_second_per_user", next.tokens_per_second_per_user, |speed| {
+            format!("{} tok/s", readable(speed))
+        });
+        "requests per second" => ranged("requests_per_second", best.requests_per_second, readable);
+        "USD per request" => usd("cost.usd_per_request", cost.usd_per_request);
+        "USD per Mtok" => usd("cost.usd_per_mtok", cost.usd_per_mtok);
+        "USD per Mtok in" => usd("cost.input_usd_per_mtok", cost.input_usd_per_mtok);
+        "USD per Mtok out" => usd("cost.output_usd_per_mtok", cost.output_usd_per_mtok);
+        "USD per day" => usd("cost.usd_per_day", cost.usd_per_day.map(f64::round));
         "power" => or_dash(best.power.watts.map(|watts| format!("{} kW", readable(watts / 1e3))));
         "energy per generated token" => or_dash(best.power.joules_per_output_token.map(|joules| format!("{} J", readable(joules))));
         "binds" => best.binds.join(", ").replace('_', " ");
@@ -231,7 +255,19 @@ fn write_best(out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
     if let Some(prefill) = &best.prefill {
         write_pool(out, "prefill", prefill)?;
     }
-    write_pool(out, "decode", &best.decode)
+    write_pool(out, "decode", &best.decode)?;
+    if !best.intervals.is_empty() {
+        paragraph(&mut out, INTERVAL_NOTE, 2)?;
+        writeln!(out)?;
+    }
+    if best.engine_flags.is_empty() {
+        return Ok(());
+    }
+    List::of("flags of the engine", &best.engine_flags)
+        .column("units", |flag| flag.units.name().to_owned())
+        .column("flag", |flag| flag.flag.clone())
+        .column("because", |flag| flag.reason.clone())
+        .write(out)
 }
 
 fn write_pool(out: &mut dyn Write, name: &str, pool: &PoolItem) -> io::Result<()> {
@@ -332,6 +368,9 @@ fn write_offload(out: &mut dyn Write, offload: &OffloadItem) -> io::Result<()> {
         .column("retrieve, $", |tier| number(tier.retrieve_usd))
         .column("hold, $/h", |tier| number(tier.hold_usd_per_hour))
         .column("uses/h", |tier| number(tier.break_even_uses_per_hour))
+        .column("pays from", |tier| {
+            or_dash(tier.pays_from_hit_rate.map(percent))
+        })
         .write(out)?;
     List::of("cheapest tier by time to live", &offload.cheapest)
         .column("tier", |tier| tier.id.clone())

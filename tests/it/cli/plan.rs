@@ -24,7 +24,7 @@ fn the_report_ranks_names_the_layout_and_stays_within_80_columns() {
     }
     for part in [
         "Llama-3.1-70B on gb200-nvl72",
-        "plans within the limits, cheapest first",
+        "plans within the limits, by the upper end of cost",
         "TP8",
         "binds",
         "speed against cost",
@@ -47,6 +47,23 @@ fn a_time_may_have_a_unit() {
     let wrong = run(&["plan", "--ttft", "200 parsecs"]);
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.err.contains("--ttft"), "{}", wrong.err);
+}
+
+#[test]
+fn no_plan_is_exit_code_1_with_what_would_do() {
+    for as_json in [&[][..], &["--json"]] {
+        let none = run(&[&DENSE[..7], &["--tpot", "1ms"], as_json].concat());
+        assert_eq!(none.code, Some(1), "{}", none.err);
+        assert!(none.err.contains("there is no plan"), "{}", none.err);
+        let change = if as_json.is_empty() {
+            "--tpot of "
+        } else {
+            "would_do"
+        };
+        assert!(none.out.contains(change), "{}", none.out);
+    }
+    let shared = output_of(&[&DENSE[..], &["--share-node"]].concat());
+    assert!(shared.contains("plans within the limits"), "{shared}");
 }
 
 #[test]

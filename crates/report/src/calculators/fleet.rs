@@ -2,13 +2,15 @@
 
 use maud::{Markup, html};
 
+use super::parts;
 use super::parts::bytes as of_bytes;
 use crate::tables::Head::{Number, Text};
 use crate::tables::{scrolling, table};
-use crate::words::{count, or_dash, spaced};
+use crate::words::{capital, count, or_dash, spaced};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::listed;
 use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
+use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
 /// Plans that are shown.
 const MOST_PLANS: usize = 8;
@@ -22,24 +24,38 @@ pub fn summary(answer: &PlanAnswer) -> Markup {
             Some(best) => p.lead data-finding {
                 strong { (model) } ": the cheapest of " (count(answer.searched.units)) " ways to serve "
                 (readable(best.requests_per_second)) " requests per second takes " strong { (readable(best.chips)) " " (best.decode.accelerator) }
-                @if let Some(day) = best.cost.usd_per_day { " and costs $" (compact(day)) " a day" }
+                @if let Some(day) = best.cost.usd_per_day { " and costs $" (ranged(best, "cost.usd_per_day", day)) " a day" }
                 (prices(best))
-                ". One user gets " (compact(best.time_per_output_token.tokens_per_second_per_user)) " tokens/s"
+                ". One user gets "
+                (ranged(best, "time_per_output_token.tokens_per_second_per_user", best.time_per_output_token.tokens_per_second_per_user))
+                " tokens/s"
                 @if let Some(first) = best.time_to_first_token.p95_seconds { " after " (compact(first.0)) " s (95 %)" }
                 "."
             },
             None => div.empty data-finding {
                 p { strong { "No layout keeps these limits." } }
-                p { "Allow more time to the first token or per token, more chips, or fewer bytes per weight." }
+                @for item in &answer.nearest {
+                    p { "A plan would need " (spaced(item.input.rsplit('.').next().unwrap_or(item.input))) " of "
+                        (readable(item.would_do)) " instead of " (readable(item.stated)) "." }
+                }
+                @if answer.nearest.is_empty() {
+                    p { "No single change of a limit, the chips or the weights would do." }
+                }
             }
         }
+        @if answer.plans.iter().any(|plan| !plan.intervals.is_empty()) { p.note { (capital(INTERVAL_NOTE)) "." } }
     }
+}
+
+fn ranged(plan: &PlanItem, figure: &str, value: f64) -> String {
+    parts::ranged(&plan.intervals, figure, value, compact)
 }
 
 fn prices(plan: &PlanItem) -> Markup {
     html! {
         @if let (Some(input), Some(output)) = (plan.cost.input_usd_per_mtok, plan.cost.output_usd_per_mtok) {
-            ": $" (compact(input)) " per million prompt tokens and $" (compact(output)) " per million output tokens"
+            ": $" (ranged(plan, "cost.input_usd_per_mtok", input)) " per million prompt tokens and $"
+            (ranged(plan, "cost.output_usd_per_mtok", output)) " per million output tokens"
         }
     }
 }
@@ -77,9 +93,9 @@ fn layout(of: &Layout) -> String {
 fn ranking(plans: &[PlanItem]) -> Markup {
     let number = |value: Option<f64>| or_dash(value, compact);
     html! {
-        h3 { "Plans, cheapest first" }
+        h3 { "Plans, by the upper end of their cost" }
         (scrolling("Plans", &table(&[
-            Text("Serving"), Text("Layout of a unit"), Number("Chips"), Number("First token, s"), Number("Tokens/s"), Number("USD/Mtok"),
+            Text("Serving"), Text("Layout of a unit"), Number("Chips"), Number("First token, s"), Number("Tokens/s"), Number("USD/Mtok"), Number("80 %"),
             Number("USD/day"), Text("Bound by"),
         ], &html! {
             @for plan in plans.iter().take(MOST_PLANS) {
@@ -93,6 +109,11 @@ fn ranking(plans: &[PlanItem]) -> Markup {
                     td.number { (number(plan.time_to_first_token.p95_seconds.map(|seconds| seconds.0))) }
                     td.number { (compact(plan.time_per_output_token.tokens_per_second_per_user)) }
                     td.number { (number(plan.cost.usd_per_mtok)) }
+                    td.number {
+                        @if let Some(interval) = FigureInterval::find(&plan.intervals, "cost.usd_per_mtok") {
+                            (compact(interval.low_80)) "–" (compact(interval.high_80))
+                        }
+                    }
                     td.number { (number(plan.cost.usd_per_day)) }
                     td { (spaced(&listed(&plan.binds))) }
                 }

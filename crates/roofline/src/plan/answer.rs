@@ -3,8 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::engine_flags::EngineFlag;
 use super::grid::Layout;
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
+use crate::reference::FigureInterval;
 use unroof_base::units::{Bytes, Seconds};
 
 /// Layouts that serve a load within limits, ranked by cost.
@@ -20,8 +22,10 @@ pub struct PlanAnswer {
     pub load: LoadItem,
     /// Size of the search.
     pub searched: SearchedItem,
-    /// Plans within the limits, cheapest first; empty where there are none.
+    /// Plans within the limits, cheapest at the upper end of the 80 % interval first; empty where there are none.
     pub plans: Vec<PlanItem>,
+    /// Changes of the request that would each give a plan; empty where there is one, or where none of them would.
+    pub nearest: Vec<NearestItem>,
     /// Cheapest plans over speed: none of them is both slower and dearer than another.
     pub front: Vec<FrontItem>,
     /// Change of the cheapest plan's cost with each input.
@@ -64,6 +68,17 @@ pub struct SearchedItem {
     pub units: usize,
 }
 
+/// One change of a request without a plan, which would give one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+pub struct NearestItem {
+    /// The input that changes: a limit that binds, the chips, or the width of the weights.
+    pub input: &'static str,
+    /// Value of the request.
+    pub stated: f64,
+    /// The nearest value with a plan: the least limit to two digits, the fewest chips in whole trays, the widest format.
+    pub would_do: f64,
+}
+
 /// Distribution of prompts and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -79,6 +94,8 @@ pub enum ServingKind {
 pub struct PlanItem {
     /// Place in the ranking.
     pub rank: usize,
+    /// Intervals of the times, speeds and costs, by the errors on measurements that the fit had not seen; empty at peak.
+    pub intervals: Vec<FigureInterval>,
     /// Distribution of prompts and answers.
     pub serving: ServingKind,
     /// Units that compute prompts; null where the same units decode.
@@ -87,7 +104,7 @@ pub struct PlanItem {
     pub decode: PoolItem,
     /// Prefill units over decode units; null for aggregated serving.
     pub prefill_units_per_decode_unit: Option<f64>,
-    /// Chips of the plan.
+    /// Chips of the plan, with those of the last tray that no unit uses.
     pub chips: f64,
     /// Scale-up domains of the plan: chips over chips of a domain.
     pub nodes: f64,
@@ -114,6 +131,8 @@ pub struct PlanItem {
     /// Limits that keep the batch, or the number of units, from being better: `time_per_output_token`, `memory`,
     /// `time_to_first_token`, `prefill_capacity` or `request_rate`.
     pub binds: Vec<&'static str>,
+    /// The plan as flags of the stated engine; empty where none is stated.
+    pub engine_flags: Vec<EngineFlag>,
 }
 
 /// Units of one layout.
@@ -332,6 +351,9 @@ pub struct Offloaded {
     pub hold_usd_per_hour: Option<f64>,
     /// Uses per hour above which holding it costs less than computing it again.
     pub break_even_uses_per_hour: Option<f64>,
+    /// Hit rate from which keeping every prompt there for an hour pays: of uses and the first computation, the share that is
+    /// uses.
+    pub pays_from_hit_rate: Option<f64>,
 }
 
 /// The cheapest tier between two times to live.

@@ -1,12 +1,13 @@
 //! The answer from the candidates of a search.
 
 use super::answer::{
-    DayItem, EQUATIONS, FirstTokenItem, LoadItem, MoneyItem, PerTokenItem, PlanAnswer, PlanItem,
-    PoolItem, PowerItem, SearchedItem, SplitItem,
+    DayItem, EQUATIONS, FirstTokenItem, LoadItem, MoneyItem, NearestItem, PerTokenItem, PlanAnswer,
+    PlanItem, PoolItem, PowerItem, SearchedItem, SplitItem,
 };
 use super::binding::binds;
+use super::engine_flags::engine_flags;
 use super::search::Search;
-use super::{front, sensitivity, series};
+use super::{front, nearest, sensitivity, series};
 use crate::calculator::inputs::NoValue;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
@@ -14,6 +15,7 @@ use crate::plan::question::traffic::DAY_S;
 use crate::plan::serving::candidate::{Candidate, Way};
 use crate::plan::serving::forward::{Engine, Parts};
 use crate::plan::serving::offload::offload;
+use crate::reference::{FigureInterval, TimeRange, unmeasured};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::units::{Bytes, Seconds};
 
@@ -32,8 +34,13 @@ pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAn
         .enumerate()
         .map(|(index, candidate)| plan_item(question, goal, candidate, index + 1))
         .collect();
-    let (not_defined, caveats) = remarks(question, search, &found);
+    let nearest = if found.is_empty() {
+        nearest::nearest(question, search)
+    } else {
+        Vec::new()
+    };
     wanted.check()?;
+    let (not_defined, caveats) = remarks(question, search, &found, &nearest);
     let front = front::front(search, goal);
     wanted.check()?;
     let sensitivity = sensitivity::sensitivity(question, &found);
@@ -53,6 +60,7 @@ pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAn
             layouts: search.considered,
             units: search.units(),
         },
+        nearest,
         front,
         sensitivity,
         offload: offload(question, found.first()),
@@ -84,12 +92,12 @@ fn distinct<'s>(question: &Question, found: Vec<Candidate<'s>>) -> Vec<Candidate
             }
             continue;
         };
-        let is_as_cheap = candidate.cost_per_request() <= other.cost_per_request() * AS_CHEAP;
+        let is_as_cheap = candidate.ranked_cost() <= other.ranked_cost() * AS_CHEAP;
         if is_as_cheap && unevenness(&candidate) < unevenness(other) {
             *other = candidate;
         }
     }
-    kept.sort_by(|left, right| left.cost_per_request().total_cmp(&right.cost_per_request()));
+    kept.sort_by(|left, right| left.ranked_cost().total_cmp(&right.ranked_cost()));
     kept
 }
 
@@ -97,6 +105,7 @@ fn remarks(
     question: &Question,
     search: &Search<'_>,
     found: &[Candidate<'_>],
+    nearest: &[NearestItem],
 ) -> (Vec<NoValue>, Vec<String>) {
     let mut not_defined = Vec::new();
     let mut note = |value, reason: &str| {
@@ -126,16 +135,19 @@ fn remarks(
         );
     }
     let mut caveats = Vec::new();
-    if !search.holds_model() {
-        caveats.push(
-            "no layout of these chips holds the model and one sequence: state more `machine.chips`"
-                .to_owned(),
-        );
-    } else if found.is_empty() {
-        caveats.push(
-            "no layout keeps the limits with these chips: relax the limits, or state more `machine.chips`"
-                .to_owned(),
-        );
+    if found.is_empty() {
+        caveats.push(no_plan(search, nearest));
+    }
+    let idle = first.map_or(0.0, |first| first.chips() - first.used_chips());
+    if idle > 1e-6 {
+        caveats.push(format!(
+            "{idle} of the chips of the cheapest plan are idle, since trays are rented whole: `layouts.share_node` pays for \
+             those that are used"
+        ));
+    }
+    let ranges = first.and_then(Candidate::time_ranges);
+    if ranges.is_some_and(|ranges| ranges.iter().any(|range| !range.was_measured)) {
+        caveats.push(unmeasured(&question.decode_chip.row.generation));
     }
     if question.is_peak {
         caveats.push("peak rooflines are several times too fast".to_owned());
@@ -148,6 +160,20 @@ fn remarks(
         ));
     }
     (not_defined, caveats)
+}
+
+/// The reason why there is no plan, and what would do.
+fn no_plan(search: &Search<'_>, nearest: &[NearestItem]) -> String {
+    let reason = if search.holds_model() {
+        "no layout keeps the limits with these chips"
+    } else {
+        "no layout of these chips holds the model and one sequence"
+    };
+    let changes: Vec<String> = nearest.iter().map(NearestItem::words).collect();
+    if changes.is_empty() {
+        return format!("{reason}; no single change of a limit, the chips or the weights would do");
+    }
+    format!("{reason}: {} would do", changes.join(", or "))
 }
 
 /// A plan as the answer shows it.
@@ -165,10 +191,13 @@ pub(super) fn plan_item(
     let (mean_s, at_percentile_s) = candidate.per_token_s(goal);
     let watts = candidate.watts();
     let ratio = prefill.as_ref().map(|prefill| prefill.units / decode.units);
-    PlanItem {
+    let cost = money(question, candidate, prefill.as_ref(), &decode);
+    let mut item = PlanItem {
         rank,
+        intervals: Vec::new(),
+        engine_flags: Vec::new(),
         serving: candidate.serving(),
-        nodes: decode.nodes + prefill.as_ref().map_or(0.0, |prefill| prefill.nodes),
+        nodes: candidate.nodes(),
         prefill_units_per_decode_unit: ratio,
         chips: candidate.chips(),
         requests_per_second: rate,
@@ -187,7 +216,7 @@ pub(super) fn plan_item(
             at_percentile_seconds: Seconds(at_percentile_s),
             tokens_per_second_per_user: 1.0 / mean_s,
         },
-        cost: money(question, candidate, prefill.as_ref(), &decode),
+        cost,
         day: day(question, candidate),
         power: PowerItem {
             watts,
@@ -197,7 +226,78 @@ pub(super) fn plan_item(
         binds: binds(question, goal, candidate),
         prefill,
         decode,
+    };
+    item.intervals = intervals(question, candidate, &item);
+    if let Some(engine) = question.engine {
+        item.engine_flags = engine_flags(question, engine, &item);
     }
+    item
+}
+
+/// Intervals of a plan's times, speeds and costs; none of the bare rooflines.
+fn intervals(
+    question: &Question,
+    candidate: &Candidate<'_>,
+    item: &PlanItem,
+) -> Vec<FigureInterval> {
+    let Some([of_prefill, of_decode]) = candidate.time_ranges() else {
+        return Vec::new();
+    };
+    let of_cost = TimeRange {
+        low_90: candidate.cost_factor(|range| range.low_90),
+        low_80: candidate.cost_factor(|range| range.low_80),
+        high_80: candidate.cost_factor(|range| range.high_80),
+        high_90: candidate.cost_factor(|range| range.high_90),
+        ..*of_decode
+    };
+    let next = &item.time_per_output_token;
+    let mut intervals = vec![
+        of_decode.of_time("time_per_output_token.mean_seconds", next.mean_seconds.0),
+        of_decode.of_time(
+            "time_per_output_token.at_percentile_seconds",
+            next.at_percentile_seconds.0,
+        ),
+        of_decode.of_speed(
+            "time_per_output_token.tokens_per_second_per_user",
+            next.tokens_per_second_per_user,
+        ),
+    ];
+    let first = &item.time_to_first_token;
+    let cost = &item.cost;
+    // A load decides how many chips are needed, stated chips how many requests they serve.
+    let of_day = cost.usd_per_day.filter(|_| question.load.rate.is_some());
+    let times = [
+        (
+            of_prefill,
+            "time_to_first_token.p50_seconds",
+            first.p50_seconds.map(|time| time.0),
+        ),
+        (
+            of_prefill,
+            "time_to_first_token.p95_seconds",
+            first.p95_seconds.map(|time| time.0),
+        ),
+        (&of_cost, "cost.usd_per_request", cost.usd_per_request),
+        (&of_cost, "cost.usd_per_mtok", cost.usd_per_mtok),
+        (
+            of_prefill,
+            "cost.input_usd_per_mtok",
+            cost.input_usd_per_mtok,
+        ),
+        (
+            of_decode,
+            "cost.output_usd_per_mtok",
+            cost.output_usd_per_mtok,
+        ),
+        (&of_cost, "cost.usd_per_day", of_day),
+    ];
+    let of_time =
+        |(range, figure, value): (&TimeRange, _, Option<f64>)| Some(range.of_time(figure, value?));
+    intervals.extend(times.into_iter().filter_map(of_time));
+    if question.load.rate.is_none() {
+        intervals.push(of_cost.of_speed("requests_per_second", item.requests_per_second));
+    }
+    intervals
 }
 
 fn pools(question: &Question, candidate: &Candidate<'_>) -> (Option<PoolItem>, PoolItem) {
@@ -289,8 +389,10 @@ fn money(
     let usd_per_hour = candidate.usd_per_hour();
     let hourly = candidate.rate * 3_600.0;
     let tokens = (traffic.input.mean() + traffic.output.mean()) * hourly;
+    // Chips that no unit uses are charged to the pools in proportion.
+    let rented = candidate.chips() / candidate.used_chips();
     let of_pool = |pool: &PoolItem, usd: Option<f64>, tokens: f64| {
-        usd.map(|usd| pool.chips * usd / (hourly * tokens) * MILLION)
+        usd.map(|usd| pool.chips * rented * usd / (hourly * tokens) * MILLION)
     };
     let prefill_usd = question.prefill_chip.usd_per_hour;
     let decode_usd = question.decode_chip.usd_per_hour;

@@ -33,10 +33,10 @@ pub(super) fn front(search: &Search<'_>, goal: &Goal) -> Vec<FrontItem> {
             continue;
         };
         // A slower plan belongs to the front where it is cheaper.
-        if best.cost_per_request() >= least * 0.999 {
+        if best.ranked_cost() >= least * 0.999 {
             continue;
         }
-        least = best.cost_per_request();
+        least = best.ranked_cost();
         let (_, at_percentile_s) = best.per_token_s(&goal);
         let (prefill, decode) = best.layouts();
         front.push(FrontItem {

@@ -63,17 +63,48 @@ pub(crate) struct Degrees {
     pub(super) pipeline: Vec<u32>,
 }
 
-/// Every layout that divides the model evenly enough and has at most this many chips.
+/// Chips of a tray: a board of eight, or a whole small domain, is rented at once; racks are made of trays of four.
+pub(crate) fn tray_chips(domain_chips: u32) -> u32 {
+    const LARGEST_BOARD: u32 = 16;
+    const OF_RACK: u32 = 4;
+    if domain_chips <= LARGEST_BOARD {
+        domain_chips
+    } else {
+        OF_RACK
+    }
+}
+
+/// Whether units of this many chips leave no chip of a tray over: they share one, or fill several.
+fn fills_trays(chips: u32, domain_chips: u32) -> bool {
+    let tray = tray_chips(domain_chips);
+    tray.is_multiple_of(chips) || chips.is_multiple_of(tray)
+}
+
+/// Whether every chip has as many experts as the others, where an eighth or a quarter of them may have a copy, as 32 of
+/// DeepSeek's 256 do.
+fn divides_experts(routed: u32, chips: u32) -> bool {
+    let copies = routed.next_multiple_of(chips) - routed;
+    copies == 0 || copies * 8 == routed || copies * 4 == routed
+}
+
+impl Degrees {
+    fn is_stated(&self) -> bool {
+        !(self.tensor.is_empty() && self.data.is_empty() && self.pipeline.is_empty())
+    }
+}
+
+/// Every layout that divides the experts and fills trays, and has at most this many chips; stated degrees need not.
 pub(super) fn layouts(
     architecture: &Architecture,
     degrees: &Degrees,
-    domain_chips: f64,
+    domain_chips: u32,
     most_chips: Option<u32>,
 ) -> Vec<Layout> {
     let most = most_chips.unwrap_or(MOST_CHIPS_OF_UNIT);
     let data_degrees: Vec<u32> = (1..=EVERY_DATA).chain(MORE_DATA).collect();
     let stages: Vec<u32> = (1..=MOST_STAGES).collect();
     let routed = architecture.experts.map(|experts| experts.routed);
+    let is_free = degrees.is_stated();
     let heads = query_heads(architecture);
     let mut found = Vec::new();
     for pipeline in chosen(&degrees.pipeline, &stages) {
@@ -82,7 +113,7 @@ pub(super) fn layouts(
         }
         for tensor in chosen(&degrees.tensor, &TENSOR) {
             let is_stated = !degrees.tensor.is_empty();
-            let fits_domain = f64::from(tensor) <= domain_chips || is_stated;
+            let fits_domain = tensor <= domain_chips || is_stated;
             if tensor > heads || !fits_domain {
                 continue;
             }
@@ -93,11 +124,13 @@ pub(super) fn layouts(
                 else {
                     continue;
                 };
-                if chips > most {
+                if chips > most || !(is_free || fills_trays(chips, domain_chips)) {
                     continue;
                 }
                 let expert = tensor * data;
-                let can_distribute = routed.is_some_and(|routed| expert <= routed + routed / 4);
+                let can_distribute = routed.is_some_and(|routed| {
+                    expert <= routed + routed / 4 && (is_free || divides_experts(routed, expert))
+                });
                 // Copies of a whole model are units of their own.
                 let whole = (data == 1).then_some(1);
                 let distributed = (can_distribute && expert > 1).then_some(expert);
@@ -139,7 +172,7 @@ mod tests {
 
     fn of(name: &str) -> Vec<Layout> {
         let model = open_model(name).unwrap();
-        layouts(&model.architecture, &Degrees::default(), 8.0, None)
+        layouts(&model.architecture, &Degrees::default(), 8, None)
     }
 
     #[test]
@@ -150,16 +183,36 @@ mod tests {
                 .iter()
                 .all(|layout| layout.expert == 1 && layout.data == 1)
         );
-        assert_eq!(found.len(), 4 * 16);
+        assert!(found.iter().all(|layout| fills_trays(layout.chips(), 8)));
+        assert!(found.len() > 20, "{}", found.len());
     }
 
     #[test]
-    fn a_mixture_on_racks_has_over_a_thousand_layouts() {
+    fn a_mixture_has_hundreds_of_layouts_that_fill_trays_and_divide_experts() {
         let model = open_model("DeepSeek-V3").unwrap();
-        for domain in [8.0, 72.0] {
+        for domain in [8, 72] {
             let found = layouts(&model.architecture, &Degrees::default(), domain, Some(256));
-            assert!(found.len() > 1_000, "{}", found.len());
+            assert!(found.len() > 200, "{}", found.len());
+            for layout in found {
+                assert!(fills_trays(layout.chips(), domain), "{layout:?}");
+                assert!(divides_experts(256, layout.expert), "{layout:?}");
+            }
         }
+        for chips in [7, 13, 14] {
+            assert!(!fills_trays(chips, 8) && !fills_trays(chips, 72), "{chips}");
+        }
+        assert!(!divides_experts(256, 7) && divides_experts(256, 144) && divides_experts(256, 320));
+    }
+
+    #[test]
+    fn stated_degrees_are_tried_as_they_are() {
+        let model = open_model("DeepSeek-V3").unwrap();
+        let degrees = Degrees {
+            data: vec![13],
+            ..Degrees::default()
+        };
+        let found = layouts(&model.architecture, &degrees, 8, None);
+        assert!(found.iter().any(|layout| layout.expert == 13));
     }
 
     #[test]

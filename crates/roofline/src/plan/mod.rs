@@ -4,21 +4,26 @@
 //! queue model is in `queue`.
 //!
 //! ```
-//! use unroof_roofline::plan::plan;
+//! use unroof_roofline::plan::{PlanItem, plan};
+//! use unroof_roofline::reference::FigureInterval;
 //!
 //! let answer = plan(br#"{"model": "DeepSeek-V3", "machine": "h800", "load": {"requests_per_second": 10},
 //!     "limits": {"time_per_output_token_seconds": 0.05}}"#)?;
 //! let best = &answer.plans[0];
 //! assert!(best.time_per_output_token.at_percentile_seconds.0 <= 0.05 && best.requests_per_second >= 10.0);
-//! assert!(answer.plans.iter().all(|plan| plan.cost.usd_per_mtok >= best.cost.usd_per_mtok));
+//! // Ranked by what they cost at the pessimistic end of the interval.
+//! let most = |plan: &PlanItem| FigureInterval::find(&plan.intervals, "cost.usd_per_mtok").unwrap().high_80;
+//! assert!(answer.plans.iter().all(|plan| most(plan) >= most(best)));
 //! # Ok::<(), unroof_base::input::RequestError>(())
 //! ```
 
 mod answer;
 mod assemble;
 mod binding;
+mod engine_flags;
 mod front;
 mod grid;
+mod nearest;
 pub mod question;
 mod search;
 mod sensitivity;
@@ -30,10 +35,11 @@ use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
-    CheapestTier, DayItem, FirstTokenItem, FrontItem, LoadItem, MoneyItem, OffloadItem, Offloaded,
-    PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem, SearchedItem,
-    SensitivityItem, ServingKind, SplitItem,
+    CheapestTier, DayItem, FirstTokenItem, FrontItem, LoadItem, MoneyItem, NearestItem,
+    OffloadItem, Offloaded, PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem,
+    SearchedItem, SensitivityItem, ServingKind, SplitItem,
 };
+pub use self::engine_flags::{EngineFlag, FlaggedUnits, ServingEngine};
 pub use self::grid::Layout;
 
 /// Answers a planning request.

@@ -34,6 +34,7 @@ impl Goal {
             budget: question.budget.map(f64::from),
             limits: question.limits,
             whole_units: question.whole_units,
+            whole_trays: question.whole_trays(),
         }
     }
 }
@@ -41,9 +42,13 @@ impl Goal {
 /// The layouts of prefill units and of decode units; one list where the chips are the same.
 pub(super) fn layouts_of(question: &Question) -> Vec<Vec<Layout>> {
     let of = |chip: &Chip| {
-        let domain = f64::from(chip.domain);
         let architecture = &question.model.architecture;
-        grid::layouts(architecture, &question.degrees, domain, question.budget)
+        grid::layouts(
+            architecture,
+            &question.degrees,
+            chip.domain,
+            question.budget,
+        )
     };
     let decode = of(&question.decode_chip);
     if question.has_two_chips() {
@@ -134,7 +139,7 @@ impl<'a> Search<'a> {
             found.extend(self.pairs(goal));
         }
         found.sort_by(|left, right| {
-            let costs = left.cost_per_request().total_cmp(&right.cost_per_request());
+            let costs = left.ranked_cost().total_cmp(&right.ranked_cost());
             let chips = left.chips().total_cmp(&right.chips());
             let speeds = left
                 .per_token_s(goal)
@@ -148,7 +153,7 @@ impl<'a> Search<'a> {
     /// The cheapest candidate that reaches the goal. Units are solved from the least bound of their cost on, until no
     /// bound is below the cheapest cost.
     pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
-        let cost = |candidate: &Candidate<'_>| candidate.cost_per_request();
+        let cost = |candidate: &Candidate<'_>| candidate.ranked_cost();
         let mut best = (self.question.serving != Some(ServingKind::Aggregated))
             .then(|| self.pairs(goal))
             .and_then(|found| {
@@ -165,7 +170,9 @@ impl<'a> Search<'a> {
             .filter_map(|unit| {
                 let price = self.price(unit.decode.engine.chip);
                 let rate = unit.most_rate(goal)?;
-                Some((price * unit.chips() / rate / 3_600.0, unit))
+                let range = unit.decode.engine.time_range();
+                let pessimism = range.map_or(1.0, |range| range.high_80);
+                Some((price * unit.chips() / rate / 3_600.0 * pessimism, unit))
             })
             .collect();
         bounds.sort_by(|left, right| left.0.total_cmp(&right.0));
@@ -192,6 +199,7 @@ impl<'a> Search<'a> {
         Some(Candidate {
             rate,
             has_rent: self.has_rent(),
+            has_whole_trays: goal.whole_units && goal.whole_trays,
             way: Way::Aggregated { unit, units, work },
         })
     }
@@ -221,6 +229,7 @@ impl<'a> Search<'a> {
                 found.push(Candidate {
                     rate: pairing.rate,
                     has_rent: self.has_rent(),
+                    has_whole_trays: goal.whole_units && goal.whole_trays,
                     way,
                 });
             }

@@ -60,7 +60,7 @@ async fn every_plan_keeps_the_limits_serves_the_rate_and_costs_no_less_than_the_
 async fn the_front_is_cheaper_the_slower_it_is() {
     let answer = answer(&api().await, &small()).await;
     let front = answer["front"].as_array().unwrap();
-    assert!(front.len() > 4);
+    assert!(front.len() > 2, "{front:?}");
     for pair in front.windows(2) {
         let [speed, usd] = ["tokens_per_second_per_user", "usd_per_mtok"];
         assert!(number(&pair[1][speed]) <= number(&pair[0][speed]));
@@ -204,6 +204,188 @@ async fn chips_without_a_rent_are_ranked_by_chips_and_no_plan_is_an_answer() {
         assert_eq!(none["plans"], json!([]));
         assert!(!none["caveats"].as_array().unwrap().is_empty());
     }
+}
+
+#[tokio::test]
+async fn without_a_plan_each_change_that_would_do_does() {
+    let api = api().await;
+    let strict = with(
+        small(),
+        "/limits/time_per_output_token_seconds",
+        json!(0.005),
+    );
+    let few = json!({
+        "model": "DeepSeek-V3", "machine": {"accelerator": "h100-sxm", "chips": 8},
+        "layouts": {"serving": "aggregated"},
+    });
+    let mut inputs = Vec::new();
+    for body in [strict, few] {
+        let none = answer(&api, &body).await;
+        assert_eq!(none["plans"], json!([]));
+        let nearest = none["nearest"].as_array().unwrap();
+        assert!(!nearest.is_empty(), "{none}");
+        for item in nearest {
+            let (input, would_do) = (item["input"].as_str().unwrap(), number(&item["would_do"]));
+            let caveats = none["caveats"].to_string();
+            assert!(caveats.contains(&format!("`{input}` of ")), "{caveats}");
+            let pointer = format!("/{}", input.replace('.', "/"));
+            let changed = |value: f64| {
+                let is_whole = input == "machine.chips";
+                #[expect(clippy::cast_possible_truncation, reason = "a few chips")]
+                let value = if is_whole {
+                    json!(value as i64)
+                } else {
+                    json!(value)
+                };
+                let mut changed = body.clone();
+                let (object, field) = pointer.rsplit_once('/').unwrap();
+                let missing = changed.pointer(object).is_none();
+                if missing {
+                    changed[&object[1..]] = json!({});
+                }
+                changed.pointer_mut(object).unwrap()[field] = value;
+                changed
+            };
+            let with_it = answer(&api, &changed(would_do)).await;
+            assert_ne!(with_it["plans"], json!([]), "{input} of {would_do}");
+            if input.starts_with("limits") {
+                let not_yet = answer(&api, &changed(would_do * 0.85)).await;
+                assert_eq!(
+                    not_yet["plans"],
+                    json!([]),
+                    "{input} of less than {would_do}"
+                );
+            }
+            inputs.push(input.to_owned());
+        }
+    }
+    for input in [
+        "limits.time_per_output_token_seconds",
+        "machine.chips",
+        "precision.weight_bytes_per_parameter",
+    ] {
+        assert!(inputs.iter().any(|found| found == input), "{inputs:?}");
+    }
+}
+
+#[tokio::test]
+async fn whole_units_pay_for_whole_trays_unless_a_node_is_shared() {
+    let api = api().await;
+    let body = with(
+        small(),
+        "/layouts",
+        json!({"tensor": [2], "pipeline": [1], "serving": "aggregated"}),
+    );
+    let whole = answer(&api, &body).await["plans"][0].clone();
+    let shared = with(body, "/layouts/share_node", json!(true));
+    let shared = answer(&api, &shared).await["plans"][0].clone();
+    let used = |plan: &Value| number(&plan["decode"]["units"]) * 2.0;
+    assert!(number(&whole["chips"]) % 8.0 < 1e-9, "{whole}");
+    assert!(number(&whole["chips"]) >= used(&whole));
+    assert!((number(&shared["chips"]) - used(&shared)).abs() < 1e-9);
+    let rent = number(&whole["cost"]["usd_per_hour"]);
+    assert!((rent - 2.4 * number(&whole["chips"])).abs() < 1e-6);
+}
+
+#[tokio::test]
+async fn figures_have_intervals_that_are_wider_on_a_generation_without_measurements() {
+    let api = api().await;
+    let width = async |accelerator: &str| {
+        let body = with(
+            small(),
+            "/machine",
+            json!({"accelerator": accelerator, "rental_usd_per_hour": 2}),
+        );
+        let body = with(body, "/limits", json!({"time_per_output_token_seconds": 1}));
+        let body = with(body, "/layouts", json!({"tensor": [8], "pipeline": [1, 2]}));
+        let answer = answer(&api, &body).await;
+        let plan = &answer["plans"][0];
+        let cost = number(&plan["cost"]["usd_per_mtok"]);
+        let intervals = plan["intervals"].as_array().unwrap();
+        let of_cost = intervals
+            .iter()
+            .find(|interval| interval["figure"] == "cost.usd_per_mtok");
+        let ends = ["low_90", "low_80", "high_80", "high_90"];
+        let ends = ends.map(|end| number(&of_cost.unwrap()[end]) / cost);
+        assert!(
+            ends.is_sorted() && ends[1] < 1.0 && ends[2] > 1.0,
+            "{ends:?}"
+        );
+        let is_unmeasured = answer["caveats"].to_string().contains("no measurement on");
+        (ends[2] / ends[1], is_unmeasured)
+    };
+    let (measured, is_unmeasured) = width("h100-sxm").await;
+    assert!(!is_unmeasured);
+    let (unmeasured, is_said) = width("trainium2").await;
+    assert!(
+        is_said && unmeasured > measured,
+        "{unmeasured} over {measured}"
+    );
+    let peak = with(small(), "/efficiencies", json!("peak"));
+    assert_eq!(
+        answer(&api, &peak).await["plans"][0]["intervals"],
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn a_plan_is_written_as_flags_of_an_engine_each_with_its_reason() {
+    let api = api().await;
+    let body = |engine: &str| {
+        json!({
+            "model": "DeepSeek-V3", "machine": {"accelerator": "h200-sxm", "chips": 16}, "engine": engine,
+            "layouts": {"tensor": [1], "data": [16], "pipeline": [1], "serving": "aggregated"},
+        })
+    };
+    for (engine, expected) in [
+        (
+            "vllm",
+            &[
+                "--tensor-parallel-size 1",
+                "--data-parallel-size 16",
+                "--enable-expert-parallel",
+            ][..],
+        ),
+        (
+            "sglang",
+            &[
+                "--tp-size 16",
+                "--dp-size 16",
+                "--enable-dp-attention",
+                "--ep-size 16",
+            ],
+        ),
+        ("none", &[]),
+    ] {
+        let answer = answer(&api, &body(engine)).await;
+        let flags = answer["plans"][0]["engine_flags"].as_array().unwrap();
+        assert_eq!(flags.is_empty(), expected.is_empty(), "{flags:?}");
+        for flag in expected {
+            assert!(
+                flags.iter().any(|found| found["flag"] == *flag),
+                "{flag}: {flags:?}"
+            );
+        }
+        assert!(
+            flags
+                .iter()
+                .all(|flag| !flag["reason"].as_str().unwrap().is_empty())
+        );
+    }
+}
+
+#[tokio::test]
+async fn tokens_take_no_longer_than_published_services_unless_stated() {
+    let mut body = small();
+    body["limits"] = json!({});
+    let answer = answer(&api().await, &body).await;
+    let next = &answer["plans"][0]["time_per_output_token"];
+    assert!(number(&next["at_percentile_seconds"]) <= 0.050_01, "{next}");
+    let inputs = answer["inputs"].as_array().unwrap();
+    let limit = inputs
+        .iter()
+        .find(|input| input["name"] == "limits.time_per_output_token_seconds");
+    assert_eq!(limit.unwrap()["from"], "default");
 }
 
 #[tokio::test]

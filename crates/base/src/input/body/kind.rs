@@ -102,8 +102,15 @@ impl<N: Number> Kind for RangeInclusive<N> {
 /// Kind of a field that is `true` or `false`.
 pub struct Truth;
 
+/// The placeholder of a flag that is true where it has no value.
+pub const TRUTH_PLACEHOLDER: &str = "true|false";
+
 impl Kind for Truth {
     type Value = bool;
+
+    fn placeholder(&self) -> &'static str {
+        TRUTH_PLACEHOLDER
+    }
 
     fn read(&self, cursor: &Cursor<'_>) -> Option<bool> {
         cursor.truth()

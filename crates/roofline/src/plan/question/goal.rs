@@ -15,6 +15,8 @@ pub(crate) struct Goal {
     pub(crate) budget: Option<f64>,
     pub(crate) limits: Limits,
     pub(crate) whole_units: bool,
+    /// Whether trays are rented whole.
+    pub(crate) whole_trays: bool,
 }
 
 impl Goal {

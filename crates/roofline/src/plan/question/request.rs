@@ -12,7 +12,7 @@
 use std::ops::RangeInclusive;
 
 use super::traffic::{Traffic, fill_traffic};
-use crate::calculator::inputs::{InputUsed, Inputs};
+use crate::calculator::inputs::{InputOrigin as Origin, InputUsed, Inputs};
 use crate::calculator::scenario::efficiency::STARTING_POINTS;
 use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
 use crate::calculator::scenario::machine::MOST_CHIPS;
@@ -23,10 +23,11 @@ use crate::calculator::scenario::{
 };
 use crate::forward::Speculation;
 use crate::plan::answer::ServingKind;
-use crate::plan::grid::Degrees;
+use crate::plan::engine_flags::{ENGINES, ServingEngine};
+use crate::plan::grid::{Degrees, tray_chips};
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{
-    Body, List, OneOf, Stated, bare_or, body, number, object, optional, section, value,
+    Body, List, OneOf, Stated, Truth, bare_or, body, number, object, optional, section, value,
 };
 use unroof_base::input::cursor::Cursor;
 
@@ -34,6 +35,9 @@ use unroof_base::input::cursor::Cursor;
 const DEGREES: RangeInclusive<u32> = 1..=4_096;
 /// Most points of an axis of the grid.
 const MOST_POINTS: usize = 32;
+
+/// Limit on the time per token where none is stated: DeepSeek's service gives 20 to 22 tokens per second \[DS6\].
+const USUAL_PER_TOKEN_S: f64 = 0.05;
 
 const PERCENTILES: &[(&str, Percentile)] = &[("p50", Percentile::P50), ("p95", Percentile::P95)];
 /// Ways of serving that are searched; none for both.
@@ -65,17 +69,21 @@ body! {
         limits: PlannedLimits = section::<PlannedLimits>(),
         /// Layouts that are searched.
         layouts: PlannedLayouts = section::<PlannedLayouts>(),
+        /// Serving engine whose flags each plan is written as: `vllm`, `sglang`, or `none`, as if left out.
+        engine: Stated<Option<ServingEngine>> = value(OneOf(ENGINES)).flag("engine"),
         /// Prices that the tokens are sold at; the answer then has revenue and margin.
         prices: Stated<StatedPrices> = value(object::<StatedPrices>()),
         /// Further questions, a row of the series each.
         grid: Stated<PlannedGrid> = value(object::<PlannedGrid>()),
     }
 
-    /// Limits on latency. A limit that is left out does not bind.
+    /// Limits on latency.
     pub struct PlannedLimits {
-        /// Most time from the arrival of a request to its first token: waiting, prefill, transfer of the cache.
+        /// Most time from the arrival of a request to its first token: waiting, prefill, transfer of the cache; it does not bind
+        /// if left out.
         time_to_first_token_seconds: Stated<f64> = number(1e-6..=1e6).unit("s").example(1).flag("ttft"),
-        /// Most time per generated token, averaged over an answer.
+        /// Most time per generated token, averaged over an answer; 50 ms if left out, the slowest that published services
+        /// decode at.
         time_per_output_token_seconds: Stated<f64> = number(1e-6..=1e4).unit("s").example(0.025).flag("tpot"),
         /// Requests that keep the limits: half of them (`p50`) or 95 % (`p95`); `p95` if left out.
         percentile: Stated<Percentile> = value(OneOf(PERCENTILES)).flag("percentile"),
@@ -95,6 +103,9 @@ body! {
         /// `whole`: units are whole; `average`: units are switched on and off with the load, so that their mean number
         /// need not be whole. `whole` if left out.
         units: Stated<bool> = value(OneOf(UNITS)).flag("units"),
+        /// Whether others may use the rest of a tray. If not, whole units pay for whole trays: boards of eight chips, or four of a
+        /// rack; not unless stated, but where `machine.chips` is part of one.
+        share_node: Stated<bool> = value(Truth).flag("share-node"),
     }
 
     /// Axes of a series.
@@ -166,6 +177,10 @@ pub(crate) struct Question {
     /// The way of serving that is searched; both where there is none.
     pub(crate) serving: Option<ServingKind>,
     pub(crate) whole_units: bool,
+    /// Whether others may use the rest of a tray.
+    pub(crate) share_node: bool,
+    /// Engine whose flags are wanted.
+    pub(crate) engine: Option<ServingEngine>,
     pub(crate) prices: Option<Prices>,
     pub(crate) grid: PlannedGrid,
     pub(crate) inputs: Vec<InputUsed>,
@@ -175,6 +190,12 @@ impl Question {
     /// Whether prompts are computed on another kind of chip.
     pub(crate) fn has_two_chips(&self) -> bool {
         !self.decode_chip.is_like(&self.prefill_chip)
+    }
+
+    /// Whether trays are rented whole: the chips that are stated may be part of one.
+    pub(crate) fn whole_trays(&self) -> bool {
+        let tray = tray_chips(self.decode_chip.domain);
+        !self.share_node && self.budget.is_none_or(|chips| chips.is_multiple_of(tray))
     }
 
     /// The input lengths of prompts: the tokens that are computed.
@@ -206,6 +227,8 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let layouts = &request.layouts;
     let serving = inputs.choice(&layouts.serving, SERVINGS, None);
     let whole_units = inputs.choice(&layouts.units, UNITS, true);
+    let share_node = inputs.or(&layouts.share_node, false, Origin::Default);
+    let engine = inputs.choice(&request.engine, ENGINES, None);
     let degrees = Degrees {
         tensor: layouts.tensor.list()?,
         data: layouts.data.list()?,
@@ -227,6 +250,8 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         degrees,
         serving: serving?,
         whole_units: whole_units?,
+        share_node: share_node?,
+        engine: engine?,
         prices,
         grid,
         inputs: inputs.into_used(),
@@ -236,7 +261,11 @@ pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
 fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {
     Some(Limits {
         first_token_s: inputs.stated(&stated.time_to_first_token_seconds).ok()?,
-        per_token_s: inputs.stated(&stated.time_per_output_token_seconds).ok()?,
+        per_token_s: Some(inputs.or(
+            &stated.time_per_output_token_seconds,
+            USUAL_PER_TOKEN_S,
+            Origin::Default,
+        )?),
         percentile: inputs.choice(&stated.percentile, PERCENTILES, Percentile::P95)?,
     })
 }

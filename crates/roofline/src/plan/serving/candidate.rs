@@ -9,8 +9,9 @@ use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
 use crate::calculator::scenario::Chip;
 use crate::plan::answer::ServingKind;
-use crate::plan::grid::Layout;
+use crate::plan::grid::{Layout, tray_chips};
 use crate::plan::question::goal::Goal;
+use crate::reference::TimeRange;
 
 /// A plan that reaches a goal.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub(crate) struct Candidate<'s> {
     pub(crate) way: Way<'s>,
     /// Whether the rent of every chip is known.
     pub(crate) has_rent: bool,
+    /// Whether trays are rented whole.
+    pub(crate) has_whole_trays: bool,
 }
 
 /// Distribution of prompts and answers over units.
@@ -56,16 +59,44 @@ impl<'s> Candidate<'s> {
         }
     }
 
+    /// A sum over all chips that are rented: those of the pools, and of the last trays that no unit uses. Pools of one kind of
+    /// chips share their trays.
     fn over_chips(&self, of_chip: impl Fn(&Chip) -> Option<f64>) -> Option<f64> {
-        let of_pool = |(engine, units): (&Engine<'_>, f64)| {
-            of_chip(engine.chip).map(|amount| amount * engine.chips() * units)
+        let pools = self.pools();
+        let used = |(engine, units): &(&Engine<'_>, f64)| engine.chips() * units;
+        let of_kind = |chip: &Chip, chips: f64| {
+            let tray = f64::from(tray_chips(chip.domain));
+            let rented = if self.has_whole_trays {
+                (chips / tray - 1e-9).ceil() * tray
+            } else {
+                chips
+            };
+            of_chip(chip).map(|amount| amount * rented)
         };
-        self.pools().into_iter().map(of_pool).sum()
+        match pools.as_slice() {
+            [prefill, decode] if !prefill.0.chip.is_like(decode.0.chip) => {
+                let of_prefill = of_kind(prefill.0.chip, used(prefill))?;
+                Some(of_prefill + of_kind(decode.0.chip, used(decode))?)
+            }
+            pools => of_kind(self.decode().0.engine.chip, pools.iter().map(used).sum()),
+        }
     }
 
-    /// Chips of all pools.
+    /// Chips that units use.
+    pub(crate) fn used_chips(&self) -> f64 {
+        let pools = self.pools().into_iter();
+        pools.map(|(engine, units)| engine.chips() * units).sum()
+    }
+
+    /// Chips that are rented.
     pub(crate) fn chips(&self) -> f64 {
         self.over_chips(|_| Some(1.0)).unwrap_or(0.0)
+    }
+
+    /// Scale-up domains of these chips.
+    pub(crate) fn nodes(&self) -> f64 {
+        let of_chip = |chip: &Chip| Some(1.0 / f64::from(chip.domain));
+        self.over_chips(of_chip).unwrap_or(0.0)
     }
 
     /// Rent of all chips.
@@ -78,7 +109,7 @@ impl<'s> Candidate<'s> {
         self.over_chips(|chip| chip.row.tdp_watts)
     }
 
-    /// Cost that the ranking compares: USD per request, or chip-hours where a rent is not known.
+    /// USD per request, or chip-hours where a rent is not known.
     pub(crate) fn cost_per_request(&self) -> f64 {
         let per_hour = if self.has_rent {
             self.usd_per_hour()
@@ -86,6 +117,37 @@ impl<'s> Candidate<'s> {
             None
         };
         per_hour.unwrap_or_else(|| self.chips()) / self.rate / 3_600.0
+    }
+
+    /// Errors of prefill and of decoding, those of both where the same units do both.
+    pub(crate) fn time_ranges(&self) -> Option<[&'static TimeRange; 2]> {
+        let decode = &self.decode().0.engine;
+        match &self.way {
+            Way::Aggregated { .. } => decode.time_range().map(|both| [both, both]),
+            Way::Disaggregated { prefill, .. } => {
+                Some([prefill.engine.time_range()?, decode.time_range()?])
+            }
+        }
+    }
+
+    /// An end of the errors of the whole cost over that cost: the mean over the pools by their chips.
+    pub(crate) fn cost_factor(&self, end: fn(&TimeRange) -> f64) -> f64 {
+        let Some([prefill, decode]) = self.time_ranges() else {
+            return 1.0;
+        };
+        let price = |chip: &Chip| chip.usd_per_hour.filter(|_| self.has_rent).unwrap_or(1.0);
+        let cost =
+            |(engine, units): (&Engine<'_>, f64)| engine.chips() * units * price(engine.chip);
+        let costs: Vec<f64> = self.pools().into_iter().map(cost).collect();
+        let [of_prefill, of_decode] = costs[..] else {
+            return end(decode);
+        };
+        (of_prefill * end(prefill) + of_decode * end(decode)) / (of_prefill + of_decode)
+    }
+
+    /// Cost that the ranking compares: that at the pessimistic end of its 80 % interval.
+    pub(crate) fn ranked_cost(&self) -> f64 {
+        self.cost_per_request() * self.cost_factor(|range| range.high_80)
     }
 
     /// Rent per request, USD.

@@ -4,11 +4,12 @@
 use crate::calculator::scenario::Chip;
 use crate::calculator::scenario::efficiency::Efficiency;
 use crate::forward::{
-    KvCache, Machine, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
+    KvCache, Machine, Overheads, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
 };
 use crate::plan::grid::Layout;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
+use crate::reference::{Predicted, TimeRange, fitted_attainment};
 use unroof_base::units::BytesPerSecond;
 
 /// Bytes of an element of a hidden state between stages.
@@ -141,7 +142,7 @@ impl<'a> Engine<'a> {
         } else {
             cache_copies(&question.model.architecture, tensor)
         };
-        let reached = Efficiency::of(question.is_peak);
+        let reached = Efficiency::of(question.is_peak, chip.row.attainment());
         Self {
             layout,
             chip,
@@ -166,6 +167,18 @@ impl<'a> Engine<'a> {
                 expansion_macs(&question.model.architecture)
             },
         }
+    }
+
+    /// Errors of what is predicted of such units; none of the bare rooflines.
+    pub(crate) fn time_range(&self) -> Option<&'static TimeRange> {
+        if self.serving.overheads == Overheads::NONE {
+            return None;
+        }
+        let of = Predicted {
+            has_experts: self.serving.architecture.experts.is_some(),
+            distributes_experts: self.layout.distributes_experts(),
+        };
+        fitted_attainment().time_range(of, &self.chip.row.generation)
     }
 
     fn stages(&self) -> f64 {

@@ -38,9 +38,12 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
         retrieve_usd: recompute_usd,
         hold_usd_per_hour: Some(0.0),
         break_even_uses_per_hour: None,
+        pays_from_hit_rate: None,
     }];
     let chips = f64::from(engine.layout.tensor * engine.layout.pipeline);
-    for tier in offered_tiers() {
+    let id = &engine.chip.row.id;
+    let has = |tier: &&StorageTier| tier.comes_with.is_empty() || tier.comes_with.contains(id);
+    for tier in offered_tiers().filter(has) {
         let hold = if tier.id == StorageTier::HBM {
             hbm_usd
         } else {
@@ -51,6 +54,9 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
         let saved = recompute_usd
             .zip(retrieve)
             .map(|(again, load)| again - load);
+        let uses = hold
+            .zip(saved.filter(|saved| *saved > 0.0))
+            .map(|(hold, saved)| hold / saved);
         tiers.push(Offloaded {
             id: tier.id.clone(),
             name: tier.name.clone(),
@@ -62,9 +68,8 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
             ),
             retrieve_usd: retrieve,
             hold_usd_per_hour: hold,
-            break_even_uses_per_hour: hold
-                .zip(saved.filter(|saved| *saved > 0.0))
-                .map(|(hold, saved)| hold / saved),
+            break_even_uses_per_hour: uses,
+            pays_from_hit_rate: uses.map(|uses| uses / (1.0 + uses)),
         });
     }
     OffloadItem {
@@ -75,20 +80,20 @@ pub(crate) fn offload(question: &Question, best: Option<&Candidate<'_>>) -> Offl
     }
 }
 
-/// Time to load a cache from one device: at its bandwidth, and over the links of a prompt's chips where it is across the
-/// network. A cache in HBM is there.
+/// Time to load a cache by the chips of a prompt, each at the bandwidth it has to its device, and over its links where that is
+/// across the network. A cache in HBM is there.
 fn load_s(tier: &StorageTier, bytes: f64, chips: f64, link: Option<f64>) -> Option<Seconds> {
     if tier.tier == StorageKind::Hbm {
         return Some(Seconds(0.0));
     }
-    let device = tier.bandwidth_bytes_per_second?.0;
+    let device = tier.accelerator_bandwidth_bytes_per_second?.0;
     let bandwidth = match tier.tier {
         StorageKind::NetworkedFlash | StorageKind::ObjectStorage => {
-            link.map_or(device, |link| device.min(link * chips))
+            link.map_or(device, |link| device.min(link))
         }
         _ => device,
     };
-    Some(Seconds(bytes / bandwidth))
+    Some(Seconds(bytes / (bandwidth * chips)))
 }
 
 /// The tiers with the least retrieve + hold·t, from t = 0 on.
