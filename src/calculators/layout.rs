@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &LayoutArguments) -> Result<(), Failure> {
     arguments
         .calculation
         .run(layout, write_layout, chart, false)
+        .map(drop)
 }
 
 /// Memory of a chip over pipeline stages.

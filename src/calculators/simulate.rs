@@ -16,10 +16,10 @@ use unroof_base::units::{Decimal, Seconds, readable};
 use unroof_price_sheet::sheet::CacheWrite;
 use unroof_roofline::calculator::simulate::request::SimulateRequest;
 use unroof_roofline::calculator::simulate::{
-    Bound, Decode, ImpliedSheet, Memory, Prefill, Roofline, SeriesItem, SimulationAnswer, Split,
-    simulate,
+    Bound, Change, Decode, ImpliedSheet, LearnedItem, Memory, Prefill, Roofline, SeriesItem,
+    SimulationAnswer, Split, simulate,
 };
-use unroof_roofline::reference::open_models;
+use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE, open_models};
 
 /// Rows of a series in the report; `--json` has all of them.
 const MOST_ROWS: usize = 40;
@@ -48,7 +48,9 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), Failure> {
         return Ok(());
     }
     let calculation = &arguments.calculation;
-    calculation.run(simulate, write_simulation, chart, true)
+    calculation
+        .run(simulate, write_simulation, chart, true)
+        .map(drop)
 }
 
 /// Cost of generated tokens, or the time of a step, over contexts where they vary, a curve per batch; else over batches.
@@ -115,8 +117,15 @@ fn write_simulation(mut out: &mut dyn Write, answer: &SimulationAnswer) -> io::R
     }
     write_roofline(out, &answer.roofline)?;
     write_memory(out, &answer.memory)?;
-    write_decode(out, &answer.decode)?;
-    write_prefill(out, &answer.prefill)?;
+    write_decode(out, &answer.decode, &answer.intervals)?;
+    write_prefill(out, &answer.prefill, &answer.intervals)?;
+    if !answer.intervals.is_empty() {
+        paragraph(&mut out, INTERVAL_NOTE, 2)?;
+        writeln!(out)?;
+    }
+    if let Some(learned) = &answer.learned {
+        write_learned(out, learned)?;
+    }
     if answer.series.len() > 1 {
         write_series(out, &answer.series)?;
     }
@@ -133,8 +142,16 @@ fn bound(bound: Bound) -> String {
     }
 }
 
+fn usd(usd_per_mtok: f64) -> String {
+    format!("{} USD/Mtok", readable(usd_per_mtok))
+}
+
 fn cost(usd_per_mtok: Option<f64>) -> String {
-    or_dash(usd_per_mtok.map(|cost| format!("{} USD/Mtok", readable(cost))))
+    or_dash(usd_per_mtok.map(usd))
+}
+
+fn speed(per_second: f64) -> String {
+    format!("{} tok/s", readable(per_second))
 }
 
 fn write_roofline(out: &mut dyn Write, roofline: &Roofline) -> io::Result<()> {
@@ -206,17 +223,31 @@ fn split(split: &Split) -> Vec<(&'static str, String)> {
         "exchanges between chips" => time(split.communication_seconds);
         "other traffic per token" => time(split.token_overhead_seconds);
         "waiting between kernels" => time(split.stage_overhead_seconds);
-        "all, with overlaps" => time(split.total_seconds);
     }
     .into()
 }
 
-fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
+fn write_decode(
+    out: &mut dyn Write,
+    decode: &Decode,
+    intervals: &[FigureInterval],
+) -> io::Result<()> {
+    let ranged = |figure, value, shown: fn(f64) -> String| {
+        FigureInterval::ranged(intervals, figure, value, shown)
+    };
+    let total = decode.time.total_seconds.0;
+    let (of_user, of_chip) = (
+        decode.tokens_per_second_per_user,
+        decode.tokens_per_second_per_chip,
+    );
+    let of_tokens = decode.cost_usd_per_mtok;
     let mut values = split(&decode.time);
     values.extend(values! {
-        "speed per user" => format!("{} tok/s", readable(decode.tokens_per_second_per_user));
-        "throughput per chip" => format!("{} tok/s", readable(decode.tokens_per_second_per_chip));
-        "cost of generated tokens" => cost(decode.cost_usd_per_mtok);
+        "all, with overlaps" => ranged("decode.time.total_seconds", total, |s| time(Seconds(s)));
+        "speed per user" => ranged("decode.tokens_per_second_per_user", of_user, speed);
+        "throughput per chip" => ranged("decode.tokens_per_second_per_chip", of_chip, speed);
+        "throughput of all chips" => ranged("decode.tokens_per_second", decode.tokens_per_second, speed);
+        "cost of generated tokens" => or_dash(of_tokens.map(|cost| ranged("decode.cost_usd_per_mtok", cost, usd)));
         "users to fill the batch" => readable(decode.users_to_fill_batch.round());
         "share of the provider's traffic" => readable(decode.share_of_provider_traffic);
         "limit of arithmetic alone" => cost(decode.cost_compute_limit_usd_per_mtok);
@@ -236,12 +267,28 @@ fn write_decode(out: &mut dyn Write, decode: &Decode) -> io::Result<()> {
     write_values(out, &heading, &values)
 }
 
-fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
+fn write_prefill(
+    out: &mut dyn Write,
+    prefill: &Prefill,
+    intervals: &[FigureInterval],
+) -> io::Result<()> {
+    let ranged = |figure, value, shown: fn(f64) -> String| {
+        FigureInterval::ranged(intervals, figure, value, shown)
+    };
+    let (total, of_chip) = (
+        prefill.time.total_seconds.0,
+        prefill.tokens_per_second_per_chip,
+    );
+    let (first, of_tokens) = (
+        prefill.time_to_first_token_seconds.0,
+        prefill.cost_usd_per_mtok,
+    );
     let mut values = split(&prefill.time);
     values.extend(values! {
-        "time to the first token" => time(prefill.time_to_first_token_seconds);
-        "throughput per chip" => format!("{} tok/s", readable(prefill.tokens_per_second_per_chip));
-        "cost of prompt tokens" => cost(prefill.cost_usd_per_mtok);
+        "all, with overlaps" => ranged("prefill.time.total_seconds", total, |s| time(Seconds(s)));
+        "time to the first token" => ranged("prefill.time_to_first_token_seconds", first, |s| time(Seconds(s)));
+        "throughput per chip" => ranged("prefill.tokens_per_second_per_chip", of_chip, speed);
+        "cost of prompt tokens" => or_dash(of_tokens.map(|cost| ranged("prefill.cost_usd_per_mtok", cost, usd)));
     });
     let heading = format!(
         "prefill, {} prompts of {} tokens on {} chips",
@@ -250,6 +297,26 @@ fn write_prefill(out: &mut dyn Write, prefill: &Prefill) -> io::Result<()> {
         readable(prefill.chips)
     );
     write_values(out, &heading, &values)
+}
+
+fn write_learned(out: &mut dyn Write, learned: &LearnedItem) -> io::Result<()> {
+    let change = |of: Change, shown: fn(f64) -> String| {
+        format!("{} → {}", shown(of.before), shown(of.after))
+    };
+    let error = Change {
+        before: learned.error_before,
+        after: learned.error_after,
+    };
+    write_values(
+        out,
+        &format!("learned from {} rows of your own", learned.rows),
+        &values! {
+            "median |ln(predicted/measured)|" => change(error, readable);
+            "share of peak arithmetic" => change(learned.compute, percent);
+            "share of HBM bandwidth" => change(learned.bandwidth, percent);
+            "waiting per kernel" => change(learned.seconds_per_stage, |seconds| time(Seconds(seconds)));
+        },
+    )
 }
 
 fn write_series(mut out: &mut dyn Write, series: &[SeriesItem]) -> io::Result<()> {

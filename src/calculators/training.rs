@@ -32,7 +32,9 @@ pub(crate) struct TrainingArguments {
 pub(crate) fn run(arguments: &TrainingArguments) -> Result<(), Failure> {
     let chart = |answer: &TrainingAnswer| Some(chart(answer));
     let calculation = &arguments.calculation;
-    calculation.run(training, write_training, chart, false)
+    calculation
+        .run(training, write_training, chart, false)
+        .map(drop)
 }
 
 /// Dense equivalents over sparsity.

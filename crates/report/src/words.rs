@@ -17,6 +17,20 @@ pub fn spaced(name: &str) -> String {
     name.replace('_', " ")
 }
 
+/// A number without the zeros at the end of its fraction, as it is shown with two digits: `2.20k` is `2.2k`.
+#[must_use]
+pub fn without_zeros(number: &str) -> String {
+    let Some((whole, rest)) = number.split_once('.') else {
+        return number.to_owned();
+    };
+    let end = rest.find(|digit: char| !digit.is_ascii_digit());
+    let (fraction, unit) = rest.split_at(end.unwrap_or(rest.len()));
+    match fraction.trim_end_matches('0') {
+        "" => format!("{whole}{unit}"),
+        fraction => format!("{whole}.{fraction}{unit}"),
+    }
+}
+
 /// A share in percent.
 #[must_use]
 pub fn percent(share: f64) -> String {
@@ -44,4 +58,23 @@ pub fn spread(median: f64, interval: Interval) -> String {
 /// A value that may be unknown.
 pub fn or_dash<T>(value: Option<T>, write: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_zeros;
+
+    #[test]
+    fn zeros_at_the_end_of_a_fraction_are_left_out() {
+        for (written, shown) in [
+            ("2.20k", "2.2k"),
+            ("32.0", "32"),
+            ("$0.0790", "$0.079"),
+            ("450 ms", "450 ms"),
+            ("1.90 s", "1.9 s"),
+            ("2,200", "2,200"),
+        ] {
+            assert_eq!(without_zeros(written), shown);
+        }
+    }
 }

@@ -217,7 +217,7 @@ fn simulations() -> Vec<Value> {
     let efficiencies = json!({
         "name": "fitted", "communication": true, "decode_bandwidth": 0.7, "decode_compute": 0.6, "network": 0.5,
         "overlap": "full", "prefill": 0.5, "seconds_per_stage": 1e-6, "vectors_per_token_and_layer": 2,
-        "exposed_exchange": 0.5, "vectors_per_expert_copy": 2, "expert_compute_ratio": 0.5,
+        "exposed_exchange": 0.5, "exposed_weights": 0.5, "stages_per_dense_layer": 3, "seconds_per_dispatch": 1e-6, "vectors_per_expert_copy": 2, "expert_compute_ratio": 0.5,
         "attention_compute_ratio": 0.5, "seconds_per_exchange": 1e-6, "seconds_per_hop": 1e-6,
         "expert_imbalance": 1.5, "cache_copies": true, "kernel_arithmetic": true, "memory_headroom": 0.1, "activation_vectors": 4,
     });
@@ -244,7 +244,13 @@ fn simulations() -> Vec<Value> {
             "price_sheet": offer,
         }),
         json!({"model": {"name": "DeepSeek-V3"}, "load": load("batch_per_chip")}),
-        json!({"load": load("batch_over_optimal_batch")}),
+        json!({
+            "load": load("batch_over_optimal_batch"),
+            "measured": [{
+                "concurrency": 8, "input_tokens": 1_000, "output_tokens": 100, "output_tokens_per_second": 500,
+                "time_per_output_token_seconds": 0.02,
+            }],
+        }),
     ]
 }
 
@@ -263,7 +269,8 @@ fn plans() -> Vec<Value> {
         "limits": {
             "time_to_first_token_seconds": 2, "time_per_output_token_seconds": 0.05, "percentile": "p95",
         },
-        "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole"},
+        "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole", "share_node": true},
+        "engine": "vllm",
         "prices": {"input_usd_per_mtok": 1, "cached_input_usd_per_mtok": 0.1, "output_usd_per_mtok": 3},
         "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "chips": [8, 64]},
     });

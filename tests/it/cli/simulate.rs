@@ -105,6 +105,34 @@ fn the_report_stays_within_80_columns_and_says_what_matters() {
 }
 
 #[test]
+fn ones_own_benchmark_is_a_table_or_a_result_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("bench.csv");
+    let rows = "concurrency,input_tokens,output_tokens,output_tokens_per_second\n32,1024,128,1600\n8,1024,128,700\n";
+    std::fs::write(&table, rows).unwrap();
+    let scenario = [
+        "simulate",
+        "--model",
+        "Llama-3.1-8B",
+        "--accelerator",
+        "h100-sxm",
+        "--chips",
+        "1",
+    ];
+    let report = output_of(&[&scenario[..], &["--measured", table.to_str().unwrap()]].concat());
+    assert!(
+        report.contains("learned from 2 rows of your own"),
+        "{report}"
+    );
+    assert!(report.contains("share of HBM bandwidth"), "{report}");
+    let result = folder.path().join("result.json");
+    std::fs::write(&result, r#"{"output_throughput": 1600}"#).unwrap();
+    let refused = run(&[&scenario[..], &["--measured", result.to_str().unwrap()]].concat());
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.err.contains("completed"), "{}", refused.err);
+}
+
+#[test]
 fn what_is_wrong_is_said_with_a_hint_and_exit_1() {
     let refused = run(&["simulate", "--model", "lama-3.1-70b"]);
     assert_eq!(refused.code, Some(1));
@@ -122,6 +150,7 @@ fn the_fit_writes_the_files_that_are_shipped() {
     for file in [
         "crates/roofline/data/efficiencies.json",
         "docs/model/measurements.md",
+        "docs/model/errors.md",
     ] {
         assert!(wrote.contains(file), "{wrote}");
         let read = |folder: &std::path::Path| std::fs::read_to_string(folder.join(file)).unwrap();
@@ -132,7 +161,7 @@ fn the_fit_writes_the_files_that_are_shipped() {
         );
     }
     let printed: Value = serde_json::from_str(&maintain(&["fit", "--json"]).unwrap()).unwrap();
-    assert!(printed["fitted"]["bandwidth"].is_number());
+    assert!(printed["all"]["bandwidth"].is_number());
     let lost = maintain(&["fit", "--write", "--project", "/proc/none"]);
     assert!(lost.unwrap_err().to_string().contains("/proc/none"));
 }

@@ -2,18 +2,20 @@
 
 use maud::{Markup, html};
 
-use super::parts::{bars, bytes, input, number, time, usd};
+use super::parts::{bars, bytes, input, number, ranged, time, usd};
 use crate::tables::Head::{Number, Text};
 use crate::tables::{scrolling, table};
-use crate::words::{or_dash, percent};
+use crate::words::{capital, or_dash, percent};
 use unroof_base::units::{Decimal, compact, readable};
 use unroof_price_sheet::sheet::RateCell;
 use unroof_roofline::calculator::simulate::{Bound, ImpliedSheet, SimulationAnswer, Split};
+use unroof_roofline::reference::INTERVAL_NOTE;
 
 /// The answer in words.
 #[must_use]
 pub fn summary(answer: &SimulationAnswer) -> Markup {
     let (decode, memory) = (&answer.decode, &answer.memory);
+    let shown = |figure, value, shown| ranged(&answer.intervals, figure, value, shown);
     let waits = match answer.roofline.decode_bound {
         Bound::Memory => "memory",
         Bound::Compute => "arithmetic",
@@ -22,12 +24,18 @@ pub fn summary(answer: &SimulationAnswer) -> Markup {
         p.lead data-finding {
             strong { (input(&answer.inputs, "model.name").unwrap_or_else(|| "The stated sizes".to_owned())) } " on "
             (chips(answer)) ": "
-            (compact(decode.tokens_per_second_per_user)) " tokens/s for one user at a batch of " (compact(decode.batch))
-            @if let Some(cost) = decode.cost_usd_per_mtok { "; a million output tokens cost " (usd(cost)) }
-            @if let Some(cost) = answer.prefill.cost_usd_per_mtok { ", a million prompt tokens " (usd(cost)) }
+            (shown("decode.tokens_per_second_per_user", decode.tokens_per_second_per_user, compact))
+            " tokens/s for one user at a batch of " (compact(decode.batch))
+            @if let Some(cost) = decode.cost_usd_per_mtok {
+                "; a million output tokens cost " (shown("decode.cost_usd_per_mtok", cost, usd))
+            }
+            @if let Some(cost) = answer.prefill.cost_usd_per_mtok {
+                ", a million prompt tokens " (shown("prefill.cost_usd_per_mtok", cost, usd))
+            }
             "; decoding waits for " (waits) "; "
             (percent(memory.used_bytes.0 / memory.capacity_bytes.0)) " of the memory is used."
         }
+        @if !answer.intervals.is_empty() { p.note { (capital(INTERVAL_NOTE)) "." } }
         @if let Some(missing) = &memory.does_not_fit { p.warning { strong { "Does not fit. " } (missing.detail) "." } }
     }
 }
@@ -43,10 +51,12 @@ fn chips(answer: &SimulationAnswer) -> String {
 #[must_use]
 pub fn details(answer: &SimulationAnswer) -> Markup {
     let (decode, prefill, memory) = (&answer.decode, &answer.prefill, &answer.memory);
+    let intervals = &answer.intervals;
+    let first = "prefill.time_to_first_token_seconds";
     html! {
         div.columns {
-            (parts("A decode step", &decode.time))
-            (parts("A pass of prompts", &prefill.time))
+            (parts("A decode step", &decode.time, &ranged(intervals, "decode.time.total_seconds", decode.time.total_seconds.0, time)))
+            (parts("A pass of prompts", &prefill.time, &ranged(intervals, "prefill.time.total_seconds", prefill.time.total_seconds.0, time)))
             div {
                 h3 { "Memory" }
                 dl {
@@ -62,7 +72,7 @@ pub fn details(answer: &SimulationAnswer) -> Markup {
                     dt { "Optimal batch" } dd { (compact(answer.roofline.optimal_batch)) " sequences" }
                     @if let Some(tokens) = answer.roofline.crossover_context_tokens { dt { "Crossover" } dd { (compact(tokens)) " tokens" } }
                     dt { "Latency floor" } dd { (time(answer.roofline.latency_floor_seconds.0)) }
-                    dt { "Time to first token" } dd { (time(prefill.time_to_first_token_seconds.0)) }
+                    dt { "Time to first token" } dd { (ranged(intervals, first, prefill.time_to_first_token_seconds.0, time)) }
                 }
             }
         }
@@ -70,7 +80,7 @@ pub fn details(answer: &SimulationAnswer) -> Markup {
     }
 }
 
-fn parts(title: &str, split: &Split) -> Markup {
+fn parts(title: &str, split: &Split, whole: &str) -> Markup {
     let total = split.total_seconds.0;
     let parts = [
         ("reading weights", split.weight_memory_seconds.0),
@@ -90,7 +100,7 @@ fn parts(title: &str, split: &Split) -> Markup {
         .fold(total, f64::max);
     html! {
         div {
-            h3 { (title) ": " (time(total)) }
+            h3 { (title) ": " (whole) }
             (bars(&parts, longest, time))
             p.note { "Parts that run at the same time are not added up." }
         }

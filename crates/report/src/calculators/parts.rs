@@ -6,13 +6,29 @@ use serde_json::Value;
 
 use crate::chart::mark::bar;
 use crate::chart::tone::Tone;
+use crate::words::without_zeros;
 use unroof_base::units::{compact, readable};
 use unroof_roofline::calculator::inputs::{InputUsed, InputValue, NoValue};
+use unroof_roofline::reference::FigureInterval;
 
 /// Width of a bar.
 const BAR: f64 = 160.0;
 /// Height of a bar.
 const HEIGHT: f64 = 12.0;
+
+/// A figure of an answer, with its interval and two digits where it has one.
+#[must_use]
+pub fn ranged(
+    intervals: &[FigureInterval],
+    figure: &str,
+    value: f64,
+    shown: fn(f64) -> String,
+) -> String {
+    match FigureInterval::find(intervals, figure) {
+        Some(interval) => interval.around(value, |value| without_zeros(&shown(value))),
+        None => shown(value),
+    }
+}
 
 /// A value as a reader writes it.
 pub fn written(value: &impl Serialize) -> String {

@@ -19,6 +19,121 @@ pub(super) async fn answer(body: &Value) -> Value {
     reply.json()
 }
 
+/// Rows of an engine that reads more slowly and waits longer than others.
+async fn rows_of_a_slow_engine(api: &Api) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for batch in [1, 8, 64, 256] {
+        let reply = ask(api, &json!({
+            "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
+            "load": {"batch": batch, "context_tokens": 6_000},
+            "efficiencies": {"decode_bandwidth": 0.6, "seconds_per_stage": 2e-5, "seconds_per_exchange": 2e-5},
+        }))
+        .await
+        .json();
+        rows.push(json!({
+            "concurrency": batch, "input_tokens": 1_000, "output_tokens": 10_000,
+            "time_per_output_token_seconds": number(&reply, "/decode/time/total_seconds"),
+        }));
+    }
+    rows
+}
+
+#[tokio::test]
+async fn rows_of_ones_own_benchmark_move_the_answer_and_narrow_its_intervals() {
+    let api = api().await;
+    let rows = rows_of_a_slow_engine(&api).await;
+    let asked = |measured: Option<&[Value]>| {
+        let mut body = json!({
+            "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
+            "load": {"batch": 32, "context_tokens": 6_000},
+        });
+        if let Some(rows) = measured {
+            body["measured"] = json!(rows);
+        }
+        body
+    };
+    let truth = json!({
+        "model": "Llama-3.1-70B", "machine": {"accelerator": "h100-sxm", "chips": 8},
+        "load": {"batch": 32, "context_tokens": 6_000},
+        "efficiencies": {"decode_bandwidth": 0.6, "seconds_per_stage": 2e-5, "seconds_per_exchange": 2e-5},
+    });
+    let time = |answer: &Value| number(answer, "/decode/time/total_seconds");
+    let width = |answer: &Value| {
+        let intervals = answer["intervals"].as_array().unwrap();
+        let of = intervals
+            .iter()
+            .find(|of| of["figure"] == "decode.time.total_seconds")
+            .unwrap();
+        number(of, "/high_80") / number(of, "/low_80")
+    };
+    let without = ask(&api, &asked(None)).await.json();
+    let one = ask(&api, &asked(Some(&rows[..1]))).await.json();
+    let all = ask(&api, &asked(Some(&rows))).await.json();
+    let truth = time(&ask(&api, &truth).await.json());
+    let off = |answer: &Value| (time(answer) / truth).ln().abs();
+    assert!(
+        off(&all) < 0.05 && off(&all) < off(&one) && off(&one) < off(&without),
+        "{}",
+        off(&all)
+    );
+    assert!(width(&all) < width(&one) && width(&all) < width(&without));
+    assert!(without.get("learned").is_none());
+    let learned = &all["learned"];
+    assert_eq!(learned["rows"], 4);
+    assert!(number(learned, "/error_after") < number(learned, "/error_before") / 3.0);
+    assert!(number(learned, "/bandwidth/after") < number(learned, "/bandwidth/before"));
+    assert!(
+        number(learned, "/seconds_per_stage/after") > number(learned, "/seconds_per_stage/before")
+    );
+}
+
+#[tokio::test]
+async fn result_files_of_benchmarks_are_rows() {
+    let api = api().await;
+    let plain = json!([{
+        "concurrency": 32, "input_tokens": 1_024, "output_tokens": 128, "output_tokens_per_second": 1_600,
+    }]);
+    let vllm = json!({
+        "date": "20260801-101010", "backend": "vllm", "max_concurrency": 32, "completed": 320, "duration": 25.6,
+        "total_input_tokens": 327_680, "total_output_tokens": 40_960, "output_throughput": 1_600.0,
+        "mean_ttft_ms": 300.0, "mean_tpot_ms": 17.8,
+    });
+    let average = |value: f64| json!({"unit": "tokens", "avg": value, "p50": value});
+    let aiperf = json!([{
+        "input_config": {"loadgen": {"concurrency": 32, "request_count": 320}},
+        "output_token_throughput": average(1_600.0), "input_sequence_length": average(1_024.0),
+        "output_sequence_length": average(128.0), "inter_token_latency": average(17.8),
+    }]);
+    let learned = async |measured: &Value| {
+        let body = json!({
+            "model": "Llama-3.1-8B", "machine": {"accelerator": "h100-sxm", "chips": 1}, "measured": measured,
+        });
+        ask(&api, &body).await.json()["learned"].clone()
+    };
+    let of_plain = learned(&plain).await;
+    assert_eq!(of_plain["rows"], 1);
+    assert_eq!(learned(&vllm).await, of_plain);
+    assert_eq!(learned(&aiperf).await, of_plain);
+    for (measured, expected) in [
+        (json!([]), "0 rows are not 1 to 100"),
+        (
+            json!([{"concurrency": 1, "input_tokens": 10, "output_tokens": 10}]),
+            "neither throughput nor time",
+        ),
+        (
+            json!({"output_throughput": 10, "completed": 0}),
+            "/measured/completed",
+        ),
+        (
+            json!([{"concurrency": "many", "input_tokens": 10, "output_tokens": 10}]),
+            "/measured/0/concurrency",
+        ),
+    ] {
+        let refused = faults(&ask(&api, &json!({"measured": measured})).await.problem(422));
+        assert!(refused.contains(expected), "{refused}");
+    }
+}
+
 pub(super) async fn refusal(body: &Value) -> String {
     faults(&ask(&api().await, body).await.problem(422))
 }

@@ -126,8 +126,8 @@ pub struct Model {
     pub architecture: Architecture,
     /// Longest context in tokens, if it is published.
     pub longest_context: Option<f64>,
-    /// Bytes per parameter of the published weights, if they are published.
-    pub native_formats: Option<WeightFormats>,
+    /// Bytes per parameter of the release that is served, if it is known.
+    pub served_formats: Option<WeightFormats>,
 }
 
 impl Model {
@@ -161,7 +161,7 @@ impl Model {
                 note_sizes(&published.architecture, inputs, Origin::Derived);
                 Some(Self {
                     longest_context: published.longest_context,
-                    native_formats: Some(published.formats),
+                    served_formats: Some(published.formats),
                     ..Self::unnamed(published.architecture)
                 })
             }
@@ -180,7 +180,7 @@ impl Model {
             name: Some(model.name.clone()),
             architecture: model.architecture.clone(),
             longest_context: Some(f64::from(model.max_context)),
-            native_formats: Some(model.native_formats()),
+            served_formats: Some(model.served_formats()),
         })
     }
 
@@ -189,7 +189,7 @@ impl Model {
             name: None,
             architecture,
             longest_context: None,
-            native_formats: None,
+            served_formats: None,
         }
     }
 }

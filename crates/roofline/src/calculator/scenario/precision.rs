@@ -26,7 +26,8 @@ const WIDTHS: RangeInclusive<f64> = 0.0625..=4.0;
 body! {
     /// Precisions of weights, KV cache and attention.
     pub struct StatedPrecision {
-        /// w: bytes per parameter; that of the published weights if left out.
+        /// w: bytes per parameter; that of the release that is served if left out: the published weights, or those in 8 bits where the
+        /// vendor has published such a release beside bf16.
         weight_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B").flag("weight-bytes"),
         /// Bytes per parameter of routed experts; w if left out.
         expert_bytes_per_parameter: Stated<f64> = number(WIDTHS).unit("B"),
@@ -77,9 +78,9 @@ impl StatedPrecision {
         })
     }
 
-    /// The width of every component: its own, else the one stated for all, else that of the published weights.
+    /// The width of every component: its own, else the one stated for all, else that of the release that is served.
     fn formats(&self, inputs: &Inputs<'_>, model: Option<&Model>) -> Option<WeightFormats> {
-        let (native, known) = match model.and_then(|model| model.native_formats) {
+        let (native, known) = match model.and_then(|model| model.served_formats) {
             Some(published) => (published, Origin::Reference),
             None => (WeightFormats::uniform(1.0), Origin::Default),
         };

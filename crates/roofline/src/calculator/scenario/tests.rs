@@ -109,7 +109,7 @@ fn a_configuration_is_the_architecture_of_the_reference_data() {
             (experts - known_of.expert_parameters()).abs() <= 0.001 * total,
             "{name}: {experts:e}"
         );
-        let width = model.native_formats.unwrap().mean(found);
+        let width = model.served_formats.unwrap().mean(found);
         assert!(
             near(width, known.native_formats().mean(known_of), 0.01),
             "{name}: {width}"

@@ -3,8 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::measured::LearnedItem;
 use super::price_sheet::ImpliedSheet;
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
+use crate::reference::FigureInterval;
 use crate::reference::architecture::Architecture;
 use unroof_base::units::{Bytes, BytesPerToken, Seconds};
 
@@ -19,6 +21,13 @@ pub struct SimulationAnswer {
     pub decode: Decode,
     /// A pass of prompts.
     pub prefill: Prefill,
+    /// Intervals of the predicted times, speeds and costs, by the errors on measurements that the fit had not seen; those of
+    /// the series are in proportion. Empty at peak.
+    pub intervals: Vec<FigureInterval>,
+    /// Changes by the rows of one's own benchmark, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub learned: Option<LearnedItem>,
     /// Decode and prefill over the grid, one flat row per point; the operating point alone where no grid is stated.
     pub series: Vec<SeriesItem>,
     /// The price sheet that the machine implies, where its terms are stated.

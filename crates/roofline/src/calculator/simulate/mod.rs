@@ -15,7 +15,9 @@ mod answer;
 mod efficiency;
 mod grid;
 mod hardware;
+mod intervals;
 mod load;
+mod measured;
 mod offer;
 mod price_sheet;
 pub mod request;
@@ -30,6 +32,7 @@ use crate::forward::{
     Machine, Overheads, PassTime, PromptTokens, READ_CONTEXT_TOKENS, Serving, Spread,
     crossover_context, latency_floor, optimal_batch_at_context, worst_case_latency,
 };
+use crate::reference::unmeasured;
 use unroof_base::input::{RequestError, read};
 use unroof_base::units::{Bytes, readable};
 
@@ -37,6 +40,7 @@ pub use self::answer::{
     AttentionBound, Bound, Decode, DoesNotFit, Memory, Prefill, Roofline, SeriesItem,
     SimulationAnswer, Split,
 };
+pub use self::measured::{Change, LearnedItem};
 pub use self::price_sheet::{
     AllInEfficiencies, CacheOffer, ImpliedSheet, ReadBack, ReadingRequest,
 };
@@ -172,9 +176,12 @@ fn answer(question: &Question) -> SimulationAnswer {
     if let Some(Err(reason)) = &implied {
         note("price_sheet", reason);
     }
+    let (decode, prefill) = (decode(question), prefill(question));
     SimulationAnswer {
-        decode: decode(question),
-        prefill: prefill(question),
+        intervals: intervals::intervals(question, &decode, &prefill),
+        learned: question.setup.learned.as_ref().map(|learned| learned.item),
+        decode,
+        prefill,
         series: series::series(question),
         price_sheet: implied.and_then(Result::ok),
         architecture: question.setup.model.architecture.clone(),
@@ -201,6 +208,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
             "no accelerator is named: figures of the chip that are not stated are those of {id}"
         ));
     }
+    caveats.extend(question.unmeasured_generation().map(unmeasured));
     let context = question.load.context_tokens;
     if let Some(longest) = question
         .setup

@@ -13,6 +13,7 @@ use super::efficiency::{StatedEfficiencies, fill_efficiency};
 use super::grid::{SimulatedGrid, fill_grid};
 use super::hardware::{SPREADS, fill_hardware};
 use super::load::{Load, fill_load};
+use super::measured::rows::{MeasuredKind, MeasuredRow};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use super::setup::Setup;
 use crate::calculator::inputs::{InputUsed, Inputs};
@@ -43,6 +44,9 @@ body! {
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
         efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
+        /// Rows of one's own benchmark of this model on these chips, 1 to 100 of them; or the result files of `vllm bench serve`
+        /// or aiperf. They move the shares of arithmetic and bandwidth and the waits, and narrow the intervals.
+        measured: Stated<Vec<MeasuredRow>> = value(MeasuredKind).flag("measured"),
         /// The load.
         load: StatedLoad = section::<StatedLoad>(),
         /// Batches and contexts over which the simulation is repeated, at most 10,000 points.
@@ -77,15 +81,21 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         model.as_ref(),
         precision,
     );
-    let efficiency = fill_efficiency(&request.efficiencies, &inputs);
+    let efficiency = fill_efficiency(&request.efficiencies, &inputs, hardware.as_ref());
     let setup = Setup::of(model.as_ref(), precision, hardware.as_ref(), efficiency);
     let load = fill_load(&request.load, &inputs, setup.as_ref());
     let grid = fill_grid(&request.grid, &inputs);
     let offer = (request.price_sheet)
         .filled(|stated| fill_offer(stated, &inputs, model.as_ref(), hardware.as_ref()));
+    let measured = request.measured.value.ok()?;
+    let (setup, load) = (setup?, load?);
+    let setup = match measured {
+        Some(rows) => setup.learning(load.speculation, &rows),
+        None => setup,
+    };
     Some(Question {
-        setup: setup?,
-        load: load?,
+        setup,
+        load,
         grid: grid.ok()?,
         offer: offer.ok()?,
         inputs: inputs.into_used(),

@@ -1,6 +1,8 @@
 //! A model on a machine: what the load of a simulation is put on.
 
 use super::hardware::Hardware;
+use super::measured::Learned;
+use super::measured::rows::MeasuredRow;
 use crate::calculator::scenario::efficiency::Efficiency;
 use crate::calculator::scenario::{Model, Precision};
 use crate::forward::{
@@ -16,6 +18,8 @@ pub(super) struct Setup {
     pub(super) precision: Precision,
     pub(super) hardware: Hardware,
     pub(super) efficiency: Efficiency,
+    /// Efficiencies by rows of one's own benchmark.
+    pub(super) learned: Option<Learned>,
 }
 
 impl Setup {
@@ -33,6 +37,7 @@ impl Setup {
             precision: precision?,
             hardware: hardware?.clone(),
             efficiency: efficiency?,
+            learned: None,
         })
     }
 
@@ -42,6 +47,25 @@ impl Setup {
 
     /// The model as it is served, with this way of decoding.
     pub(super) fn serving(&self, speculation: Speculation) -> Serving<'_> {
+        self.serving_at(self.efficiency, speculation)
+    }
+
+    /// The setup with what rows of one's own benchmark say.
+    pub(super) fn learning(self, speculation: Speculation, rows: &[MeasuredRow]) -> Self {
+        let learned = Learned::of(&self, speculation, rows);
+        Self {
+            efficiency: learned.efficiency(),
+            learned: Some(learned),
+            ..self
+        }
+    }
+
+    /// The model as it is served with other efficiencies.
+    pub(super) fn serving_at(
+        &self,
+        efficiency: Efficiency,
+        speculation: Speculation,
+    ) -> Serving<'_> {
         Serving {
             architecture: &self.model.architecture,
             cache: self.cache.clone(),
@@ -49,9 +73,9 @@ impl Setup {
             kv_bytes_per_element: self.precision.cache,
             machine: self.hardware.machine,
             spread: self.hardware.spread,
-            efficiencies: self.efficiency.efficiencies,
-            overheads: self.efficiency.overheads,
-            overlap: self.efficiency.overlap,
+            efficiencies: efficiency.efficiencies,
+            overheads: efficiency.overheads,
+            overlap: efficiency.overlap,
             speculation,
         }
     }
