@@ -3,7 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::engine_flags::EngineFlag;
 use super::grid::Layout;
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
 use crate::reference::FigureInterval;
@@ -133,6 +132,51 @@ pub struct PlanItem {
     pub binds: Vec<&'static str>,
     /// The plan as flags of the stated engine; empty where none is stated.
     pub engine_flags: Vec<EngineFlag>,
+}
+
+/// A serving engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ServingEngine {
+    /// `vllm serve`
+    Vllm,
+    /// `python -m sglang.launch_server`
+    Sglang,
+}
+
+/// Units that are started with a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FlaggedUnits {
+    /// All units, where the same ones compute prompts and answers.
+    All,
+    /// Units that compute prompts.
+    Prefill,
+    /// Units that decode.
+    Decode,
+}
+
+impl FlaggedUnits {
+    /// Name of the units in answers and in the flags of engines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+        }
+    }
+}
+
+/// A flag of an engine.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct EngineFlag {
+    /// Units that are started with it.
+    pub units: FlaggedUnits,
+    /// The flag, with its value where it has one.
+    pub flag: String,
+    /// Part of the plan that it follows from.
+    pub reason: String,
 }
 
 /// Units of one layout.

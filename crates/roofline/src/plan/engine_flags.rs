@@ -1,62 +1,7 @@
 //! A plan as flags of a serving engine, each with its reason.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use super::answer::{PlanItem, PoolItem};
+use super::answer::{EngineFlag, FlaggedUnits, PlanItem, PoolItem, ServingEngine};
 use crate::plan::question::request::Question;
-
-/// Serving engines whose flags are known, by the names of requests.
-pub(crate) const ENGINES: &[(&str, Option<ServingEngine>)] = &[
-    ("vllm", Some(ServingEngine::Vllm)),
-    ("sglang", Some(ServingEngine::Sglang)),
-    ("none", None),
-];
-
-/// A serving engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ServingEngine {
-    /// `vllm serve`
-    Vllm,
-    /// `python -m sglang.launch_server`
-    Sglang,
-}
-
-/// Units that are started with a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum FlaggedUnits {
-    /// All units, where the same ones compute prompts and answers.
-    All,
-    /// Units that compute prompts.
-    Prefill,
-    /// Units that decode.
-    Decode,
-}
-
-impl FlaggedUnits {
-    /// Name of the units in answers and in the flags of engines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Prefill => "prefill",
-            Self::Decode => "decode",
-        }
-    }
-}
-
-/// A flag of an engine.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct EngineFlag {
-    /// Units that are started with it.
-    pub units: FlaggedUnits,
-    /// The flag, with its value where it has one.
-    pub flag: String,
-    /// Part of the plan that it follows from.
-    pub reason: String,
-}
 
 /// Names of flags in one engine.
 struct Names {

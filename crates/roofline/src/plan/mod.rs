@@ -35,11 +35,10 @@ use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
-    CheapestTier, DayItem, FirstTokenItem, FrontItem, LoadItem, MoneyItem, NearestItem,
-    OffloadItem, Offloaded, PerTokenItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, PowerItem,
-    SearchedItem, SensitivityItem, ServingKind, SplitItem,
+    CheapestTier, DayItem, EngineFlag, FirstTokenItem, FlaggedUnits, FrontItem, LoadItem,
+    MoneyItem, NearestItem, OffloadItem, Offloaded, PerTokenItem, PlanAnswer, PlanItem, PlanPoint,
+    PoolItem, PowerItem, SearchedItem, SensitivityItem, ServingEngine, ServingKind, SplitItem,
 };
-pub use self::engine_flags::{EngineFlag, FlaggedUnits, ServingEngine};
 pub use self::grid::Layout;
 
 /// Answers a planning request.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Accelerator, TimeRange};
+use super::{Accelerator, Predicted, TimeRange};
 use unroof_base::units::Seconds;
 
 static FITTED: LazyLock<FittedAttainment> = LazyLock::new(|| {
@@ -90,6 +90,15 @@ impl FittedAttainment {
                 ..self.all
             },
         }
+    }
+
+    /// Errors of what is predicted of chips of a generation; those of generations that a fit had not seen where it was not
+    /// measured.
+    #[must_use]
+    pub fn time_range(&self, of: Predicted, generation: &str) -> Option<&TimeRange> {
+        let was_measured = (self.generations.iter()).any(|own| own.generation == generation);
+        let mut ranges = self.errors.iter();
+        ranges.find(|range| range.of == of && range.was_measured == was_measured)
     }
 }
 

@@ -14,8 +14,6 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::FittedAttainment;
-
 /// Kind of a predicted time; errors of one kind are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Predicted {
@@ -134,15 +132,4 @@ pub fn unmeasured(generation: &str) -> String {
 /// A number with two significant digits.
 fn two_digits(value: f64) -> f64 {
     format!("{value:.1e}").parse().unwrap_or(value)
-}
-
-impl FittedAttainment {
-    /// Errors of what is predicted of chips of a generation; those of generations that a fit had not seen where it was not
-    /// measured.
-    #[must_use]
-    pub fn time_range(&self, of: Predicted, generation: &str) -> Option<&TimeRange> {
-        let was_measured = (self.generations.iter()).any(|own| own.generation == generation);
-        let mut ranges = self.errors.iter();
-        ranges.find(|range| range.of == of && range.was_measured == was_measured)
-    }
 }

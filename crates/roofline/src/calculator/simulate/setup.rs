@@ -6,9 +6,12 @@ use super::measured::rows::MeasuredRow;
 use crate::calculator::scenario::efficiency::Efficiency;
 use crate::calculator::scenario::{Model, Precision};
 use crate::forward::{
-    KvCache, Serving, ServingUnit, Speculation, compute_to_bandwidth, optimal_batch,
+    KvCache, PromptTokens, Serving, ServingUnit, Speculation, compute_to_bandwidth, optimal_batch,
 };
 use unroof_base::units::Bytes;
+
+/// Prompt tokens of a pass.
+const PASS_TOKENS: f64 = 16_384.0;
 
 /// A model on a machine.
 #[derive(Debug, Clone)]
@@ -52,12 +55,24 @@ impl Setup {
 
     /// The setup with what rows of one's own benchmark say.
     pub(super) fn learning(self, speculation: Speculation, rows: &[MeasuredRow]) -> Self {
-        let learned = Learned::of(&self, speculation, rows);
+        let round_s = |efficiency, row: &MeasuredRow| self.round_s(efficiency, speculation, row);
+        let learned = Learned::of(self.efficiency, rows, round_s);
         Self {
             efficiency: learned.efficiency(),
             learned: Some(learned),
             ..self
         }
+    }
+
+    /// Time in which every request gets a token, where the chips compute prompts and answers: a step, and for each of its
+    /// tokens its share of a prompt.
+    fn round_s(&self, efficiency: Efficiency, speculation: Speculation, row: &MeasuredRow) -> f64 {
+        let serving = self.serving_at(efficiency, speculation);
+        let context = row.input_tokens + row.output_tokens / 2.0;
+        let step_s = serving.decode(row.concurrency, context).total.0 / speculation.accepted;
+        let prompts = (PASS_TOKENS / row.input_tokens).max(1.0);
+        let pass = serving.prefill(prompts, PromptTokens::fresh(row.input_tokens));
+        step_s + row.concurrency * pass.total.0 / prompts / row.output_tokens
     }
 
     /// The model as it is served with other efficiencies.

@@ -22,8 +22,7 @@ use crate::calculator::scenario::{
     StatedPrecision, StatedPrices,
 };
 use crate::forward::Speculation;
-use crate::plan::answer::ServingKind;
-use crate::plan::engine_flags::{ENGINES, ServingEngine};
+use crate::plan::answer::{ServingEngine, ServingKind};
 use crate::plan::grid::{Degrees, tray_chips};
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{
@@ -45,6 +44,12 @@ const SERVINGS: &[(&str, Option<ServingKind>)] = &[
     ("both", None),
     ("aggregated", Some(ServingKind::Aggregated)),
     ("disaggregated", Some(ServingKind::Disaggregated)),
+];
+/// Serving engines whose flags are known, by the names of requests.
+const ENGINES: &[(&str, Option<ServingEngine>)] = &[
+    ("vllm", Some(ServingEngine::Vllm)),
+    ("sglang", Some(ServingEngine::Sglang)),
+    ("none", None),
 ];
 const UNITS: &[(&str, bool)] = &[("whole", true), ("average", false)];
 

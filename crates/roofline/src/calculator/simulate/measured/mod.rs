@@ -8,9 +8,7 @@ use nalgebra::{Matrix3, Vector3};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::setup::Setup;
 use crate::calculator::scenario::efficiency::Efficiency;
-use crate::forward::{PromptTokens, Speculation};
 use crate::reference::{Predicted, TimeRange};
 use rows::MeasuredRow;
 use unroof_base::units::{Seconds, count_f64};
@@ -26,8 +24,6 @@ const SCATTER_ROWS: f64 = 4.0;
 const ITERATIONS: usize = 20;
 /// Step of the differences that stand for derivatives.
 const STEP: f64 = 1e-4;
-/// Prompt tokens of a pass.
-const PASS_TOKENS: f64 = 16_384.0;
 
 /// Efficiencies that a benchmark makes most probable.
 #[derive(Debug, Clone)]
@@ -66,12 +62,14 @@ pub struct Change {
 }
 
 impl Learned {
-    /// Efficiencies of a setup by these rows.
-    pub(super) fn of(setup: &Setup, speculation: Speculation, rows: &[MeasuredRow]) -> Self {
-        let base = setup.efficiency;
+    /// Efficiencies around a base by these rows, of which a function predicts the time of a round.
+    pub(super) fn of(
+        base: Efficiency,
+        rows: &[MeasuredRow],
+        round_s: impl Fn(Efficiency, &MeasuredRow) -> f64,
+    ) -> Self {
         let log_error = |row: &MeasuredRow, shift: &Vector3<f64>| {
-            let round_s = round_s(setup, shifted(&base, shift), speculation, row);
-            (row.round_s / round_s).ln()
+            (row.round_s / round_s(shifted(&base, shift), row)).ln()
         };
         let precision = Matrix3::from_diagonal(&Vector3::from(SPREAD.map(|sd| 1.0 / (sd * sd))));
         let noise = 1.0 / (SCATTER * SCATTER);
@@ -179,22 +177,6 @@ fn shifted(base: &Efficiency, shift: &Vector3<f64>) -> Efficiency {
         *seconds = wait(*seconds);
     }
     shifted
-}
-
-/// Time in which every request gets a token, where the chips compute prompts and answers: a step, and for each of its
-/// tokens its share of a prompt.
-fn round_s(
-    setup: &Setup,
-    efficiency: Efficiency,
-    speculation: Speculation,
-    row: &MeasuredRow,
-) -> f64 {
-    let serving = setup.serving_at(efficiency, speculation);
-    let context = row.input_tokens + row.output_tokens / 2.0;
-    let step_s = serving.decode(row.concurrency, context).total.0 / speculation.accepted;
-    let prompts = (PASS_TOKENS / row.input_tokens).max(1.0);
-    let pass = serving.prefill(prompts, PromptTokens::fresh(row.input_tokens));
-    step_s + row.concurrency * pass.total.0 / prompts / row.output_tokens
 }
 
 /// The value in the middle.
