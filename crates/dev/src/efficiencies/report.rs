@@ -182,11 +182,11 @@ impl Report {
         let without_h800 = without(&|row| row.accelerator == "h800")?;
         let rows: Vec<Scored> = rows.iter().map(|row| scored(row)).collect();
         Ok(Self {
-            without_h800,
-            rows,
+            fitted,
             left_out,
             without_generation,
-            fitted,
+            without_h800,
+            rows,
         })
     }
 

@@ -3,6 +3,9 @@
 use super::answer::{EngineFlag, FlaggedUnits, PlanItem, PoolItem, ServingEngine};
 use crate::plan::question::request::Question;
 
+/// Share of requests whose lengths an engine must take.
+const MOST_REQUESTS: f64 = 0.99;
+
 /// Names of flags in one engine.
 struct Names {
     tensor: &'static str,
@@ -172,7 +175,6 @@ fn load(question: &Question, engine: ServingEngine, pool: &PoolItem) -> Vec<(Str
             format!("{prompts} prompts of a pass, of the tokens that are computed"),
         ));
     }
-    const MOST_REQUESTS: f64 = 0.99;
     let longest =
         question.load.input.quantile(MOST_REQUESTS) + question.load.output.quantile(MOST_REQUESTS);
     flags.push((

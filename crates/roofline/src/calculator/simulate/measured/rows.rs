@@ -130,13 +130,12 @@ fn vllm(cursor: &Cursor<'_>, fields: &Fields<'_>) -> Option<MeasuredRow> {
     let throughput = positive(fields, "output_throughput")?;
     let stated = fields.get("max_concurrency");
     let stated = stated.filter(|stated| !matches!(stated.json, Json::Null));
-    let concurrency = match stated {
-        Some(stated) => stated.number_within(1e-3..=1e9)?,
-        None => {
-            let first = positive(fields, "mean_ttft_ms")? * MILLISECOND;
-            let next = positive(fields, "mean_tpot_ms")? * MILLISECOND;
-            throughput / output_tokens * (first + (output_tokens - 1.0) * next)
-        }
+    let concurrency = if let Some(stated) = stated {
+        stated.number_within(1e-3..=1e9)?
+    } else {
+        let first = positive(fields, "mean_ttft_ms")? * MILLISECOND;
+        let next = positive(fields, "mean_tpot_ms")? * MILLISECOND;
+        throughput / output_tokens * (first + (output_tokens - 1.0) * next)
     };
     if concurrency > requests {
         return cursor.refuse(
