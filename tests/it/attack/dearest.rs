@@ -19,7 +19,7 @@ const MOST_TIMES: f64 = 3.0;
 const ENOUGH: f64 = 0.3;
 /// Most repetitions of a request, and most measurements: the least counts.
 const REPEATS: u32 = 12;
-const MEASUREMENTS: u32 = 3;
+const MEASUREMENTS: u32 = 8;
 
 /// Names that stand for something else at every request.
 const MADE: [&str; 8] = [
