@@ -20,6 +20,7 @@
 //! ```
 
 pub mod document;
+mod flag;
 mod kind;
 mod section;
 
@@ -35,6 +36,7 @@ use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema};
 use super::cursor::{Cursor, Fields, Recorded};
 
 pub use self::document::by;
+pub use self::flag::{Flag, TIME_PLACEHOLDER};
 pub use self::kind::{
     Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, TRUTH_PLACEHOLDER,
     Truth, object,
@@ -442,22 +444,6 @@ pub trait Body: Sized {
         }
         read_section(Some(&fields), None, "")
     }
-}
-
-/// The placeholder of a number of seconds.
-pub const TIME_PLACEHOLDER: &str = "TIME";
-
-/// A flag of a command, which states a field of a request.
-#[derive(Debug, Clone)]
-pub struct Flag {
-    /// Name of the flag, without dashes.
-    pub name: &'static str,
-    /// JSON pointer to the field.
-    pub pointer: String,
-    /// Description of the field.
-    pub help: String,
-    /// The placeholder of its value.
-    pub placeholder: &'static str,
 }
 
 /// The flags of a request.
