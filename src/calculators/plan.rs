@@ -42,9 +42,8 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     };
     let answer = calculation.run(plan, write, |answer| Some(chart(answer)), true)?;
     if answer.is_some_and(|answer| answer.plans.is_empty()) {
-        return Err(
-            Failure::Other(anyhow!("there is no plan")).with_hint("the notes say what would do")
-        );
+        return Err(Failure::Other(anyhow!("no layout keeps the limits"))
+            .with_hint("the notes say what would do"));
     }
     Ok(())
 }

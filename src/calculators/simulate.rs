@@ -227,14 +227,22 @@ fn split(split: &Split) -> Vec<(&'static str, String)> {
     .into()
 }
 
+/// A figure with its interval, where it has one.
+fn ranged(
+    intervals: &[FigureInterval],
+    figure: &str,
+    value: f64,
+    shown: fn(f64) -> String,
+) -> String {
+    FigureInterval::ranged(intervals, figure, value, shown)
+}
+
 fn write_decode(
     out: &mut dyn Write,
     decode: &Decode,
     intervals: &[FigureInterval],
 ) -> io::Result<()> {
-    let ranged = |figure, value, shown: fn(f64) -> String| {
-        FigureInterval::ranged(intervals, figure, value, shown)
-    };
+    let ranged = |figure, value, shown| ranged(intervals, figure, value, shown);
     let total = decode.time.total_seconds.0;
     let (of_user, of_chip) = (
         decode.tokens_per_second_per_user,
@@ -272,9 +280,7 @@ fn write_prefill(
     prefill: &Prefill,
     intervals: &[FigureInterval],
 ) -> io::Result<()> {
-    let ranged = |figure, value, shown: fn(f64) -> String| {
-        FigureInterval::ranged(intervals, figure, value, shown)
-    };
+    let ranged = |figure, value, shown| ranged(intervals, figure, value, shown);
     let (total, of_chip) = (
         prefill.time.total_seconds.0,
         prefill.tokens_per_second_per_chip,

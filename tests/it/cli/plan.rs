@@ -54,7 +54,11 @@ fn no_plan_is_exit_code_1_with_what_would_do() {
     for as_json in [&[][..], &["--json"]] {
         let none = run(&[&DENSE[..7], &["--tpot", "1ms"], as_json].concat());
         assert_eq!(none.code, Some(1), "{}", none.err);
-        assert!(none.err.contains("there is no plan"), "{}", none.err);
+        assert!(
+            none.err.contains("error: no layout keeps the limits"),
+            "{}",
+            none.err
+        );
         let change = if as_json.is_empty() {
             "--tpot of "
         } else {

@@ -162,7 +162,7 @@ fn remarks(
     (not_defined, caveats)
 }
 
-/// The reason why there is no plan, and what would do.
+/// The reason why every layout fails, and the changes that would do.
 fn no_plan(search: &Search<'_>, nearest: &[NearestItem]) -> String {
     let reason = if search.holds_model() {
         "no layout keeps the limits with these chips"

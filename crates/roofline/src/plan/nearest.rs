@@ -4,7 +4,7 @@ use super::answer::NearestItem;
 use super::grid::tray_chips;
 use super::search::Search;
 use crate::calculator::scenario::machine::MOST_CHIPS;
-use crate::plan::question::goal::Goal;
+use crate::plan::question::goal::{Goal, bisected_in};
 use crate::plan::question::request::{Limits, Question};
 use crate::reference::WeightFormats;
 use unroof_base::units::readable;
@@ -75,16 +75,12 @@ fn least_factor(question: &Question, search: &Search<'_>, relaxed: Relaxed) -> O
         search.cheapest(&goal).is_some()
     };
     let doubled = (1..=DOUBLINGS).find(|doublings| has_plan(2.0_f64.powi(*doublings)))?;
-    let (mut low, mut high) = (2.0_f64.powi(doubled - 1), 2.0_f64.powi(doubled));
-    for _ in 0..HALVINGS {
-        let middle = (low * high).sqrt();
-        if has_plan(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    let (least, most) = (2.0_f64.powi(doubled - 1), 2.0_f64.powi(doubled));
+    // The reciprocal falls from where there is a plan to where there is none.
+    let strictest = bisected_in(HALVINGS, 1.0 / most, 1.0 / least, |strictness| {
+        has_plan(1.0 / strictness)
+    });
+    Some(1.0 / strictest)
 }
 
 /// The least number of chips, in whole trays, that would do where the request has fewer.

@@ -83,7 +83,9 @@ pub(super) fn fill_efficiency(
     hardware: Option<&Hardware>,
 ) -> Option<Efficiency> {
     let is_peak = inputs.choice(&stated.name, STARTING_POINTS, false)?;
-    let reached = hardware.map_or(fitted_attainment().all, |hardware| hardware.reached);
+    let reached = hardware.map_or(fitted_attainment().all, |hardware| {
+        hardware.row.attainment()
+    });
     let base = Efficiency::of(is_peak, reached);
     let (shares, from) = (base.efficiencies, base.overheads);
     let or = |field, other: f64| inputs.or(field, other, Origin::Default);

@@ -3,7 +3,7 @@
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::calculator::scenario::{Chip, Model, Precision, StatedMachine};
 use crate::forward::{Machine, Spread};
-use crate::reference::Attainment;
+use crate::reference::Accelerator;
 use unroof_base::input::body::Stated;
 
 pub(super) const SPREADS: &[(&str, Spread)] =
@@ -14,10 +14,8 @@ pub(super) const SPREADS: &[(&str, Spread)] =
 pub(super) struct Hardware {
     /// The reference row, if none of its figures is replaced.
     pub(super) accelerator: Option<&'static str>,
-    /// Efficiencies of such chips in published measurements.
-    pub(super) reached: Attainment,
-    /// Generation of the chips.
-    pub(super) generation: &'static str,
+    /// The row of the reference data, whatever is stated otherwise.
+    pub(super) row: &'static Accelerator,
     /// Chips that decode.
     pub(super) machine: Machine,
     /// Chips of a prefill pass.
@@ -51,8 +49,7 @@ pub(super) fn fill_hardware(
     let id = chip.row.id.as_str();
     Some(Hardware {
         accelerator: (!is_changed).then_some(id),
-        reached: chip.row.attainment(),
-        generation: &chip.row.generation,
+        row: chip.row,
         machine,
         prefill_machine: prefill_chip.machine(model, precision, f64::from(prefill_chips?)),
         borrowed_from: (has_other_figures && !is_named).then_some(id),

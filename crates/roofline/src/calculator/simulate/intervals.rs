@@ -18,7 +18,7 @@ impl Question {
         };
         let Some(learned) = &self.setup.learned else {
             return fitted_attainment()
-                .time_range(of, hardware.generation)
+                .time_range(of, &hardware.row.generation)
                 .copied();
         };
         let load = &self.load;
@@ -36,7 +36,7 @@ impl Question {
     /// The generation of the chips, where none of it was measured.
     pub(super) fn unmeasured_generation(&self) -> Option<&'static str> {
         let range = self.time_range(true)?;
-        (!range.was_measured).then_some(self.setup.hardware.generation)
+        (!range.was_measured).then_some(self.setup.hardware.row.generation.as_str())
     }
 }
 

@@ -28,11 +28,16 @@ impl Goal {
 
 /// The largest number between two at which something still holds, if it holds at the lower one; spaced by ratio.
 pub(crate) fn bisected(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    bisected_in(BISECTIONS, low, high, holds)
+}
+
+/// That number, after so many steps.
+pub(crate) fn bisected_in(steps: u32, low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     if holds(high) {
         return high;
     }
     let (mut low, mut high) = (low, high);
-    for _ in 0..BISECTIONS {
+    for _ in 0..steps {
         let middle = (low * high).sqrt();
         if holds(middle) {
             low = middle;
