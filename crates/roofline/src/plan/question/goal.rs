@@ -31,7 +31,7 @@ pub(crate) fn bisected(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 
     bisected_in(BISECTIONS, low, high, holds)
 }
 
-/// That number, after so many steps.
+/// Number of the same kind, after so many steps of the search.
 pub(crate) fn bisected_in(steps: u32, low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     if holds(high) {
         return high;
