@@ -15,8 +15,8 @@ use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{
-    FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, SensitivityItem,
-    ServingKind, SplitItem, plan,
+    FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PlannedAccelerator, PoolItem,
+    SensitivityItem, ServingKind, SplitItem, plan,
 };
 use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
@@ -31,6 +31,9 @@ Examples:
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     calculation: Calculation<PlanRequest>,
+    /// Print where each number comes from instead of the plan
+    #[arg(long)]
+    sources: bool,
 }
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
@@ -38,6 +41,9 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let write = |out: &mut dyn Write, answer: &PlanAnswer| {
         let mut answer = answer.clone();
         calculation.name_flags(&mut answer.caveats, &mut answer.not_defined);
+        if arguments.sources {
+            return write_sources(out, &answer);
+        }
         write_plan(out, &answer)
     };
     let answer = calculation.run(plan, write, |answer| Some(chart(answer)), true)?;
@@ -79,6 +85,7 @@ fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
         paragraph(&mut out, &format!("note: {caveat}"), 0)?;
         writeln!(out)?;
     }
+    write_accelerators(out, &answer.accelerators)?;
     if let Some(best) = answer.plans.first() {
         write_ranking(out, &answer.plans)?;
         write_best(out, best)?;
@@ -88,6 +95,17 @@ fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
     write_offload(out, &answer.offload)?;
     write_series(out, &answer.series)?;
     write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)
+}
+
+/// Every number that goes into the plan, and the publication behind it.
+fn write_sources(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
+    writeln!(out, "{}", label(&title(answer)))?;
+    writeln!(out)?;
+    write_grounds(out, &answer.not_defined, answer.equations, &answer.inputs)?;
+    for item in &answer.sources {
+        paragraph(&mut out, &format!("{}: {}", item.subject, item.source), 2)?;
+    }
+    Ok(())
 }
 
 fn title(answer: &PlanAnswer) -> String {
@@ -172,6 +190,47 @@ fn or_same(prefill: Option<String>) -> String {
     prefill.unwrap_or_else(|| "the same".to_owned())
 }
 
+fn write_accelerators(mut out: &mut dyn Write, items: &[PlannedAccelerator]) -> io::Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    List::of(
+        "the cheapest plan on each accelerator, by the upper end of cost",
+        items,
+    )
+    .column("accelerator", |item| item.accelerator.clone())
+    .column("$/h", |item| {
+        or_dash(item.usd_per_hour.map(|usd| format!("{usd:.2}")))
+    })
+    .column("rows", |item| item.measured_rows.to_string())
+    .column("decode", |item| or_dash(item.decode.as_ref().map(layout)))
+    .column("chips", |item| or_dash(item.chips.map(rounded)))
+    .column("$/Mtok", |item| short(item.usd_per_mtok))
+    .column("80 %", |item| {
+        let ends = item.usd_per_mtok_low_80.zip(item.usd_per_mtok_high_80);
+        or_dash(ends.map(|(low, high)| range(low, high)))
+    })
+    .write(out)?;
+    let mut doubted: Vec<(&str, Vec<&str>)> = Vec::new();
+    for item in items {
+        for caveat in &item.caveats {
+            match doubted.iter_mut().find(|(doubt, _)| doubt == caveat) {
+                Some((_, ids)) => ids.push(&item.accelerator),
+                None => doubted.push((caveat, vec![&item.accelerator])),
+            }
+        }
+    }
+    for (doubt, ids) in doubted {
+        paragraph(&mut out, &format!("{doubt}: {}", ids.join(", ")), 2)?;
+    }
+    writeln!(out)
+}
+
+/// Ends of an interval of cost.
+fn range(low: f64, high: f64) -> String {
+    format!("{}–{}", short(Some(low)), short(Some(high)))
+}
+
 fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
     let per_second = |plan: &PlanItem| (plan.requests_per_second * 100.0).round() / 100.0;
     let mut list = List::of("plans within the limits, by the upper end of cost", plans)
@@ -183,10 +242,7 @@ fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
         .column("$/Mtok", |plan| short(plan.cost.usd_per_mtok))
         .column("80 %", |plan| {
             let interval = FigureInterval::find(&plan.intervals, "cost.usd_per_mtok");
-            or_dash(interval.map(|interval| {
-                let [low, high] = [interval.low_80, interval.high_80];
-                format!("{}–{}", short(Some(low)), short(Some(high)))
-            }))
+            or_dash(interval.map(|interval| range(interval.low_80, interval.high_80)))
         });
     if width() >= LEAST_WIDTH_FOR_ALL {
         list = list.column("$/day", |plan| {
@@ -392,6 +448,7 @@ fn write_series(out: &mut dyn Write, series: &[PlanPoint]) -> io::Result<()> {
     }
     List::of("over the grid", series)
         .column("pass", |item| number(item.pass_tokens))
+        .column("drafts", |item| number(item.drafted_tokens))
         .column("hits", |item| percent(item.cache_hit_rate))
         .column("chips", |item| or_dash(item.chips.map(rounded)))
         .column("req/s", |item| number(item.requests_per_second))

@@ -215,7 +215,7 @@ fn write_memory(out: &mut dyn Write, memory: &Memory) -> io::Result<()> {
 }
 
 fn split(split: &Split) -> Vec<(&'static str, String)> {
-    values! {
+    let mut rows = Vec::from(values! {
         "multiplying with weights" => time(split.weight_compute_seconds);
         "reading weights" => time(split.weight_memory_seconds);
         "multiplying in attention" => time(split.attention_compute_seconds);
@@ -223,8 +223,11 @@ fn split(split: &Split) -> Vec<(&'static str, String)> {
         "exchanges between chips" => time(split.communication_seconds);
         "other traffic per token" => time(split.token_overhead_seconds);
         "waiting between kernels" => time(split.stage_overhead_seconds);
+    });
+    if split.draft_seconds.0 > 0.0 {
+        rows.push(("drafting tokens", time(split.draft_seconds)));
     }
-    .into()
+    rows
 }
 
 /// A figure with its interval, where it has one.

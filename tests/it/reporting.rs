@@ -392,7 +392,7 @@ async fn truth_has_the_published_figures_and_models_are_joined_with_it() {
         assert_eq!(truth.len(), listed.len());
         for (known, listed) in truth.iter().zip(&listed) {
             assert_eq!(known["model"], listed["name"]);
-            let is_assumed = listed["confidence"] == "class-default";
+            let is_assumed = listed["confidence"] == "estimate";
             for column in [
                 "total_parameters",
                 "active_parameters",

@@ -40,9 +40,8 @@ pub fn views() -> String {
 fn known_figures(model: &OpenModel) -> String {
     let architecture = &model.architecture;
     let cache = KvCache::new(architecture);
-    let is_assumed = model.confidence == "class-default";
     let number = |value: f64| Some(value).filter(|value| value.is_finite());
-    let attention = |value: f64| number(value).filter(|_| !is_assumed);
+    let attention = |value: f64| number(value).filter(|_| !model.is_estimate());
     let values = [
         text(&model.name),
         text(&model_key(&model.name)),

@@ -70,7 +70,9 @@ fn attention_over_a_prompt_is_that_of_its_tokens_one_by_one() {
         let parts = prompt(1_000.0, 0.0) + prompt(299_000.0, 1_000.0);
         assert_near(&model.name, parts, whole, 1e-9);
         // At long context only what grows with it is left, and that rises evenly.
-        let slope = (prompt(1.0, 2e8) - prompt(1.0, 1e8)) / 1e8;
+        // Both contexts are whole numbers of chunks.
+        let (short, long) = (134_217_728.0, 268_435_456.0);
+        let slope = (prompt(1.0, long) - prompt(1.0, short)) / short;
         assert_near(&model.name, slope, cache.prefill_macs_per_token(), 1e-6);
     }
 }

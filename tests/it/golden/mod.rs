@@ -252,6 +252,7 @@ fn cache_sizes() -> Vec<Golden> {
         always_read_parameters: None,
         experts: None,
         attention: vec![AttentionGroup::GroupedQuery(GroupedQuery {
+            chunked: None,
             layers: 1,
             query_heads: 8,
             kv_heads: 8,

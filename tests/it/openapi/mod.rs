@@ -364,13 +364,13 @@ async fn every_answer_is_what_the_document_says() {
         ),
         (
             "/plan",
-            json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "mi325x"}, "prefill_machine": "tpu-v5p",
+            json!({"model": "Llama-3.1-70B", "machine": {"accelerator": "mi455x"}, "prefill_machine": "tpu-v5p",
                 "load": {"input_tokens": [{"tokens": 100, "share": 1}]}, "grid": {"pass_tokens": [1, 2]}}),
         ),
         ("/training", json!({})),
         (
             "/training",
-            json!({"machine": {"accelerator": "mi325x"}, "quality": {"routing": "hash"}}),
+            json!({"machine": {"accelerator": "mi455x"}, "quality": {"routing": "hash"}}),
         ),
     ] {
         let operation = &document["paths"][path]["post"];

@@ -74,6 +74,7 @@ fn search(
         free.extend(&start(Some(generation))[..OWN]);
     }
     let names: Vec<&str> = misfit.generations.iter().map(|(name, _)| *name).collect();
+    let counts = misfit.rows();
     let failed = |error: Error| FitError::Search(error.to_string());
     let solver = LBFGS::new(MoreThuenteLineSearch::new(), MEMORY)
         .with_tolerance_grad(1e-3)
@@ -92,6 +93,7 @@ fn search(
         source: SOURCE.to_owned(),
         all: rounded(&from_free(&best[..COUNT])),
         generations: names.iter().enumerate().map(of).collect(),
+        rows: counts,
         errors: Vec::new(),
     })
 }
@@ -137,6 +139,15 @@ struct Misfit<'a> {
 }
 
 impl<'a> Misfit<'a> {
+    /// Rows by accelerator.
+    fn rows(&self) -> BTreeMap<String, u32> {
+        let mut counts = BTreeMap::new();
+        for row in self.generations.iter().flat_map(|(_, rows)| rows) {
+            *counts.entry(row.measured.accelerator.clone()).or_default() += 1;
+        }
+        counts
+    }
+
     fn of(rows: &[&'a Measurement]) -> Self {
         let mut generations: BTreeMap<&str, Vec<Row<'_>>> = BTreeMap::new();
         for row in rows.iter().filter(|row| is_fitted(row)) {

@@ -151,7 +151,7 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
         Some(chosen) => vec![&chosen.id],
         None => accelerators()
             .iter()
-            .filter(|chip| chip.status == AcceleratorStatus::Shipping)
+            .filter(|chip| chip.weighed && chip.status == AcceleratorStatus::Shipping)
             .map(|chip| chip.id.as_str())
             .collect(),
     };
@@ -173,7 +173,10 @@ fn fitted(row: &StorageTier, assumptions: &Assumptions) -> f64 {
                 .filter(|other| other.tier == row.tier);
             1.0 / count_f64(drives.count())
         }
-        StorageKind::Cxl | StorageKind::Disk => 1.0 / (count_f64(accelerators().len()) + 2.0),
+        StorageKind::Cxl | StorageKind::Disk => {
+            let weighed = accelerators().iter().filter(|chip| chip.weighed).count();
+            1.0 / (count_f64(weighed) + 2.0)
+        }
         _ => 1.0,
     }
 }

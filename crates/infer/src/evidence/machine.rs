@@ -226,7 +226,9 @@ pub fn sold_by(day: Option<&str>) -> Vec<bool> {
 }
 
 fn is_on_offer(row: &Accelerator) -> bool {
-    row.status == AcceleratorStatus::Shipping && row.rental_usd_per_hour.typical.is_some()
+    row.weighed
+        && row.status == AcceleratorStatus::Shipping
+        && row.rental_usd_per_hour.typical.is_some()
 }
 
 /// Bytes per parameter of the open-weight models, each with its share.

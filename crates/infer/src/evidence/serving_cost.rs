@@ -110,6 +110,7 @@ impl<N: Number> Served<N> {
                 speculation: Speculation {
                     accepted,
                     drafted: accepted - 1.0,
+                    draft_layers: 0.0,
                 },
             },
             batch: log_batch.exp().max(N::splat(1.0)),

@@ -9,7 +9,9 @@ use crate::tables::{scrolling, table};
 use crate::words::{capital, count, or_dash, spaced};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::listed;
-use unroof_roofline::plan::{Layout, PlanAnswer, PlanItem, ServingKind};
+use unroof_roofline::plan::{
+    EngineFlag, Layout, PlanAnswer, PlanItem, PlannedAccelerator, ServingKind,
+};
 use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
 /// Plans that are shown.
@@ -64,9 +66,56 @@ fn prices(plan: &PlanItem) -> Markup {
 #[must_use]
 pub fn details(answer: &PlanAnswer) -> Markup {
     html! {
-        @if !answer.plans.is_empty() {
+        (by_accelerator(&answer.accelerators))
+        @if let Some(best) = answer.plans.first() {
             (ranking(&answer.plans))
+            (engine_flags(&best.engine_flags))
             div.columns { (sensitivity(answer)) (offload(answer)) }
+        }
+    }
+}
+
+/// The cheapest plan on each accelerator, where all are asked for.
+fn by_accelerator(items: &[PlannedAccelerator]) -> Markup {
+    let number = |value: Option<f64>| or_dash(value, compact);
+    html! {
+        @if !items.is_empty() {
+            h3 { "Accelerators, by the upper end of their cost" }
+            (scrolling("Accelerators", &table(&[
+                Text("Accelerator"), Number("USD/h"), Number("Measured rows"), Text("Layout of a unit"), Number("Chips"), Number("USD/Mtok"),
+                Number("80 %"), Text("Doubts"),
+            ], &html! {
+                @for item in items {
+                    tr {
+                        th scope="row" { (item.accelerator) }
+                        td.number { (number(item.usd_per_hour)) }
+                        td.number { (item.measured_rows) }
+                        td { @if let Some(decode) = &item.decode { (layout(decode)) } @else { "–" } }
+                        td.number { (number(item.chips)) }
+                        td.number { (number(item.usd_per_mtok)) }
+                        td.number {
+                            @if let (Some(low), Some(high)) = (item.usd_per_mtok_low_80, item.usd_per_mtok_high_80) {
+                                (compact(low)) "–" (compact(high))
+                            }
+                        }
+                        td { (item.caveats.join("; ")) }
+                    }
+                }
+            })))
+        }
+    }
+}
+
+/// The cheapest plan as flags of an engine, where one is named.
+fn engine_flags(flags: &[EngineFlag]) -> Markup {
+    html! {
+        @if !flags.is_empty() {
+            h3 { "The cheapest plan as flags" }
+            (scrolling("Flags", &table(&[Text("Units"), Text("Flag"), Text("Because")], &html! {
+                @for flag in flags {
+                    tr { th scope="row" { (flag.units.name()) } td { code { (flag.flag) } } td { (flag.reason) } }
+                }
+            })))
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn details(answer: &SimulationAnswer) -> Markup {
 
 fn parts(title: &str, split: &Split, whole: &str) -> Markup {
     let total = split.total_seconds.0;
-    let parts = [
+    let mut parts = vec![
         ("reading weights", split.weight_memory_seconds.0),
         ("reading the KV cache", split.kv_memory_seconds.0),
         ("multiplying with weights", split.weight_compute_seconds.0),
@@ -93,7 +93,9 @@ fn parts(title: &str, split: &Split, whole: &str) -> Markup {
         ("exchanges between chips", split.communication_seconds.0),
         ("other traffic, per token", split.token_overhead_seconds.0),
         ("waiting between kernels", split.stage_overhead_seconds.0),
+        ("drafting tokens", split.draft_seconds.0),
     ];
+    parts.retain(|(name, seconds)| *name != "drafting tokens" || *seconds > 0.0);
     let longest = parts
         .iter()
         .map(|(_, seconds)| *seconds)

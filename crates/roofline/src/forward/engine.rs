@@ -7,6 +7,7 @@ use super::memory::{MemoryByChips, MemoryUse};
 use super::network::{Traffic, UnitLogs, every_copy, merged};
 use super::overheads::Overheads;
 use super::shape::ModelShape;
+use super::speculation::Speculation;
 use super::spread::{Spread, places_over_experts};
 use super::step::share_touched;
 use super::{Efficiencies, Load, Overlap, StepTime};
@@ -30,29 +31,6 @@ pub struct AttentionWork<N = f64> {
     pub bytes: N,
 }
 
-/// Drafting several tokens and checking them in one step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speculation {
-    /// V: tokens accepted per step, including the one that is always correct.
-    pub accepted: f64,
-    /// γ: tokens drafted per step; the draft model's own time is left out.
-    pub drafted: f64,
-}
-
-impl Speculation {
-    /// One token per step.
-    pub const NONE: Self = Self {
-        accepted: 1.0,
-        drafted: 0.0,
-    };
-
-    /// Tokens per sequence that a step computes, γ + 1.
-    #[must_use]
-    pub fn computed(&self) -> f64 {
-        self.drafted + 1.0
-    }
-}
-
 /// The time of a pass, by component.
 #[derive(Debug, Clone, Copy)]
 pub struct PassTime<N = f64> {
@@ -64,6 +42,8 @@ pub struct PassTime<N = f64> {
     pub token_overhead: Seconds<N>,
     /// Latency between kernels of the pass.
     pub stage_overhead: Seconds<N>,
+    /// Time of drafting tokens before the pass checks them.
+    pub draft: Seconds<N>,
     /// Time of the whole pass.
     pub total: Seconds<N>,
 }
@@ -117,10 +97,27 @@ impl<N: Number> Engine<'_, N> {
 
     /// A decode step: E1 or E1' with what a batch reads, then the exchanges, which are not hidden.
     ///
-    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
+    /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10), after γ passes over
+    /// the layers that draft: γ·(draft layers/layers)·T(1 token per sequence).
     #[must_use]
     pub fn decode(&self, batch: N, attention: AttentionWork<N>) -> PassTime<N> {
-        let tokens = batch * self.speculation.computed();
+        let step = self.step(batch, self.speculation.computed(), attention);
+        let drafted = self.speculation.drafted * self.speculation.draft_layers;
+        if drafted <= 0.0 || !self.overheads.counts_kernels {
+            return step;
+        }
+        let plain = self.step(batch, 1.0, attention);
+        let draft = plain.total.0 / self.shape.layers * drafted;
+        PassTime {
+            draft: Seconds(draft),
+            total: Seconds(step.total.0 + draft),
+            ..step
+        }
+    }
+
+    /// A pass that computes this many tokens of each sequence of a batch.
+    fn step(&self, batch: N, of_each: f64, attention: AttentionWork<N>) -> PassTime<N> {
+        let tokens = batch * of_each;
         let load = self.load(tokens, tokens, [tokens, batch], attention);
         self.pass(Phase::Decode, &load, tokens)
     }
@@ -201,6 +198,7 @@ impl<N: Number> Engine<'_, N> {
             communication,
             token_overhead,
             stage_overhead,
+            draft: Seconds(N::splat(0.0)),
             total: Seconds(total),
         }
     }

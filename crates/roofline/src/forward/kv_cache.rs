@@ -20,6 +20,8 @@ struct Entries {
     per_token: f64,
     /// Limit of kept entries, if any.
     kept: f64,
+    /// Whether the kept entries are those of one chunk, of which a token sees those before it.
+    are_chunks: bool,
     /// Limit of entries read per step, if any.
     read: f64,
     /// Multiply-adds of a generated token with one entry.
@@ -57,6 +59,7 @@ impl Entries {
             elements,
             per_token: 1.0,
             kept: f64::INFINITY,
+            are_chunks: false,
             read: f64::INFINITY,
             decode_macs: 0.0,
             prefill_macs: 0.0,
@@ -85,6 +88,10 @@ impl Entries {
             kept: window.map_or(self.kept, f64::from),
             ..self
         }
+    }
+
+    fn in_chunks(self, are_chunks: bool) -> Self {
+        Self { are_chunks, ..self }
     }
 
     fn one_per(self, tokens: u32) -> Self {
@@ -124,8 +131,11 @@ impl Entries {
         (context_tokens * self.per_token).min(self.kept)
     }
 
+    /// Entries that a token reads: of a chunk that is not the first, half of it in the mean.
     fn read_at(&self, context_tokens: f64) -> f64 {
-        self.kept_at(context_tokens).min(self.read)
+        let kept = self.kept_at(context_tokens).min(self.read);
+        let is_later_chunk = self.are_chunks && context_tokens * self.per_token > self.kept;
+        if is_later_chunk { kept / 2.0 } else { kept }
     }
 
     /// Chips that each do all multiply-adds with these entries.
@@ -173,7 +183,10 @@ impl Entries {
         let most = self.kept.min(self.read);
         let up_to = |tokens: f64| {
             let bounded_from = (most / self.per_token).min(tokens);
-            let bounded = if tokens > bounded_from {
+            let bounded = if tokens > bounded_from && self.are_chunks {
+                let (whole, rest) = ((tokens / most).floor() - 1.0, tokens % most);
+                f64::midpoint(whole * most * most, rest * rest)
+            } else if tokens > bounded_from {
                 most * (tokens - bounded_from)
             } else {
                 0.0
@@ -193,6 +206,7 @@ fn entries(group: &AttentionGroup) -> Vec<Entries> {
                 .of_heads(group.kv_heads)
                 .with_macs(macs, macs)
                 .within(group.window)
+                .in_chunks(group.chunked == Some(true))
                 .picked_by(group.sparse)
         }
         AttentionGroup::Latent(group) => {
@@ -256,6 +270,17 @@ impl KvCache {
                     .fold(0.0, |sum, of_group| sum + of_group),
             ),
         }
+    }
+
+    /// Cache with index keys of another width: their elements are counted in elements of the cache.
+    #[must_use]
+    pub fn with_index_keys(mut self, width_over_cache: f64) -> Self {
+        let keys = self
+            .entries
+            .iter_mut()
+            .filter(|entries| entries.are_index_keys);
+        keys.for_each(|entries| entries.elements *= width_over_cache);
+        self
     }
 
     /// The sum over entries of some kind.
@@ -428,6 +453,42 @@ mod tests {
                 "{name}: {read}"
             );
         }
+    }
+
+    #[test]
+    fn a_token_reads_half_of_a_later_chunk_in_the_mean() {
+        // 36 of its 48 layers see chunks of 8,192 tokens; 8 KV heads of 128 + 128 elements.
+        let (entry, cache) = (8.0 * 256.0, cache("Llama-4-Scout"));
+        let read = |context: f64| cache.read_elements(context) / entry;
+        assert!((read(8_000.0) / (48.0 * 8_000.0) - 1.0).abs() < 1e-12);
+        assert!((read(1e5) / (12.0 * 1e5 + 36.0 * 4_096.0) - 1.0).abs() < 1e-12);
+        assert!((cache.stored_elements(1e5) / entry - (12.0 * 1e5 + 36.0 * 8_192.0)).abs() < 1.0);
+        // Every token of a prompt of two and a half chunks, against the sum over its tokens.
+        let [local, prompt] = [36.0, 20_480.0];
+        let tokens = PromptTokens::fresh(prompt);
+        let of_chunk = |tokens: f64| tokens * tokens / 2.0;
+        let local = local * (2.0 * of_chunk(8_192.0) + of_chunk(4_096.0));
+        let multiplied = cache.prefill_macs_of(tokens, AttentionKernels::IDEAL);
+        let macs_of_entry = 40.0 * 256.0;
+        let expected = macs_of_entry * (12.0 * prompt * prompt / 2.0 + local);
+        assert!(
+            (multiplied / expected - 1.0).abs() < 1e-9,
+            "{multiplied} {expected}"
+        );
+    }
+
+    #[test]
+    fn index_keys_have_a_width_of_their_own() {
+        let model = open_model("DeepSeek-V3.2").unwrap();
+        let (same, narrow) = (
+            KvCache::new(&model.architecture),
+            KvCache::new(&model.architecture).with_index_keys(0.5),
+        );
+        let keys = 61.0 * 128.0;
+        let stored = |cache: &KvCache| cache.stored_elements_per_token();
+        assert!((stored(&same) - stored(&narrow) - keys / 2.0).abs() < 1e-9);
+        let macs = |cache: &KvCache| cache.decode_macs_per_token().to_bits();
+        assert_eq!(macs(&same), macs(&narrow));
     }
 
     #[test]

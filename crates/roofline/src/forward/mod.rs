@@ -28,12 +28,13 @@ mod overheads;
 mod scaling_law;
 mod serving;
 mod shape;
+mod speculation;
 mod spread;
 mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
-pub use engine::{AttentionWork, Engine, PassTime, Speculation};
+pub use engine::{AttentionWork, Engine, PassTime};
 pub use hold_cost::{HoldCost, fill_time};
 pub use kv_cache::{AttentionKernels, KvCache, READ_CONTEXT_TOKENS};
 pub use layout::{
@@ -50,6 +51,7 @@ pub use overheads::{Overheads, SECONDS_PER_HOP};
 pub use scaling_law::{SCALING_LAWS, ScalingLaw, SharedBudget};
 pub use serving::Serving;
 pub use shape::ModelShape;
+pub use speculation::{Speculation, token_acceptance};
 pub use spread::Spread;
 pub use step::{
     Efficiencies, Load, Model, OperatingPoint, Overlap, PhaseEfficiency, ServingUnit, StepTime,

@@ -1,10 +1,11 @@
 //! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
 
-use super::engine::{AttentionWork, Engine, PassTime, Speculation};
+use super::engine::{AttentionWork, Engine, PassTime};
 use super::machine::Machine;
 use super::memory::MemoryUse;
 use super::network::UnitLogs;
 use super::overheads::Overheads;
+use super::speculation::Speculation;
 use super::spread::Spread;
 use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
 use crate::reference::architecture::Architecture;

@@ -21,6 +21,9 @@ pub struct PlanAnswer {
     pub load: LoadItem,
     /// Size of the search.
     pub searched: SearchedItem,
+    /// The cheapest plan on each accelerator, cheapest at the upper end of the 80 % interval first, and then those whose rent
+    /// is not known; the rest of the answer is of the first. Empty unless the request asks for `all`.
+    pub accelerators: Vec<PlannedAccelerator>,
     /// Plans within the limits, cheapest at the upper end of the 80 % interval first; empty where there are none.
     pub plans: Vec<PlanItem>,
     /// Changes of the request that would each give a plan; empty where there is one, or where none of them would.
@@ -41,6 +44,17 @@ pub struct PlanAnswer {
     pub equations: &'static [EquationUsed],
     /// Every value used, and where it comes from.
     pub inputs: Vec<InputUsed>,
+    /// Sources of the reference data among them.
+    pub sources: Vec<SourceItem>,
+}
+
+/// Source of numbers of the reference data.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct SourceItem {
+    /// Numbers that it is the source of.
+    pub subject: String,
+    /// Publications, and what is an estimate.
+    pub source: String,
 }
 
 /// Requests, and what they are made of.
@@ -76,6 +90,37 @@ pub struct NearestItem {
     pub stated: f64,
     /// The nearest value with a plan: the least limit to two digits, the fewest chips in whole trays, the widest format.
     pub would_do: f64,
+}
+
+/// The cheapest plan on one accelerator; null where none keeps the limits.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PlannedAccelerator {
+    /// Id of the accelerator that decodes.
+    pub accelerator: String,
+    /// Rent of a chip; null where none is known.
+    pub usd_per_hour: Option<f64>,
+    /// Published measurements of such chips behind the times.
+    pub measured_rows: u32,
+    /// Distribution of prompts and answers.
+    pub serving: Option<ServingKind>,
+    /// Layout of a prefill unit, where there are some.
+    pub prefill: Option<Layout>,
+    /// Layout of a decode unit.
+    pub decode: Option<Layout>,
+    /// Chips that are rented.
+    pub chips: Option<f64>,
+    /// Requests per second that they serve.
+    pub requests_per_second: Option<f64>,
+    /// Time per generated token at the percentile of the limits.
+    pub time_per_output_token_seconds: Option<Seconds>,
+    /// Rent per million tokens, prompt and generated ones, USD; null where no rent is known.
+    pub usd_per_mtok: Option<f64>,
+    /// Lower end of the 80 % interval of that cost.
+    pub usd_per_mtok_low_80: Option<f64>,
+    /// Upper end of it, by which accelerators are ranked.
+    pub usd_per_mtok_high_80: Option<f64>,
+    /// Reasons for doubt, or why there is no plan, as sentences.
+    pub caveats: Vec<String>,
 }
 
 /// Distribution of prompts and answers.
@@ -227,7 +272,7 @@ pub struct SplitItem {
     pub kv_memory_seconds: Seconds,
     /// Time of exchanges between chips.
     pub communication_seconds: Seconds,
-    /// Memory traffic per token beside weights and cache, and waiting between kernels.
+    /// Memory traffic per token beside weights and cache, waiting between kernels, and drafting.
     pub overhead_seconds: Seconds,
     /// The whole, with overlaps.
     pub total_seconds: Seconds,
@@ -345,6 +390,10 @@ pub struct SensitivityItem {
 pub struct PlanPoint {
     /// Tokens of a sequence that a pass computes; null off this axis.
     pub pass_tokens: Option<f64>,
+    /// Tokens drafted per step; null off this axis.
+    pub drafted_tokens: Option<f64>,
+    /// Tokens accepted per step; null off that axis.
+    pub accepted_tokens_per_step: Option<f64>,
     /// Share of the prompt tokens found in the cache.
     pub cache_hit_rate: f64,
     /// Most chips; null where none is stated.

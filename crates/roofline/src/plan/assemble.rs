@@ -7,7 +7,7 @@ use super::answer::{
 use super::binding::binds;
 use super::engine_flags::engine_flags;
 use super::search::Search;
-use super::{front, nearest, sensitivity, series};
+use super::{front, nearest, sensitivity, series, sources};
 use crate::calculator::inputs::NoValue;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
@@ -60,6 +60,7 @@ pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAn
             layouts: search.considered,
             units: search.units(),
         },
+        accelerators: Vec::new(),
         nearest,
         front,
         sensitivity,
@@ -70,6 +71,7 @@ pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAn
         caveats,
         equations: EQUATIONS,
         inputs: question.inputs.clone(),
+        sources: sources::sources(question),
     })
 }
 
@@ -149,7 +151,8 @@ fn remarks(
     if ranges.is_some_and(|ranges| ranges.iter().any(|range| !range.was_measured)) {
         caveats.push(unmeasured(&question.decode_chip.row.generation));
     }
-    if question.is_peak {
+    caveats.extend(question.model.caveat());
+    if question.is_peak() {
         caveats.push("peak rooflines are several times too fast".to_owned());
     }
     if chips.iter().any(|chip| chip.scale_out.is_none()) {
@@ -162,13 +165,18 @@ fn remarks(
     (not_defined, caveats)
 }
 
-/// The reason why every layout fails, and the changes that would do.
-fn no_plan(search: &Search<'_>, nearest: &[NearestItem]) -> String {
-    let reason = if search.holds_model() {
+/// The reason why every layout fails.
+pub(super) fn no_layout(search: &Search<'_>) -> &'static str {
+    if search.holds_model() {
         "no layout keeps the limits with these chips"
     } else {
         "no layout of these chips holds the model and one sequence"
-    };
+    }
+}
+
+/// The reason why every layout fails, and the changes that would do.
+fn no_plan(search: &Search<'_>, nearest: &[NearestItem]) -> String {
+    let reason = no_layout(search);
     let changes: Vec<String> = nearest.iter().map(NearestItem::words).collect();
     if changes.is_empty() {
         return format!("{reason}; no single change of a limit, the chips or the weights would do");

@@ -17,6 +17,7 @@
 //! # Ok::<(), unroof_base::input::RequestError>(())
 //! ```
 
+mod accelerators;
 mod answer;
 mod assemble;
 mod binding;
@@ -29,15 +30,17 @@ mod search;
 mod sensitivity;
 mod series;
 pub(crate) mod serving;
+mod sources;
 
-use crate::plan::question::request::{Question, read_question};
+use crate::plan::question::request::{Question, read_questions};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::{RequestError, read};
 
 pub use self::answer::{
     CheapestTier, DayItem, EngineFlag, FirstTokenItem, FlaggedUnits, FrontItem, LoadItem,
     MoneyItem, NearestItem, OffloadItem, Offloaded, PerTokenItem, PlanAnswer, PlanItem, PlanPoint,
-    PoolItem, PowerItem, SearchedItem, SensitivityItem, ServingEngine, ServingKind, SplitItem,
+    PlannedAccelerator, PoolItem, PowerItem, SearchedItem, SensitivityItem, ServingEngine,
+    ServingKind, SourceItem, SplitItem,
 };
 pub use self::grid::Layout;
 
@@ -53,24 +56,28 @@ pub fn plan(text: &[u8]) -> Result<PlanAnswer, RequestError> {
 
 /// A parsed request of `/plan`.
 #[derive(Debug)]
-pub struct Planning(Question);
+pub struct Planning(Vec<Question>);
 
 /// Reads a planning request.
 ///
 /// # Errors
 /// [`RequestError`] if the text is not JSON or not a valid request.
 pub fn read_plan(text: &[u8]) -> Result<Planning, RequestError> {
-    read(text, read_question).map(Planning)
+    read(text, read_questions).map(Planning)
 }
 
 impl Planning {
     /// Layouts that are tried, each as often as a search tries it: the plans, the front and the sensitivity take as long as eight
-    /// points of the grid. One with a limit on the time to the first token, which is solved for each layout, counts as four.
+    /// points of the grid, and a further accelerator as one. One with a limit on the time to the first token, which is solved for
+    /// each layout, counts as four.
     #[must_use]
     pub fn layouts_tried(&self) -> usize {
-        let has_limit = self.0.limits.first_token_s.is_some();
+        let whole = |question| 8 * search::layouts(question) + series::layouts(question);
+        let dearest = self.0.iter().map(whole).max().unwrap_or(0);
+        let compared: usize = self.0.iter().skip(1).map(search::layouts).sum();
+        let has_limit = (self.0.iter()).any(|question| question.limits.first_token_s.is_some());
         let weight = if has_limit { 4 } else { 1 };
-        weight * (8 * search::layouts(&self.0) + series::layouts(&self.0))
+        weight * (dearest + compared)
     }
 
     /// Computes the answer to the request.
@@ -78,6 +85,9 @@ impl Planning {
     /// # Errors
     /// The work is cancelled.
     pub fn answer(&self, wanted: &CancelToken) -> Result<PlanAnswer, Cancelled> {
-        assemble::answer(&self.0, wanted)
+        match &self.0[..] {
+            [question] => assemble::answer(question, wanted),
+            all => accelerators::answer(all, wanted),
+        }
     }
 }

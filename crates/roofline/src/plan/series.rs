@@ -3,6 +3,7 @@
 use super::answer::PlanPoint;
 use super::binding::binds;
 use super::search::{self, Search};
+use crate::forward::Speculation;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
 use crate::plan::serving::candidate::Candidate;
@@ -19,8 +20,9 @@ pub(super) fn layouts(question: &Question) -> usize {
             ..question.clone()
         })
     };
+    let drafts = question.grid.drafted_tokens.as_ref().map_or(0, Vec::len);
     let chips = question.grid.chips.iter().flatten();
-    hit_rates * search::layouts(question) + chips.map(within).sum::<usize>()
+    (hit_rates + drafts) * search::layouts(question) + chips.map(within).sum::<usize>()
 }
 
 /// Rows of every axis; each axis alone, the other inputs as stated.
@@ -45,6 +47,17 @@ pub(super) fn series(
         let mut changed = question.clone();
         changed.load.set_hit_rate(*hit_rate);
         rows.push(of_plan(&changed, &Goal::of(&changed)));
+    }
+    for drafted in grid.drafted_tokens.iter().flatten() {
+        wanted.check()?;
+        let mut changed = question.clone();
+        changed.speculation =
+            Speculation::of(question.token_acceptance, *drafted, question.draft_layers);
+        rows.push(PlanPoint {
+            drafted_tokens: Some(*drafted),
+            accepted_tokens_per_step: Some(changed.speculation.accepted),
+            ..of_plan(&changed, &Goal::of(&changed))
+        });
     }
     for chips in grid.chips.iter().flatten() {
         wanted.check()?;

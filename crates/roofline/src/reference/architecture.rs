@@ -20,8 +20,8 @@ use utoipa::openapi::schema::{OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use unroof_base::input::body::{
-    Body, List, Schemas, Source, body, by, count, number, object, optional, plain, schema_of,
-    schemas_of, value,
+    Body, List, Schemas, Source, Truth, body, by, count, number, object, optional, plain,
+    schema_of, schemas_of, value,
 };
 use unroof_base::input::cursor::{Cursor, Fields};
 use unroof_base::input::schema::one_of_texts;
@@ -82,6 +82,7 @@ body! {
     /// Multi-head, grouped-query or multi-query attention, within a window or not.
     #[derive(Copy, PartialEq, Eq, Serialize)]
     #[check(heads_are_shared_evenly(query_heads, kv_heads))]
+    #[check(chunks_have_a_size(window, chunked))]
     pub struct GroupedQuery {
         /// Layers with a cache of their own.
         layers: u32 = plain(count(DIMENSION)),
@@ -96,6 +97,9 @@ body! {
         /// Tokens that a sliding or chunked window keeps; all where left out.
         #[serde(skip_serializing_if = "Option::is_none")]
         window: Option<u32> = optional(count(DIMENSION)),
+        /// Whether windows are chunks: a token sees its own chunk alone, which is half a window in the mean. Not where left out.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        chunked: Option<bool> = optional(value(Truth)),
         /// Reads only the best tokens of the cache.
         #[serde(skip_serializing_if = "Option::is_none")]
         sparse: Option<Sparse> = optional(value(object::<Sparse>())),
@@ -164,6 +168,19 @@ body! {
 }
 
 impl Architecture {
+    /// Whether an indexer keeps keys in the cache.
+    #[must_use]
+    pub fn has_index_keys(&self) -> bool {
+        let sparse = |group: &AttentionGroup| match group {
+            AttentionGroup::GroupedQuery(group) => group.sparse,
+            AttentionGroup::Latent(group) => group.sparse,
+            AttentionGroup::Compressed(group) => group.sparse,
+            AttentionGroup::Linear(_) => None,
+        };
+        let mut indexers = self.attention.iter().filter_map(sparse);
+        indexers.any(|sparse| sparse.index_dimension > 0)
+    }
+
     /// Reads an architecture, and records its faults.
     #[must_use]
     pub fn read(cursor: &Cursor<'_>) -> Option<Self> {
@@ -272,6 +289,20 @@ fn heads_are_shared_evenly(
         object.fault(
             format!("{query_heads} query heads cannot share {kv_heads} KV heads evenly"),
             "state `query_heads` as a multiple of `kv_heads`",
+        );
+    }
+}
+
+fn chunks_have_a_size(
+    object: Source<'_, '_>,
+    window: Option<&Option<u32>>,
+    chunked: Option<&Option<bool>>,
+) {
+    if (window, chunked) == (Some(&None), Some(&Some(true))) {
+        object.fault_of(
+            "chunked",
+            "chunks of no stated size",
+            "state the tokens of a chunk as `window`",
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Efficiencies: the shares of peak bandwidth and arithmetic reached in serving.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -72,6 +73,8 @@ pub struct FittedAttainment {
     pub all: Attainment,
     /// Generations that were measured.
     pub generations: Vec<OfGeneration>,
+    /// Rows of the fit, by accelerator.
+    pub rows: BTreeMap<String, u32>,
     /// Errors of predicted times, on rows that a fit had not seen.
     pub errors: Vec<TimeRange>,
 }
@@ -92,11 +95,23 @@ impl FittedAttainment {
         }
     }
 
+    /// Whether chips of a generation are among the rows of the fit.
+    #[must_use]
+    pub fn has_measured(&self, generation: &str) -> bool {
+        (self.generations.iter()).any(|own| own.generation == generation)
+    }
+
+    /// Rows of an accelerator among those of the fit.
+    #[must_use]
+    pub fn rows_of(&self, accelerator: &str) -> u32 {
+        self.rows.get(accelerator).copied().unwrap_or(0)
+    }
+
     /// Errors of what is predicted of chips of a generation; those of generations that a fit had not seen where it was not
     /// measured.
     #[must_use]
     pub fn time_range(&self, of: Predicted, generation: &str) -> Option<&TimeRange> {
-        let was_measured = (self.generations.iter()).any(|own| own.generation == generation);
+        let was_measured = self.has_measured(generation);
         let mut ranges = self.errors.iter();
         ranges.find(|range| range.of == of && range.was_measured == was_measured)
     }

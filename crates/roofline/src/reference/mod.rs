@@ -17,14 +17,14 @@ macro_rules! embedded_tables {
         #[must_use]
         pub fn $name() -> &'static [$Row] {
             static ROWS: std::sync::LazyLock<Vec<$Row>> = std::sync::LazyLock::new(|| {
-                super::embedded_rows($file, include_str!(concat!("../../data/", $file)))
+                let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file));
+                crate::reference::embedded_rows($file, text)
             });
             &ROWS
         }
     )+};
 }
 
-mod accelerator;
 pub mod architecture;
 mod attainment;
 mod attention_kind;
@@ -33,6 +33,8 @@ mod cache_document;
 pub mod calibration;
 mod compute_margin;
 mod decode_context;
+mod draft_acceptance;
+mod hardware;
 mod held_out;
 mod kernel_time;
 /// Published measurements of serving.
@@ -41,14 +43,10 @@ mod moe_quality;
 pub mod names;
 mod open_model;
 mod peer_time;
-mod storage_tier;
 mod time_errors;
 mod track_record;
 mod weight_formats;
 
-pub use accelerator::{
-    Accelerator, AcceleratorStatus, NumberFormat, RentalUsdPerHour, accelerator, accelerators,
-};
 pub use attainment::{Attainment, FittedAttainment, OfGeneration, fitted_attainment};
 pub use attention_kind::AttentionKind;
 pub use cache_document::{CacheDocument, OfferedAs, address_of_document, cache_documents};
@@ -56,6 +54,12 @@ pub use compute_margin::{
     ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
 };
 pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
+pub use draft_acceptance::{DraftAcceptance, DraftDomain, draft_acceptances, token_acceptance_of};
+pub use hardware::{
+    Accelerator, AcceleratorStatus, CostBasis, NumberFormat, PublishedRent, Rent, RentContract,
+    RentalUsdPerHour, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, accelerator,
+    accelerators, published_rent, rents, storage_tiers,
+};
 pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
@@ -65,9 +69,6 @@ pub use open_model::{
     INT4_BYTES, MXFP4_BYTES, MXFP8_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models,
 };
 pub use peer_time::{PeerTime, peer_times};
-pub use storage_tier::{
-    CostBasis, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, storage_tiers,
-};
 pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,

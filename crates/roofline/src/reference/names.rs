@@ -21,11 +21,14 @@ use unroof_base::input::body::{Kind, Schemas, add_schema};
 use unroof_base::input::cursor::{Cursor, nearest_names, one_of_hint};
 use unroof_base::input::schema::one_of_texts;
 
+/// Name of all accelerators in a plan.
+pub const ALL: &str = "all";
+
 /// Racks of the lecture, by the accelerator that they are made of.
 const RACKS: [(&str, &str); 4] = [
     ("hopper-8", "h100-sxm"),
     ("blackwell-72", "gb200-nvl72"),
-    ("rubin-72", "rubin-nvl144"),
+    ("rubin-72", "rubin-nvl72"),
     ("rubin-ultra-576", "rubin-ultra-nvl576"),
 ];
 
@@ -82,6 +85,13 @@ macro_rules! names {
 names! {
     /// id of `/reference/accelerators`
     AcceleratorId(accelerator_ids(), is_same, "is not a known accelerator", accelerator_hint);
+    /// id of `/reference/accelerators`; `all` in a plan, which then ranks them
+    AcceleratorIdOrAll(
+        accelerator_ids().chain([ALL]),
+        is_same,
+        "is not a known accelerator",
+        accelerator_hint
+    );
     /// name of `/reference/open-models`, in capitals or not
     OpenModelName(
         open_models().iter().map(|model| model.name.as_str()),
@@ -116,8 +126,9 @@ fn accelerator_ids() -> impl Iterator<Item = &'static str> {
 /// The accelerator of a rack of the lecture, else the nearest ones.
 fn accelerator_hint(text: &str, known: &[&str]) -> String {
     let rack = RACKS.iter().find(|(rack, _)| *rack == text);
+    let ids: Vec<&str> = known.iter().copied().filter(|id| *id != ALL).collect();
     rack.map_or_else(
-        || one_of_hint(text, known),
+        || one_of_hint(text, &ids),
         |(_, id)| format!("write `{id}`, the accelerator of that rack"),
     )
 }

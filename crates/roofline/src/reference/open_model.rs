@@ -51,7 +51,8 @@ pub struct OpenModel {
     pub native_precision: String,
     /// Source of the figures.
     pub sources: Vec<String>,
-    /// Basis of the figures: `config` for a published configuration, else a description.
+    /// Basis of the figures: `config` for a published configuration, `estimate` for the defaults of a class in serving software,
+    /// else a description.
     pub confidence: String,
     /// Remarks on the row.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +79,12 @@ impl OpenModel {
         };
         fields.refuse_unknown();
         Some(model)
+    }
+
+    /// Whether its attention is assumed from its class.
+    #[must_use]
+    pub fn is_estimate(&self) -> bool {
+        self.confidence == "estimate"
     }
 
     /// w: bytes per parameter of the published weights.

@@ -103,7 +103,7 @@ async fn what_does_not_fit_says_how_much_is_missing() {
 #[tokio::test]
 async fn what_is_not_known_is_null_and_says_what_to_state() {
     let api = api().await;
-    let silent = answer(&api, &json!({"machine": "mi455x"})).await;
+    let silent = answer(&api, &json!({"machine": "trainium3"})).await;
     assert_eq!(silent["all_to_all"]["seconds_at_scale_out"], Value::Null);
     assert_eq!(silent["pipeline"]["free_across_racks"], Value::Null);
     let reason = silent["not_defined"][0]["reason"].as_str().unwrap();
@@ -187,7 +187,7 @@ async fn every_fault_is_reported_with_its_place_and_a_hint() {
         ),
         (
             json!({"machine": {"accelerator": "h100"}}),
-            "/machine/accelerator: `h100` is not a known accelerator (did you mean `h100-sxm`",
+            "/machine/accelerator: `h100` is not a known accelerator (did you mean `h100-",
         ),
         (
             json!({"machine": 72}),

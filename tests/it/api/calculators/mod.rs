@@ -1,5 +1,6 @@
 //! The calculators: `/simulate`, `/plan`, `/layout` and `/training`.
 
+mod hardware;
 mod layout;
 mod plan;
 mod simulate;

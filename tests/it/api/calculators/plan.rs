@@ -184,7 +184,7 @@ async fn the_grid_has_a_row_per_pass_hit_rate_and_number_of_chips() {
 #[tokio::test]
 async fn chips_without_a_rent_are_ranked_by_chips_and_no_plan_is_an_answer() {
     let api = api().await;
-    let body = with(small(), "/machine", json!({"accelerator": "mi325x"}));
+    let body = with(small(), "/machine", json!({"accelerator": "mi455x"}));
     let unknown = answer(&api, &body).await;
     assert_eq!(unknown["plans"][0]["cost"]["usd_per_hour"], Value::Null);
     let reason = unknown["not_defined"][0]["reason"].as_str().unwrap();

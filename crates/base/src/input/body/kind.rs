@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
+use jiff::civil::Date;
 use utoipa::PartialSchema;
 use utoipa::openapi::schema::{
     ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
@@ -118,6 +119,28 @@ impl Kind for Truth {
 
     fn schema(&self) -> RefOr<Schema> {
         ObjectBuilder::new().schema_type(Type::Boolean).into()
+    }
+}
+
+/// A day, as in ISO 8601.
+pub struct Day;
+
+impl Kind for Day {
+    type Value = Date;
+
+    fn placeholder(&self) -> &'static str {
+        "YYYY-MM-DD"
+    }
+
+    fn read(&self, cursor: &Cursor<'_>) -> Option<Date> {
+        cursor.day()
+    }
+
+    fn schema(&self) -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
+            .into()
     }
 }
 

@@ -38,8 +38,8 @@ use super::cursor::{Cursor, Fields, Recorded};
 pub use self::document::by;
 pub use self::flag::{Flag, TIME_PLACEHOLDER};
 pub use self::kind::{
-    Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf, TRUTH_PLACEHOLDER,
-    Truth, object,
+    Day, Kind, LIST_PLACEHOLDER, List, MOST_ENTRIES, MapOf, Number, Object, OneOf,
+    TRUTH_PLACEHOLDER, Truth, object,
 };
 use self::section::read_section;
 pub use self::section::{Section, bare_or, section};

@@ -49,7 +49,7 @@ pub fn published_value(model: &OpenModel, quantity: JointQuantity) -> Option<f64
         quantity,
         JointQuantity::ActiveParameters | JointQuantity::TotalParameters
     );
-    if is_of_cache && model.confidence == "class-default" {
+    if is_of_cache && model.is_estimate() {
         return None;
     }
     let value = match quantity {

@@ -266,6 +266,7 @@ impl<'a> Config<'a> {
                 key_dimension,
                 value_dimension,
                 window,
+                chunked: None,
                 sparse,
             };
             (layers > 0).then_some(AttentionGroup::GroupedQuery(group))

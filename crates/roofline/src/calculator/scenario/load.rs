@@ -17,6 +17,7 @@ use std::ops::RangeInclusive;
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::Speculation;
+use crate::reference::{DraftDomain, token_acceptance_of};
 use unroof_base::input::body::{OneOf, Stated, body, number, object, value};
 use unroof_base::units::readable;
 
@@ -30,6 +31,15 @@ const USUAL_INPUT: f64 = 4_096.0;
 const USUAL_OUTPUT: f64 = 1_024.0;
 /// Tokens of a day.
 const TOKENS_OF_A_DAY: RangeInclusive<f64> = 1.0..=1e18;
+/// Kinds of answers, by the names of requests.
+pub const DOMAINS: &[(&str, DraftDomain)] = &[
+    ("mixed", DraftDomain::Mixed),
+    ("chat", DraftDomain::Chat),
+    ("code", DraftDomain::Code),
+    ("math", DraftDomain::Math),
+    ("summaries", DraftDomain::Summaries),
+    ("writing", DraftDomain::Writing),
+];
 /// Whether requests arrive at random.
 pub const ARRIVALS: &[(&str, bool)] = &[("poisson", true), ("steady", false)];
 
@@ -71,8 +81,13 @@ body! {
         tokens_per_second: Stated<f64> = number(1e-6..=1e15).unit("tokens/s").or(500e6).flag("tokens-per-second"),
         /// γ: tokens drafted per step.
         drafted_tokens: Stated<f64> = number(0.0..=1_000.0).unit("tokens").or(0.0).flag("drafted"),
-        /// V: tokens accepted per step, at most γ + 1.
-        accepted_tokens_per_step: Stated<f64> = number(1.0..=1_001.0).unit("tokens").or(1.0).flag("accepted"),
+        /// V: tokens accepted per step, at most γ + 1; those of the domain in published measurements if left out.
+        accepted_tokens_per_step: Stated<f64> = number(1.0..=1_001.0).unit("tokens").flag("accepted"),
+        /// Kind of answers, on which the accepted tokens depend: `chat`, `code`, `math`, `summaries`, `writing`, or all of them,
+        /// `mixed`; `mixed` if left out.
+        domain: Stated<DraftDomain> = value(OneOf(DOMAINS)).flag("domain"),
+        /// Layers of the draft model, of the size of the model's own: MTP and EAGLE have one.
+        draft_layers: Stated<f64> = number(0.0..=1_000.0).unit("layers").or(1.0),
     }
 
     /// The tokens of a day. Lengths follow from their ratio and from the mean context: the mean context of a generated
@@ -143,7 +158,17 @@ impl StatedLoad {
     /// Drafted and accepted tokens of a decode step.
     pub fn speculation(&self, inputs: &Inputs<'_>) -> Option<Speculation> {
         let drafted = inputs.or_default(&self.drafted_tokens)?;
-        let accepted = inputs.or_default(&self.accepted_tokens_per_step)?;
+        if drafted <= 0.0 && !self.accepted_tokens_per_step.is_stated() {
+            return Some(Speculation::NONE);
+        }
+        let draft_layers = inputs.or_default(&self.draft_layers)?;
+        let domain = inputs.choice(&self.domain, DOMAINS, DraftDomain::Mixed)?;
+        let usual = Speculation::of(token_acceptance_of(domain), drafted, draft_layers);
+        let accepted = inputs.or(
+            &self.accepted_tokens_per_step,
+            usual.accepted,
+            Origin::Reference,
+        )?;
         let most = 1.0 + drafted;
         if accepted > most {
             let allowed = format!("a number from 1 to {}", readable(most));
@@ -153,6 +178,6 @@ impl StatedLoad {
                 format!("write {allowed}, or state more `drafted_tokens`"),
             );
         }
-        Some(Speculation { accepted, drafted })
+        Some(Speculation { accepted, ..usual })
     }
 }

@@ -16,11 +16,14 @@ use std::ops::RangeInclusive;
 
 use super::model::Model;
 use super::precision::Precision;
+use super::rent::{CONTRACTS, StatedOwned};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::{Machine, MultiplyRates, ServingUnit};
-use crate::reference::names::AcceleratorId;
-use crate::reference::{Accelerator, accelerator};
-use unroof_base::input::body::{Stated, body, count, number, value};
+use crate::reference::names::{ALL, AcceleratorIdOrAll};
+use crate::reference::{Accelerator, PublishedRent, RentContract, accelerator, published_rent};
+use jiff::civil::Date;
+
+use unroof_base::input::body::{Day, OneOf, Stated, body, count, number, section, value};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond};
 
 /// Most chips of a machine or of a scale-up domain.
@@ -38,13 +41,20 @@ pub const PREFILL_FLAGS: &[(&str, &str)] = &[
 body! {
     /// Chips of one kind. Figures other than the reference row's describe one chip.
     pub struct StatedMachine {
-        /// Id of `/reference/accelerators`.
-        accelerator: Stated<&'static str> = value(AcceleratorId).or("gb200-nvl72").flag("accelerator"),
+        /// Id of `/reference/accelerators`; `all` in a plan, which then ranks them.
+        accelerator: Stated<&'static str> = value(AcceleratorIdOrAll).or("gb200-nvl72").flag("accelerator"),
         /// G: number of chips. Of a simulation and of training, the accelerator's serving unit if left out; the most
         /// that a plan takes, and as many as its load needs if left out; those of all stages of a layout.
         chips: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(144).flag("chips"),
-        /// Rental of one chip; the typical one of the reference data if left out.
+        /// Rental of one chip; the typical one of the reference data if left out, on demand where it has none.
         rental_usd_per_hour: Stated<f64> = number(FIGURES).unit("USD/h").flag("rental"),
+        /// Contract whose published rents are taken, the median over providers: `spot`, `on-demand`, `capacity-block`, `one-year`
+        /// or `three-years`.
+        contract: Stated<RentContract> = value(OneOf(CONTRACTS)).flag("contract"),
+        /// Day whose published rents are taken, of each provider the latest by then; all if left out.
+        as_of: Stated<Date> = value(Day).flag("as-of"),
+        /// Costs of an own chip, in place of a rent.
+        owned: StatedOwned = section::<StatedOwned>(),
         /// F: peak dense arithmetic in the format of the weights.
         flops_per_second: Stated<f64> = number(FIGURES).unit("FLOP/s"),
         /// The peak in attention's format.
@@ -83,6 +93,10 @@ pub struct Chip {
     pub scale_out: Option<BytesPerSecond>,
     /// Rent of the chip; none if it is not known.
     pub usd_per_hour: Option<f64>,
+    /// The published prices that the rent is the middle of, where it is.
+    pub published_rent: Option<PublishedRent>,
+    /// Whether the request states the rent, or the costs of owning the chip.
+    pub has_stated_rent: bool,
     /// Factor of all arithmetic, 1 but for sensitivities.
     pub arithmetic: f64,
 }
@@ -100,6 +114,8 @@ impl Chip {
             scale_up: row.scale_up_bytes_per_second,
             scale_out: row.scale_out_bytes_per_second,
             usd_per_hour: row.rental_usd_per_hour.typical.map(|usd| usd.0),
+            published_rent: None,
+            has_stated_rent: false,
             arithmetic: 1.0,
         }
     }
@@ -195,7 +211,7 @@ impl StatedMachine {
         served: Option<(&Model, &Precision)>,
     ) -> Option<Chip> {
         if let Some(others) = others.filter(|_| !self.has_own_row() && !self.has_other_figures()) {
-            return if self.rental_usd_per_hour.is_stated() {
+            return if self.has_own_rent() {
                 self.with_rent(inputs, others)
             } else {
                 Some(others.clone())
@@ -203,8 +219,57 @@ impl StatedMachine {
         }
         let usual = match others.filter(|_| !self.has_own_row()) {
             Some(others) => others.clone(),
-            None => Chip::of(inputs.or_default(&self.accelerator).and_then(accelerator)?),
+            None => Chip::of(self.row(inputs)?),
         };
+        self.with_figures(inputs, usual, served)
+    }
+
+    fn row(&self, inputs: &Inputs<'_>) -> Option<&'static Accelerator> {
+        let id = inputs.or_default(&self.accelerator)?;
+        if id == ALL {
+            inputs.fault(
+                &self.accelerator,
+                "`all` is not one accelerator",
+                "name one; a plan ranks `all` for decoding, with prompts on the same chips or on a named one",
+            );
+        }
+        accelerator(id)
+    }
+
+    /// Whether a plan is asked for each accelerator.
+    #[must_use]
+    pub fn names_all(&self) -> bool {
+        self.accelerator.value == Ok(Some(ALL))
+    }
+
+    /// The chip of one row, where the request asks for all.
+    pub fn fill_as(
+        &self,
+        row: &'static Accelerator,
+        inputs: &Inputs<'_>,
+        served: Option<(&Model, &Precision)>,
+    ) -> Option<Chip> {
+        if self.has_other_figures()
+            || self.rental_usd_per_hour.is_stated()
+            || self.owned.is_stated()
+        {
+            inputs.fault(
+                &self.accelerator,
+                "figures of a chip are those of one accelerator",
+                "name the accelerator, or leave its rent and its figures out",
+            );
+            return None;
+        }
+        inputs.name(&self.accelerator.name, &row.id, Origin::Stated);
+        self.with_figures(inputs, Chip::of(row), served)
+    }
+
+    fn with_figures(
+        &self,
+        inputs: &Inputs<'_>,
+        usual: Chip,
+        served: Option<(&Model, &Precision)>,
+    ) -> Option<Chip> {
         let from = Origin::Reference;
         let figure = |field: &Stated<f64>, usual: f64| inputs.or(field, usual, from);
         let link = |field: &Stated<f64>, usual: Option<BytesPerSecond>| {
@@ -232,18 +297,70 @@ impl StatedMachine {
         self.with_rent(inputs, &chip)
     }
 
-    fn with_rent(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Chip> {
-        let usual = chip.usd_per_hour.map(|usd| (usd, Origin::Reference));
-        Some(Chip {
-            usd_per_hour: inputs.known(&self.rental_usd_per_hour, usual).ok()?,
-            ..chip.clone()
-        })
-    }
-
     /// Number of chips; those of the accelerator's serving unit where none are stated.
     pub fn serving_chips(&self, inputs: &Inputs<'_>, chip: Option<&Chip>) -> Option<u32> {
         let unit = chip.map(|chip| (chip.row.serving_unit_chips, Origin::Reference));
         inputs.or_else(&self.chips, unit)
+    }
+
+    /// The chip with its rent: as stated, as owning it costs, as it is published under the stated contract, else the typical one.
+    fn with_rent(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Chip> {
+        let stated = [
+            self.rental_usd_per_hour.is_stated(),
+            self.owned.is_stated(),
+            self.contract.is_stated(),
+        ];
+        if stated.into_iter().filter(|is_stated| *is_stated).count() > 1 {
+            inputs.fault(
+                &self.rental_usd_per_hour,
+                "the rent is stated in two ways",
+                "state one of `rental_usd_per_hour`, `owned` and `contract`",
+            );
+        }
+        let has_stated_rent = self.rental_usd_per_hour.is_stated() || self.owned.is_stated();
+        let published = if has_stated_rent {
+            None
+        } else {
+            self.published(inputs, chip)?
+        };
+        let known = if self.owned.is_stated() {
+            Some((self.owned.usd_per_hour(inputs, chip.row)?, Origin::Derived))
+        } else if self.asks_for_published(chip) {
+            (published.as_ref()).map(|rent| (rent.usd_per_hour, Origin::Reference))
+        } else {
+            chip.usd_per_hour.map(|usd| (usd, Origin::Reference))
+        };
+        Some(Chip {
+            usd_per_hour: inputs.known(&self.rental_usd_per_hour, known).ok()?,
+            published_rent: published,
+            has_stated_rent,
+            ..chip.clone()
+        })
+    }
+
+    /// Whether the rent is one that was published under a contract, rather than the typical one of the accelerator.
+    fn asks_for_published(&self, chip: &Chip) -> bool {
+        let is_stated = self.contract.is_stated() || self.as_of.is_stated();
+        is_stated || chip.usd_per_hour.is_none()
+    }
+
+    /// The published rent, where one is asked for; the outer one is none where a field is wrong.
+    #[expect(clippy::option_option, reason = "the outer one is a recorded fault")]
+    fn published(&self, inputs: &Inputs<'_>, chip: &Chip) -> Option<Option<PublishedRent>> {
+        let by = self.as_of.value.ok()?;
+        if !self.asks_for_published(chip) {
+            return Some(None);
+        }
+        if let Some(day) = by {
+            inputs.name(&self.as_of.name, &day.to_string(), Origin::Stated);
+        }
+        let contract = inputs.choice(&self.contract, CONTRACTS, RentContract::OnDemand)?;
+        Some(published_rent(&chip.row.id, contract, by))
+    }
+
+    fn has_own_rent(&self) -> bool {
+        let is_stated = self.rental_usd_per_hour.is_stated() || self.owned.is_stated();
+        is_stated || self.contract.is_stated() || self.as_of.is_stated()
     }
 
     fn has_own_row(&self) -> bool {

@@ -15,13 +15,14 @@
 //! ```
 
 mod config;
-pub(crate) mod efficiency;
+pub mod efficiency;
 pub mod lengths;
 pub mod load;
 pub mod machine;
 pub mod model;
 pub mod precision;
 pub mod prices;
+pub mod rent;
 mod sizes;
 
 pub use load::{StatedDay, StatedLoad};

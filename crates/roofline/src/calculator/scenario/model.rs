@@ -128,6 +128,8 @@ pub struct Model {
     pub longest_context: Option<f64>,
     /// Bytes per parameter of the release that is served, if it is known.
     pub served_formats: Option<WeightFormats>,
+    /// Whether its attention is assumed from its class.
+    pub is_estimate: bool,
 }
 
 impl Model {
@@ -172,6 +174,16 @@ impl Model {
         }
     }
 
+    /// Doubt about its figures, as a sentence.
+    #[must_use]
+    pub fn caveat(&self) -> Option<String> {
+        let name = self.name.as_ref().filter(|_| self.is_estimate)?;
+        Some(format!(
+            "the attention of {name} is an estimate: the defaults of its class in serving software, since no configuration is \
+             published"
+        ))
+    }
+
     fn named(name: &str, from: Origin, inputs: &Inputs<'_>) -> Option<Self> {
         let model = open_model(name)?;
         inputs.name("model.name", &model.name, from);
@@ -181,6 +193,7 @@ impl Model {
             architecture: model.architecture.clone(),
             longest_context: Some(f64::from(model.max_context)),
             served_formats: Some(model.served_formats()),
+            is_estimate: model.is_estimate(),
         })
     }
 
@@ -190,6 +203,7 @@ impl Model {
             architecture,
             longest_context: None,
             served_formats: None,
+            is_estimate: false,
         }
     }
 }

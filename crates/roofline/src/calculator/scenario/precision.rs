@@ -17,7 +17,9 @@ use std::ops::RangeInclusive;
 
 use super::model::Model;
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::forward::KvCache;
 use crate::reference::WeightFormats;
+use crate::reference::architecture::Architecture;
 use unroof_base::input::body::{Stated, body, number};
 
 /// Bytes per parameter or element.
@@ -40,6 +42,9 @@ body! {
         arithmetic_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B"),
         /// `b_kv`: bytes per element of the KV cache; w within 1 and 2 if left out.
         kv_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B").flag("kv-bytes"),
+        /// Bytes per element of the index keys of sparse attention; 1, as engines keep them, or `b_kv` where that is less, if
+        /// left out.
+        index_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B"),
         /// Width of attention's arithmetic; that of the cache if left out.
         attention_bytes_per_element: Stated<f64> = number(WIDTHS).unit("B"),
     }
@@ -56,8 +61,18 @@ pub struct Precision {
     pub arithmetic: Option<f64>,
     /// `b_kv`
     pub cache: f64,
+    /// Bytes per element of index keys.
+    pub index_keys: f64,
     /// Width of attention's arithmetic.
     pub attention: f64,
+}
+
+impl Precision {
+    /// The cache of an architecture, with index keys of their own width.
+    #[must_use]
+    pub fn cache_of(&self, architecture: &Architecture) -> KvCache {
+        KvCache::new(architecture).with_index_keys(self.index_keys / self.cache)
+    }
 }
 
 impl StatedPrecision {
@@ -69,11 +84,22 @@ impl StatedPrecision {
         let near = cache_width(weights);
         let cache = inputs.or(&self.kv_bytes_per_element, near, Origin::Default)?;
         let attention = inputs.or(&self.attention_bytes_per_element, cache, Origin::Default)?;
+        let has_index = model.is_some_and(|model| model.architecture.has_index_keys());
+        let index_keys = if has_index || self.index_bytes_per_element.is_stated() {
+            inputs.or(
+                &self.index_bytes_per_element,
+                cache.min(1.0),
+                Origin::Default,
+            )?
+        } else {
+            cache
+        };
         Some(Precision {
             weights,
             formats,
             arithmetic,
             cache,
+            index_keys,
             attention,
         })
     }

@@ -216,6 +216,7 @@ impl StatedSizes {
                 key_dimension: elements - elements / 2,
                 value_dimension: elements / 2,
                 window: None,
+                chunked: None,
                 sparse: None,
             })]);
         }

@@ -173,6 +173,8 @@ pub struct Split {
     pub token_overhead_seconds: Seconds,
     /// Time of waiting between kernels.
     pub stage_overhead_seconds: Seconds,
+    /// Drafting the tokens that the step checks.
+    pub draft_seconds: Seconds,
     /// Total time, with overlaps.
     pub total_seconds: Seconds,
 }

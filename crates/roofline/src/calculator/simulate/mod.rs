@@ -12,7 +12,6 @@
 //! ```
 
 mod answer;
-mod efficiency;
 mod grid;
 mod hardware;
 mod intervals;
@@ -208,6 +207,7 @@ fn caveats(question: &Question, memory: &Memory) -> Vec<String> {
             "no accelerator is named: figures of the chip that are not stated are those of {id}"
         ));
     }
+    caveats.extend(question.setup.model.caveat());
     caveats.extend(question.unmeasured_generation().map(unmeasured));
     let context = question.load.context_tokens;
     if let Some(longest) = question
@@ -389,6 +389,7 @@ fn split(pass: &PassTime) -> Split {
         communication_seconds: pass.communication,
         token_overhead_seconds: pass.token_overhead,
         stage_overhead_seconds: pass.stage_overhead,
+        draft_seconds: pass.draft,
         total_seconds: pass.total,
     }
 }

@@ -9,7 +9,6 @@
 //! assert_eq!(batch.pointer, "/load/batch");
 //! ```
 
-use super::efficiency::{StatedEfficiencies, fill_efficiency};
 use super::grid::{SimulatedGrid, fill_grid};
 use super::hardware::{SPREADS, fill_hardware};
 use super::load::{Load, fill_load};
@@ -17,11 +16,12 @@ use super::measured::rows::{MeasuredKind, MeasuredRow};
 use super::offer::{Offer, SimulatedOffer, fill_offer};
 use super::setup::Setup;
 use crate::calculator::inputs::{InputUsed, Inputs};
-use crate::calculator::scenario::efficiency::STARTING_POINTS;
+use crate::calculator::scenario::efficiency::{STARTING_POINTS, StatedEfficiencies};
 use crate::calculator::scenario::{
     Model, ModelKind, PREFILL_FLAGS, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };
 use crate::forward::Spread;
+use crate::reference::fitted_attainment;
 use crate::reference::names::AcceleratorId;
 use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, object, section, value};
 use unroof_base::input::cursor::Cursor;
@@ -81,7 +81,10 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
         model.as_ref(),
         precision,
     );
-    let efficiency = fill_efficiency(&request.efficiencies, &inputs, hardware.as_ref());
+    let reached = (hardware.as_ref()).map_or(fitted_attainment().all, |hardware| {
+        hardware.row.attainment()
+    });
+    let efficiency = request.efficiencies.fill(&inputs, reached);
     let setup = Setup::of(model.as_ref(), precision, hardware.as_ref(), efficiency);
     let load = fill_load(&request.load, &inputs, setup.as_ref());
     let grid = fill_grid(&request.grid, &inputs);

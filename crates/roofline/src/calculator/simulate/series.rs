@@ -83,7 +83,7 @@ fn row(question: &Question, serving: &Serving<'_>, batch: f64, context: f64) -> 
         weight_memory_seconds: step.weight_memory.0,
         kv_memory_seconds: step.kv_memory.0,
         communication_seconds: pass.communication.0,
-        overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0,
+        overhead_seconds: pass.token_overhead.0 + pass.stage_overhead.0 + pass.draft.0,
         latency_floor_seconds: floor.0,
         tokens_per_second_per_user: accepted / pass.total.0,
         tokens_per_second_per_chip: batch * accepted

@@ -33,11 +33,11 @@ impl Setup {
         hardware: Option<&Hardware>,
         efficiency: Option<Efficiency>,
     ) -> Option<Self> {
-        let model = model?.clone();
+        let (model, precision) = (model?.clone(), precision?);
         Some(Self {
-            cache: KvCache::new(&model.architecture),
+            cache: precision.cache_of(&model.architecture),
             model,
-            precision: precision?,
+            precision,
             hardware: hardware?.clone(),
             efficiency: efficiency?,
             learned: None,

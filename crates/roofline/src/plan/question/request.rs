@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 
 use super::traffic::{Traffic, fill_traffic};
 use crate::calculator::inputs::{InputOrigin as Origin, InputUsed, Inputs};
-use crate::calculator::scenario::efficiency::STARTING_POINTS;
+use crate::calculator::scenario::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies};
 use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
 use crate::calculator::scenario::machine::MOST_CHIPS;
 use crate::calculator::scenario::prices::Prices;
@@ -21,10 +21,13 @@ use crate::calculator::scenario::{
     Chip, Model, ModelKind, PREFILL_FLAGS, Precision, StatedLoad, StatedMachine, StatedModel,
     StatedPrecision, StatedPrices,
 };
-use crate::forward::Speculation;
+use crate::forward::{Overheads, Speculation, token_acceptance};
 use crate::plan::answer::{ServingEngine, ServingKind};
 use crate::plan::grid::{Degrees, tray_chips};
-use crate::reference::names::AcceleratorId;
+use crate::reference::names::{AcceleratorId, AcceleratorIdOrAll};
+use crate::reference::{
+    Accelerator, DraftDomain, accelerators, fitted_attainment, token_acceptance_of,
+};
 use unroof_base::input::body::{
     Body, List, OneOf, Stated, Truth, bare_or, body, number, object, optional, section, value,
 };
@@ -46,7 +49,7 @@ const SERVINGS: &[(&str, Option<ServingKind>)] = &[
     ("disaggregated", Some(ServingKind::Disaggregated)),
 ];
 /// Serving engines whose flags are known, by the names of requests.
-const ENGINES: &[(&str, Option<ServingEngine>)] = &[
+pub const ENGINES: &[(&str, Option<ServingEngine>)] = &[
     ("vllm", Some(ServingEngine::Vllm)),
     ("sglang", Some(ServingEngine::Sglang)),
     ("none", None),
@@ -60,14 +63,15 @@ body! {
         model: Stated<StatedModel> = value(ModelKind).flag("model"),
         /// Precisions of weights, KV cache and attention.
         precision: StatedPrecision = section::<StatedPrecision>(),
-        /// The chips, or the accelerator alone. Without `requests_per_second` the plan serves as many requests as the stated
-        /// number of chips can.
-        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        /// The chips, or the accelerator alone; `all` ranks the accelerators. Without `requests_per_second` the plan serves as
+        /// many requests as the stated number of chips can.
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll),
         /// The chips that compute prompts, where they are others.
         prefill_machine: StatedMachine =
             bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
-        /// Shares of the peaks: `fitted` to published measurements, or `peak`; `fitted` if left out.
-        efficiencies: Stated<bool> = value(OneOf(STARTING_POINTS)).flag("efficiencies"),
+        /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
+        /// with other numbers.
+        efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
         /// Requests and their lengths.
         load: StatedLoad = section::<StatedLoad>(),
         /// Limits on latency.
@@ -124,6 +128,9 @@ body! {
         /// Shares of the prompt tokens that are found in the cache.
         cache_hit_rate: Option<Vec<f64>> =
             optional(value(List::of(0.0..=1.0, 1..=MOST_POINTS)).flag("hit-rate-grid").example([0.0, 0.5])),
+        /// γ: tokens drafted per step, accepted with the chances that follow from the load.
+        drafted_tokens: Option<Vec<f64>> =
+            optional(value(List::of(0.0..=64.0, 1..=MOST_POINTS)).flag("drafted-grid").example([0.0, 1.0, 3.0])),
         /// Numbers of chips in the grid.
         chips: Option<Vec<u32>> =
             optional(value(List::of(1..=MOST_CHIPS, 1..=MOST_POINTS)).flag("chips-grid").example([8, 16])),
@@ -171,7 +178,13 @@ pub(crate) struct Question {
     pub(crate) model: Model,
     pub(crate) precision: Precision,
     pub(crate) speculation: Speculation,
-    pub(crate) is_peak: bool,
+    /// α: chance that the first drafted token is accepted.
+    pub(crate) token_acceptance: f64,
+    /// Layers that draft a token.
+    pub(crate) draft_layers: f64,
+    pub(crate) efficiency: Efficiency,
+    /// Efficiency of the chips that compute prompts.
+    pub(crate) prefill_efficiency: Efficiency,
     pub(crate) decode_chip: Chip,
     pub(crate) prefill_chip: Chip,
     /// Greatest number of chips.
@@ -203,6 +216,20 @@ impl Question {
         !self.share_node && self.budget.is_none_or(|chips| chips.is_multiple_of(tray))
     }
 
+    /// Shares of the peaks that chips of this kind reach.
+    pub(crate) fn efficiency_of(&self, chip: &Chip) -> Efficiency {
+        if chip.row.generation == self.decode_chip.row.generation {
+            self.efficiency
+        } else {
+            self.prefill_efficiency
+        }
+    }
+
+    /// Whether times are those of the bare rooflines.
+    pub(crate) fn is_peak(&self) -> bool {
+        self.efficiency.overheads == Overheads::NONE
+    }
+
     /// The input lengths of prompts: the tokens that are computed.
     pub(crate) fn fresh(&self) -> Lengths {
         self.load.input.times(1.0 - self.load.hit_rate)
@@ -214,53 +241,91 @@ impl Question {
     }
 }
 
-/// Reads the request. A fault in one section does not stop the checks of the others.
-pub(crate) fn read_question(root: &Cursor<'_>) -> Option<Question> {
+/// Reads the request: a question, or one for each accelerator where it asks for all.
+pub(crate) fn read_questions(root: &Cursor<'_>) -> Option<Vec<Question>> {
     let request = PlanRequest::read(root)?;
-    let inputs = Inputs::new(root, &[]);
-    let width = request.precision.cache_of_sizes();
-    let model = Model::fill(&request.model, &inputs, width);
-    let precision = request.precision.fill(&inputs, model.as_ref());
-    let served = model.as_ref().zip(precision.as_ref());
-    let decode_chip = request.machine.fill(&inputs, None, served);
-    let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
-    let is_peak = inputs.choice(&request.efficiencies, STARTING_POINTS, false);
-    let has_budget = request.machine.chips.is_stated();
-    let budget = inputs.stated(&request.machine.chips);
-    let load = fill_traffic(&request.load, &inputs, has_budget);
-    let limits = fill_limits(&request.limits, &inputs);
-    let layouts = &request.layouts;
-    let serving = inputs.choice(&layouts.serving, SERVINGS, None);
-    let whole_units = inputs.choice(&layouts.units, UNITS, true);
-    let share_node = inputs.or(&layouts.share_node, false, Origin::Default);
-    let engine = inputs.choice(&request.engine, ENGINES, None);
-    let degrees = Degrees {
-        tensor: layouts.tensor.list()?,
-        data: layouts.data.list()?,
-        pipeline: layouts.pipeline.list()?,
-    };
-    let prices = request.prices.filled(|stated| stated.fill(&inputs)).ok()?;
-    let grid = request.grid.value.ok()?.unwrap_or_default();
-    let (load, speculation) = load?;
-    Some(Question {
-        model: model?,
-        precision: precision?,
-        speculation,
-        is_peak: is_peak?,
-        decode_chip: decode_chip?,
-        prefill_chip: prefill_chip?,
-        budget: budget.ok()?,
-        load,
-        limits: limits?,
-        degrees,
-        serving: serving?,
-        whole_units: whole_units?,
-        share_node: share_node?,
-        engine: engine?,
-        prices,
-        grid,
-        inputs: inputs.into_used(),
-    })
+    if !request.machine.names_all() {
+        return Some(vec![request.question(root, None)?]);
+    }
+    // None asks twice about what is wrong with all of them.
+    let question = |row| request.question(root, Some(row));
+    accelerators().iter().map(question).collect()
+}
+
+impl PlanRequest {
+    /// The question, of chips of one row where the request asks for all. A fault in one section does not stop the checks of
+    /// the others.
+    fn question(&self, root: &Cursor<'_>, row: Option<&'static Accelerator>) -> Option<Question> {
+        let request = self;
+        let inputs = Inputs::new(root, &[]);
+        let width = request.precision.cache_of_sizes();
+        let model = Model::fill(&request.model, &inputs, width);
+        let precision = request.precision.fill(&inputs, model.as_ref());
+        let served = model.as_ref().zip(precision.as_ref());
+        let decode_chip = match row {
+            Some(row) => request.machine.fill_as(row, &inputs, served),
+            None => request.machine.fill(&inputs, None, served),
+        };
+        let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
+        let efficiency = |inputs: &Inputs<'_>, chip: Option<&Chip>| {
+            let reached = chip.map_or(fitted_attainment().all, |chip| chip.row.attainment());
+            request.efficiencies.fill(inputs, reached)
+        };
+        let of_decode = efficiency(&inputs, decode_chip.as_ref());
+        let of_prefill = efficiency(&Inputs::new(root, &[]), prefill_chip.as_ref());
+        let has_budget = request.machine.chips.is_stated();
+        let budget = inputs.stated(&request.machine.chips);
+        let load = fill_traffic(&request.load, &inputs, has_budget);
+        let limits = fill_limits(&request.limits, &inputs);
+        let layouts = &request.layouts;
+        let serving = inputs.choice(&layouts.serving, SERVINGS, None);
+        let whole_units = inputs.choice(&layouts.units, UNITS, true);
+        let share_node = inputs.or(&layouts.share_node, false, Origin::Default);
+        let engine = inputs.choice(&request.engine, ENGINES, None);
+        let degrees = Degrees {
+            tensor: layouts.tensor.list()?,
+            data: layouts.data.list()?,
+            pipeline: layouts.pipeline.list()?,
+        };
+        let prices = request.prices.filled(|stated| stated.fill(&inputs)).ok()?;
+        let grid = request.grid.value.clone().ok()?.unwrap_or_default();
+        let (load, speculation) = load?;
+        // What is drafted in the grid is accepted as the load says.
+        let token_acceptance = if speculation.drafted > 0.0 {
+            token_acceptance(speculation.accepted, speculation.drafted)
+        } else {
+            token_acceptance_of(
+                request
+                    .load
+                    .domain
+                    .value
+                    .ok()?
+                    .unwrap_or(DraftDomain::Mixed),
+            )
+        };
+        Some(Question {
+            model: model?,
+            precision: precision?,
+            speculation,
+            token_acceptance,
+            draft_layers: request.load.draft_layers.value.ok()?.unwrap_or(1.0),
+            efficiency: of_decode?,
+            prefill_efficiency: of_prefill?,
+            decode_chip: decode_chip?,
+            prefill_chip: prefill_chip?,
+            budget: budget.ok()?,
+            load,
+            limits: limits?,
+            degrees,
+            serving: serving?,
+            whole_units: whole_units?,
+            share_node: share_node?,
+            engine: engine?,
+            prices,
+            grid,
+            inputs: inputs.into_used(),
+        })
+    }
 }
 
 fn fill_limits(stated: &PlannedLimits, inputs: &Inputs<'_>) -> Option<Limits> {

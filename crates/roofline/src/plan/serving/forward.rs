@@ -2,9 +2,8 @@
 //! memory.
 
 use crate::calculator::scenario::Chip;
-use crate::calculator::scenario::efficiency::Efficiency;
 use crate::forward::{
-    KvCache, Machine, Overheads, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
+    Machine, Overheads, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
 };
 use crate::plan::grid::Layout;
 use crate::plan::question::request::Question;
@@ -37,7 +36,7 @@ impl Parts {
             weight_memory_s: pass.step.weight_memory.0,
             kv_memory_s: pass.step.kv_memory.0,
             communication_s: pass.communication.0,
-            overhead_s: pass.token_overhead.0 + pass.stage_overhead.0,
+            overhead_s: pass.token_overhead.0 + pass.stage_overhead.0 + pass.draft.0,
             total_s: pass.total.0,
         }
     }
@@ -137,18 +136,18 @@ impl<'a> Engine<'a> {
             (whole, Spread::Tensor)
         };
         // Where every matrix is cut, the forward model counts the copies.
-        let copies = if question.is_peak || !layout.distributes_experts() {
+        let reached = question.efficiency_of(chip);
+        let copies = if !reached.overheads.cache_copies || !layout.distributes_experts() {
             1.0
         } else {
             cache_copies(&question.model.architecture, tensor)
         };
-        let reached = Efficiency::of(question.is_peak, chip.row.attainment());
         Self {
             layout,
             chip,
             serving: Serving {
                 architecture: &question.model.architecture,
-                cache: KvCache::new(&question.model.architecture),
+                cache: precision.cache_of(&question.model.architecture),
                 weights: precision.formats,
                 kv_bytes_per_element: precision.cache * copies,
                 machine,
@@ -161,10 +160,10 @@ impl<'a> Engine<'a> {
             group: (layout.distributes_experts() && layout.tensor > 1)
                 .then(|| machine_of(chip, question, tensor)),
             copies,
-            expansion_macs: if question.is_peak {
-                0.0
-            } else {
+            expansion_macs: if reached.overheads.counts_kernels {
                 expansion_macs(&question.model.architecture)
+            } else {
+                0.0
             },
         }
     }
@@ -229,6 +228,7 @@ impl<'a> Engine<'a> {
         let speculation = Speculation {
             accepted: tokens,
             drafted: tokens - 1.0,
+            draft_layers: 0.0,
         };
         let engine = Self {
             serving: Serving {

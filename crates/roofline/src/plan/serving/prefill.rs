@@ -197,7 +197,7 @@ impl<'a> PrefillUnit<'a> {
 /// Time in which the chips of a prompt send its cache out of their scale-up domain; none where the bandwidth is not
 /// known, or at peak.
 fn transfer_s(question: &Question, engine: &Engine<'_>) -> f64 {
-    let Some(link) = engine.chip.scale_out.filter(|_| !question.is_peak) else {
+    let Some(link) = engine.chip.scale_out.filter(|_| !question.is_peak()) else {
         return 0.0;
     };
     let chips = f64::from(engine.layout.tensor * engine.layout.pipeline);

@@ -8,7 +8,7 @@ use super::latency::FirstToken;
 use super::queue::Queue;
 use crate::calculator::scenario::lengths::Lengths;
 use crate::plan::question::goal::Goal;
-use crate::plan::question::request::{Question, read_question};
+use crate::plan::question::request::{Question, read_questions};
 use crate::plan::search::Search;
 use unroof_base::input::read;
 
@@ -112,7 +112,8 @@ fn the_time_to_the_first_token_is_that_of_simulated_servers() {
 }
 
 fn question(text: &str) -> Question {
-    read(text.as_bytes(), read_question).unwrap()
+    let questions = read(text.as_bytes(), read_questions).unwrap();
+    questions.into_iter().next().unwrap()
 }
 
 const DENSE: &str = r#"{"model": "Llama-3.1-70B",

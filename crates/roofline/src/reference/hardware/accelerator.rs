@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{embedded_rows, words};
+use crate::reference::{embedded_rows, words};
 use unroof_base::units::{Bytes, BytesPerSecond, FlopPerSecond, UsdPerHour};
 
 /// The file is read twice: its columns of rentals are one object in answers.
 static ACCELERATORS: LazyLock<Vec<Accelerator>> = LazyLock::new(|| {
     let (file, text) = (
         "accelerators.csv",
-        include_str!("../../data/accelerators.csv"),
+        include_str!("../../../data/accelerators.csv"),
     );
     let mut rows: Vec<Accelerator> = embedded_rows(file, text);
     for (row, rental) in rows.iter_mut().zip(embedded_rows(file, text)) {
@@ -83,6 +83,10 @@ pub enum AcceleratorStatus {
     Announced,
 }
 
+fn yes_or_no<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    Ok(String::deserialize(deserializer)? == "yes")
+}
+
 /// One accelerator, per chip or package as it is sold.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Accelerator {
@@ -120,6 +124,9 @@ pub struct Accelerator {
     #[serde(default)]
     #[schema(required = true)]
     pub rental_usd_per_hour: RentalUsdPerHour,
+    /// Whether the joint estimate weighs it: it is one of those that its calibration was fitted with.
+    #[serde(deserialize_with = "yes_or_no")]
+    pub weighed: bool,
     /// Whether it can be had.
     pub status: AcceleratorStatus,
     /// Month from which it could be rented, as in ISO 8601; empty where it cannot yet.
@@ -198,7 +205,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_source_and_positive_figures() {
-        assert_eq!(accelerators().len(), 21);
+        assert_eq!(accelerators().len(), 32);
         for row in accelerators() {
             assert!(!row.source.is_empty(), "{}", row.id);
             assert_eq!(

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::words;
+use crate::reference::words;
 use unroof_base::units::{Bytes, BytesPerSecond, Seconds};
 
 embedded_tables! {

@@ -223,7 +223,7 @@ pub(super) fn planned(body: &[u8], running: &Running) -> Result<PlanAnswer, Prob
     };
     running.expects(
         estimate,
-        "ask for fewer points of `grid.cache_hit_rate` and `grid.chips`, or fewer degrees of `layouts`",
+        "ask for fewer points of `grid`, for one accelerator in place of `all`, or for fewer degrees of `layouts`",
     )?;
     Ok(planning.answer(running.wanted())?)
 }

@@ -12,6 +12,10 @@ use unroof_base::input::cursor::Fault;
 use unroof_edge::Problem;
 use unroof_report::calculators::parts::written;
 use unroof_roofline::calculator::inputs::InputUsed;
+use unroof_roofline::calculator::scenario::load::DOMAINS;
+use unroof_roofline::calculator::scenario::rent::CONTRACTS;
+use unroof_roofline::plan::question::request::ENGINES;
+use unroof_roofline::reference::names::ALL;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
 
 /// Links to all calculators.
@@ -221,6 +225,13 @@ fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
             [own].into_iter().chain(names).collect()
         }
         Choices::Accelerators => ids().map(twice).collect(),
+        Choices::AcceleratorsOrAll => {
+            let all = [(ALL, "all, ranked")];
+            all.into_iter().chain(ids().map(twice)).collect()
+        }
+        Choices::Contracts => CONTRACTS.iter().map(|(name, _)| twice(name)).collect(),
+        Choices::Domains => DOMAINS.iter().map(|(name, _)| twice(name)).collect(),
+        Choices::Engines => ENGINES.iter().map(|(name, _)| twice(name)).collect(),
         Choices::Routings => routed_laws()
             .iter()
             .map(|law| twice(&law.routing))

@@ -89,6 +89,14 @@ pub(crate) enum Choices {
     Models,
     /// Accelerators.
     Accelerators,
+    /// Accelerators, and all of them, to be ranked.
+    AcceleratorsOrAll,
+    /// Contracts of published rents.
+    Contracts,
+    /// Kinds of answers that tokens are drafted for.
+    Domains,
+    /// Serving engines whose flags are known.
+    Engines,
     /// Ways of routing tokens to experts.
     Routings,
 }
@@ -176,6 +184,11 @@ const FORWARD: &[Calculator] = &[
     Calculator::Layout,
     Calculator::Training,
 ];
+const ONE_KIND: &[Calculator] = &[
+    Calculator::Machine,
+    Calculator::Layout,
+    Calculator::Training,
+];
 const SERVING: &[Calculator] = &[Calculator::Machine, Calculator::Fleet, Calculator::Layout];
 const PRICED: &[Calculator] = &[Calculator::Machine, Calculator::Fleet, Calculator::Training];
 const IN_CACHE: &[Calculator] = &[Calculator::Machine, Calculator::Layout];
@@ -202,9 +215,11 @@ tables! {
     /// Parameters of the calculators that look forward: model, chips and widths.
     SCENARIO {
         FORWARD Main "model" "model" "/model".one_of(Choices::Models);
-        FORWARD Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
+        ONE_KIND Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::Accelerators);
+        FLEET Main "accelerator" "accelerator" "/machine/accelerator".one_of(Choices::AcceleratorsOrAll);
         FORWARD More "chips" "chips" "/machine/chips".count("", 1.0, 1024.0);
         PRICED More "rent" "rent of a chip" "/machine/rental_usd_per_hour".number("USD/h", 0.5, 20.0);
+        PRICED More "contract" "contract of the rent" "/machine/contract".one_of(Choices::Contracts).unstated("the typical rent");
         FORWARD More "weight_bytes" "bytes per weight" "/precision/weight_bytes_per_parameter".number("B", 0.5, 2.0);
         SERVING More "kv_bytes" "bytes per cache element" "/precision/kv_bytes_per_element".number("B", 0.5, 2.0);
         IN_CACHE Main "context" "tokens in the cache of a sequence" "/load/context_tokens".number("", 128.0, 1e6);
@@ -224,10 +239,13 @@ tables! {
         FLEET Main "output" "tokens of an answer" "/load/output_tokens".number("", 16.0, 1e4);
         FLEET Main "requests" "requests per second" "/load/requests_per_second".number("", 0.1, 1e3);
         BOTH More "hits" "share of the prompt in a cache" "/load/cache_hit_rate".number("", 0.0, 0.99);
+        BOTH More "drafted" "tokens drafted per step" "/load/drafted_tokens".number("", 0.0, 16.0);
+        BOTH More "domain" "kind of answers that are drafted" "/load/domain".one_of(Choices::Domains).unstated("all kinds");
         MACHINE More "input_margin" "margin of the input price" "/price_sheet/input_margin".number("", 0.0, 0.95);
         MACHINE More "output_margin" "margin of the output price" "/price_sheet/output_margin".number("", 0.0, 0.95);
         FLEET More "first_token" "most time to the first token" "/limits/time_to_first_token_seconds".number("s", 0.1, 30.0);
         FLEET More "per_token" "most time per token" "/limits/time_per_output_token_seconds".number("s", 0.005, 0.2);
+        FLEET More "engine" "flags for an engine" "/engine".one_of(Choices::Engines).unstated("none");
     }
 
     /// Parameters of `/layout`.
