@@ -199,7 +199,7 @@ fn simulations() -> Vec<Value> {
         "experts": {"routed": 256, "active": 8, "layers": 8, "parameters": 6.4e11},
         "attention": [
             {"kind": "grouped_query", "layers": 2, "query_heads": 64, "kv_heads": 8, "key_dimension": 128,
-             "value_dimension": 128, "window": 4_096},
+             "value_dimension": 128, "window": 4_096, "chunked": true},
             {"kind": "grouped_query", "layers": 1, "query_heads": 64, "kv_heads": 8, "key_dimension": 128,
              "value_dimension": 128, "sparse": sparse},
             {"kind": "latent", "layers": 2, "query_heads": 128, "kv_lora_rank": 512, "rope_dimension": 64,
@@ -230,6 +230,7 @@ fn simulations() -> Vec<Value> {
         json!({
             batch: 8, "context_tokens": 4_000, "input_tokens": 3_000, "cached_input_tokens": 1_000,
             "prompts_per_pass": 1, "user_activity": 0.1, "tokens_per_second": 5e8, "drafted_tokens": 3, "accepted_tokens_per_step": 2.5,
+            "domain": "chat", "draft_layers": 1,
         })
     };
     vec![
@@ -237,7 +238,7 @@ fn simulations() -> Vec<Value> {
             "model": model, "machine": machine, "prefill_machine": machine, "spread": "experts", "efficiencies": efficiencies, "load": load("batch"),
             "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1,
                 "expert_bytes_per_parameter": 1, "other_bytes_per_parameter": 1,
-                "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1},
+                "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1, "index_bytes_per_element": 1},
             "grid": {
                 "batch": {"from": 1, "to": 64, "points": 3}, "context_tokens": {"from": 0, "to": 9_000, "points": 3},
             },
@@ -272,15 +273,20 @@ fn plans() -> Vec<Value> {
         "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole", "share_node": true},
         "engine": "vllm",
         "prices": {"input_usd_per_mtok": 1, "cached_input_usd_per_mtok": 0.1, "output_usd_per_mtok": 3},
-        "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "chips": [8, 64]},
+        "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "drafted_tokens": [0, 1], "chips": [8, 64]},
     });
     let day = json!({
         "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "machine": {"accelerator": "h100-sxm", "contract": "one-year", "as_of": "2026-06-01"},
         "load": {"tokens_per_day": {"input_tokens": 1e9, "cached_input_tokens": 1e8, "output_tokens": 1e8, "mean_context_tokens": 5_000}},
     });
     let lengths = json!([{"tokens": 1_000, "share": 3}, {"tokens": 8_000, "share": 1}]);
     let listed = json!({
         "model": "Llama-3.1-70B", "layouts": {"tensor": [8], "pipeline": [1]},
+        "machine": {
+            "accelerator": "h100-sxm",
+            "owned": {"capital_usd": 35_000, "years": 4, "usd_per_kwh": 0.08, "pue": 1.2, "watts": 900},
+        },
         "load": {"input_tokens": lengths, "output_tokens": lengths},
     });
     vec![plan, day, listed]

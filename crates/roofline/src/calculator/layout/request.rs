@@ -19,7 +19,7 @@ use crate::forward::{
     COMBINE_BYTES_PER_ELEMENT, DISPATCH_BYTES_PER_ELEMENT, ExpertModel, KvCache, SECONDS_PER_HOP,
     TrafficWidth,
 };
-use crate::reference::names::AcceleratorId;
+use crate::reference::names::AcceleratorIdOrAll;
 use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
 use unroof_base::units::{BytesPerToken, Seconds};
@@ -47,7 +47,7 @@ body! {
         /// Precisions of weights and KV cache.
         precision: StatedPrecision = section::<StatedPrecision>(),
         /// The chips and the racks around them, or the accelerator alone.
-        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll),
         /// The load: tokens in the cache of a sequence, and sequences per chip.
         load: StatedLoad = section::<StatedLoad>(),
         /// The layout.

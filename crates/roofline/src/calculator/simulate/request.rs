@@ -22,7 +22,7 @@ use crate::calculator::scenario::{
 };
 use crate::forward::Spread;
 use crate::reference::fitted_attainment;
-use crate::reference::names::AcceleratorId;
+use crate::reference::names::AcceleratorIdOrAll;
 use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
@@ -34,10 +34,10 @@ body! {
         /// Precisions of weights, KV cache and attention.
         precision: StatedPrecision = section::<StatedPrecision>(),
         /// The chips that serve one copy of the model, or the accelerator alone.
-        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll),
         /// The chips that compute prompts, where they are others.
         prefill_machine: StatedMachine =
-            bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
+            bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll).with_flags(PREFILL_FLAGS),
         /// `experts` (EP with data-parallel attention) puts each expert on one chip and all other weights on every chip,
         /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),

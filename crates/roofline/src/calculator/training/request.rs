@@ -16,7 +16,7 @@ use crate::calculator::scenario::{
 };
 use crate::forward::{Activations, Demand, TokenCost};
 use crate::reference::architecture::Experts;
-use crate::reference::names::{AcceleratorId, RoutingName};
+use crate::reference::names::{AcceleratorIdOrAll, RoutingName};
 use crate::reference::{RoutedLaw, routed_law};
 use unroof_base::input::body::{Body, List, Stated, bare_or, body, count, number, section, value};
 use unroof_base::input::cursor::Cursor;
@@ -49,7 +49,7 @@ body! {
         /// Precisions: multiplies are in the format of the weights, or in that of the stated arithmetic.
         precision: StatedPrecision = section::<StatedPrecision>(),
         /// The chips that it is trained on, or the accelerator alone.
-        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorId),
+        machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll),
         /// The load: tokens per second of the provider.
         load: StatedLoad = section::<StatedLoad>(),
         /// The life of the model.

@@ -24,7 +24,7 @@ use crate::calculator::scenario::{
 use crate::forward::{Overheads, Speculation, token_acceptance};
 use crate::plan::answer::{ServingEngine, ServingKind};
 use crate::plan::grid::{Degrees, tray_chips};
-use crate::reference::names::{AcceleratorId, AcceleratorIdOrAll};
+use crate::reference::names::AcceleratorIdOrAll;
 use crate::reference::{
     Accelerator, DraftDomain, accelerators, fitted_attainment, token_acceptance_of,
 };
@@ -68,7 +68,7 @@ body! {
         machine: StatedMachine = bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll),
         /// The chips that compute prompts, where they are others.
         prefill_machine: StatedMachine =
-            bare_or::<StatedMachine, _>("accelerator", AcceleratorId).with_flags(PREFILL_FLAGS),
+            bare_or::<StatedMachine, _>("accelerator", AcceleratorIdOrAll).with_flags(PREFILL_FLAGS),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
         efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
