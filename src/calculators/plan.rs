@@ -15,8 +15,8 @@ use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
 use unroof_roofline::plan::question::request::PlanRequest;
 use unroof_roofline::plan::{
-    FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PlannedAccelerator, PoolItem,
-    SensitivityItem, ServingKind, SplitItem, plan,
+    FrontItem, Layout, OffloadItem, PlanAnswer, PlanItem, PlanPoint, PoolItem, SensitivityItem,
+    ServingKind, SplitItem, plan,
 };
 use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
@@ -85,7 +85,7 @@ fn write_plan(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
         paragraph(&mut out, &format!("note: {caveat}"), 0)?;
         writeln!(out)?;
     }
-    write_accelerators(out, &answer.accelerators)?;
+    write_accelerators(out, answer)?;
     if let Some(best) = answer.plans.first() {
         write_ranking(out, &answer.plans)?;
         write_best(out, best)?;
@@ -190,7 +190,8 @@ fn or_same(prefill: Option<String>) -> String {
     prefill.unwrap_or_else(|| "the same".to_owned())
 }
 
-fn write_accelerators(mut out: &mut dyn Write, items: &[PlannedAccelerator]) -> io::Result<()> {
+fn write_accelerators(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
+    let items = &answer.accelerators;
     if items.is_empty() {
         return Ok(());
     }
@@ -211,16 +212,7 @@ fn write_accelerators(mut out: &mut dyn Write, items: &[PlannedAccelerator]) -> 
         or_dash(ends.map(|(low, high)| range(low, high)))
     })
     .write(out)?;
-    let mut doubted: Vec<(&str, Vec<&str>)> = Vec::new();
-    for item in items {
-        for caveat in &item.caveats {
-            match doubted.iter_mut().find(|(doubt, _)| doubt == caveat) {
-                Some((_, ids)) => ids.push(&item.accelerator),
-                None => doubted.push((caveat, vec![&item.accelerator])),
-            }
-        }
-    }
-    for (doubt, ids) in doubted {
+    for (doubt, ids) in answer.doubts() {
         paragraph(&mut out, &format!("{doubt}: {}", ids.join(", ")), 2)?;
     }
     writeln!(out)

@@ -9,9 +9,7 @@ use crate::tables::{scrolling, table};
 use crate::words::{capital, count, or_dash, spaced};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::listed;
-use unroof_roofline::plan::{
-    EngineFlag, Layout, PlanAnswer, PlanItem, PlannedAccelerator, ServingKind,
-};
+use unroof_roofline::plan::{EngineFlag, Layout, PlanAnswer, PlanItem, ServingKind};
 use unroof_roofline::reference::{FigureInterval, INTERVAL_NOTE};
 
 /// Plans that are shown.
@@ -66,7 +64,7 @@ fn prices(plan: &PlanItem) -> Markup {
 #[must_use]
 pub fn details(answer: &PlanAnswer) -> Markup {
     html! {
-        (by_accelerator(&answer.accelerators))
+        (by_accelerator(answer))
         @if let Some(best) = answer.plans.first() {
             (ranking(&answer.plans))
             (engine_flags(&best.engine_flags))
@@ -76,14 +74,15 @@ pub fn details(answer: &PlanAnswer) -> Markup {
 }
 
 /// The cheapest plan on each accelerator, where all are asked for.
-fn by_accelerator(items: &[PlannedAccelerator]) -> Markup {
+fn by_accelerator(answer: &PlanAnswer) -> Markup {
+    let items = &answer.accelerators;
     let number = |value: Option<f64>| or_dash(value, compact);
     html! {
         @if !items.is_empty() {
             h3 { "Accelerators, by the upper end of their cost" }
             (scrolling("Accelerators", &table(&[
-                Text("Accelerator"), Number("USD/h"), Number("Measured rows"), Text("Layout of a unit"), Number("Chips"), Number("USD/Mtok"),
-                Number("80 %"), Text("Doubts"),
+                Text("Accelerator"), Number("USD/h"), Number("Rows"), Text("Layout of a unit"), Number("Chips"), Number("USD/Mtok"),
+                Number("80 %"),
             ], &html! {
                 @for item in items {
                     tr {
@@ -91,17 +90,20 @@ fn by_accelerator(items: &[PlannedAccelerator]) -> Markup {
                         td.number { (number(item.usd_per_hour)) }
                         td.number { (item.measured_rows) }
                         td { @if let Some(decode) = &item.decode { (layout(decode)) } @else { "–" } }
-                        td.number { (number(item.chips)) }
+                        td.number { (or_dash(item.chips, readable)) }
                         td.number { (number(item.usd_per_mtok)) }
                         td.number {
                             @if let (Some(low), Some(high)) = (item.usd_per_mtok_low_80, item.usd_per_mtok_high_80) {
                                 (compact(low)) "–" (compact(high))
                             }
                         }
-                        td { (item.caveats.join("; ")) }
                     }
                 }
             })))
+            p.note { "Rows are published measurements of that accelerator behind its times." }
+            ul {
+                @for (doubt, ids) in answer.doubts() { li { (capital(doubt)) ": " (ids.join(", ")) "." } }
+            }
         }
     }
 }

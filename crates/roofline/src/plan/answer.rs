@@ -48,6 +48,23 @@ pub struct PlanAnswer {
     pub sources: Vec<SourceItem>,
 }
 
+impl PlanAnswer {
+    /// Reasons for doubt about accelerators, each with the ids that it is about.
+    #[must_use]
+    pub fn doubts(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut doubts: Vec<(&str, Vec<&str>)> = Vec::new();
+        for item in &self.accelerators {
+            for caveat in &item.caveats {
+                match doubts.iter_mut().find(|(doubt, _)| doubt == caveat) {
+                    Some((_, ids)) => ids.push(&item.accelerator),
+                    None => doubts.push((caveat, vec![&item.accelerator])),
+                }
+            }
+        }
+        doubts
+    }
+}
+
 /// Source of numbers of the reference data.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SourceItem {
