@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         }
         write_plan(out, &answer)
     };
-    let answer = calculation.run(plan, write, |answer| Some(chart(answer)), true)?;
+    let is_drawn = !arguments.sources;
+    let answer = calculation.run(plan, write, |answer| Some(chart(answer)), is_drawn)?;
     if answer.is_some_and(|answer| answer.plans.is_empty()) {
         return Err(Failure::Other(anyhow!("no layout keeps the limits"))
             .with_hint("the notes say what would do"));

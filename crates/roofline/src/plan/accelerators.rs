@@ -33,10 +33,17 @@ pub(super) fn answer(
     })
 }
 
-/// Order of the ranking: by cost, then those without a rent by their chips, then those without a plan.
+/// Order of the ranking: by cost what can be rented, then what is announced, then what has no rent by its chips, then what has no
+/// plan.
 fn by_cost(left: &PlannedAccelerator, right: &PlannedAccelerator) -> Ordering {
-    let place =
-        |item: &PlannedAccelerator| (item.chips.is_none(), item.usd_per_mtok_high_80.is_none());
+    let place = |item: &PlannedAccelerator| {
+        let is_announced = item.status == AcceleratorStatus::Announced;
+        (
+            item.chips.is_none(),
+            item.usd_per_mtok_high_80.is_none(),
+            is_announced,
+        )
+    };
     let amount =
         |item: &PlannedAccelerator| item.usd_per_mtok_high_80.or(item.chips).unwrap_or(0.0);
     place(left)
@@ -57,6 +64,7 @@ fn cheapest(question: &Question) -> PlannedAccelerator {
     }
     PlannedAccelerator {
         accelerator: chip.row.id.clone(),
+        status: chip.row.status,
         usd_per_hour: chip.usd_per_hour,
         measured_rows: fitted_attainment().rows_of(&chip.row.id),
         serving: found.as_ref().map(Candidate::serving),

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::grid::Layout;
 use crate::calculator::inputs::{EquationUsed, InputUsed, NoValue, equations};
-use crate::reference::FigureInterval;
+use crate::reference::{AcceleratorStatus, FigureInterval};
 use unroof_base::units::{Bytes, Seconds};
 
 /// Layouts that serve a load within limits, ranked by cost.
@@ -21,8 +21,8 @@ pub struct PlanAnswer {
     pub load: LoadItem,
     /// Size of the search.
     pub searched: SearchedItem,
-    /// The cheapest plan on each accelerator, cheapest at the upper end of the 80 % interval first, and then those whose rent
-    /// is not known; the rest of the answer is of the first. Empty unless the request asks for `all`.
+    /// The cheapest plan on each accelerator: what can be rented by the upper end of the 80 % interval of cost, then what is
+    /// announced, then what has no known rent; the rest of the answer is of the first. Empty unless the request asks for `all`.
     pub accelerators: Vec<PlannedAccelerator>,
     /// Plans within the limits, cheapest at the upper end of the 80 % interval first; empty where there are none.
     pub plans: Vec<PlanItem>,
@@ -114,6 +114,8 @@ pub struct NearestItem {
 pub struct PlannedAccelerator {
     /// Id of the accelerator that decodes.
     pub accelerator: String,
+    /// Whether it can be had.
+    pub status: AcceleratorStatus,
     /// Rent of a chip; null where none is known.
     pub usd_per_hour: Option<f64>,
     /// Published measurements of such chips behind the times.
