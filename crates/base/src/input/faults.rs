@@ -71,7 +71,8 @@ impl Faults {
     }
 
     /// Number of recorded faults.
-    pub(super) fn count(&self) -> usize {
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.0.borrow().len()
     }
 

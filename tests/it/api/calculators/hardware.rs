@@ -25,6 +25,14 @@ fn small(machine: &Value) -> Value {
     })
 }
 
+/// Refused for one fault, at this place.
+async fn assert_refused(api: &Api, route: &str, body: &Value, pointer: &str) {
+    let problem = api.post(route, body.to_string()).await.problem(422);
+    let found = faults(&problem);
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert!(found.starts_with(&format!("{pointer}: ")), "{found}");
+}
+
 fn number(value: &Value) -> f64 {
     value
         .as_f64()
@@ -103,6 +111,15 @@ async fn all_is_for_plans_alone_and_leaves_the_figures_to_the_rows() {
         (
             "/plan",
             with(
+                small(&json!("all")),
+                "/load",
+                json!({"drafted_tokens": 1, "accepted_tokens_per_step": 5}),
+            ),
+            "/load/accepted_tokens_per_step",
+        ),
+        (
+            "/plan",
+            with(
                 small(&json!("h100-sxm")),
                 "/prefill_machine",
                 json!({"accelerator": "all"}),
@@ -110,16 +127,7 @@ async fn all_is_for_plans_alone_and_leaves_the_figures_to_the_rows() {
             "/prefill_machine/accelerator",
         ),
     ] {
-        let reply = api.post(route, body.to_string()).await;
-        assert_eq!(
-            reply.status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{}",
-            reply.text()
-        );
-        let found = faults(&reply.json());
-        assert_eq!(found.lines().count(), 1, "{found}");
-        assert!(found.starts_with(&format!("{pointer}: ")), "{found}");
+        assert_refused(&api, route, &body, pointer).await;
     }
 }
 
@@ -180,15 +188,7 @@ async fn a_rent_is_stated_in_one_way() {
             "/machine/owned",
         ),
     ] {
-        let reply = api.post("/plan", small(&machine).to_string()).await;
-        assert_eq!(
-            reply.status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{}",
-            reply.text()
-        );
-        let found = faults(&reply.json());
-        assert!(found.starts_with(&format!("{pointer}: ")), "{found}");
+        assert_refused(&api, "/plan", &small(&machine), pointer).await;
     }
 }
 

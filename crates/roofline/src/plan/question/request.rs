@@ -247,68 +247,66 @@ pub(crate) fn read_questions(root: &Cursor<'_>) -> Option<Vec<Question>> {
     if !request.machine.names_all() {
         return Some(vec![request.question(root, None)?]);
     }
-    // None asks twice about what is wrong with all of them.
-    let question = |row| request.question(root, Some(row));
-    accelerators().iter().map(question).collect()
+    let mut questions = Vec::new();
+    for row in accelerators() {
+        questions.push(request.question(root, Some(row))?);
+        // What is wrong with one is wrong with all, and is said once.
+        if root.faults().count() > 0 {
+            return None;
+        }
+    }
+    Some(questions)
 }
 
 impl PlanRequest {
     /// The question, of chips of one row where the request asks for all. A fault in one section does not stop the checks of
     /// the others.
     fn question(&self, root: &Cursor<'_>, row: Option<&'static Accelerator>) -> Option<Question> {
-        let request = self;
         let inputs = Inputs::new(root, &[]);
-        let width = request.precision.cache_of_sizes();
-        let model = Model::fill(&request.model, &inputs, width);
-        let precision = request.precision.fill(&inputs, model.as_ref());
+        let width = self.precision.cache_of_sizes();
+        let model = Model::fill(&self.model, &inputs, width);
+        let precision = self.precision.fill(&inputs, model.as_ref());
         let served = model.as_ref().zip(precision.as_ref());
         let decode_chip = match row {
-            Some(row) => request.machine.fill_as(row, &inputs, served),
-            None => request.machine.fill(&inputs, None, served),
+            Some(row) => self.machine.fill_as(row, &inputs, served),
+            None => self.machine.fill(&inputs, None, served),
         };
-        let prefill_chip = (request.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
+        let prefill_chip = (self.prefill_machine).fill(&inputs, decode_chip.as_ref(), served);
         let efficiency = |inputs: &Inputs<'_>, chip: Option<&Chip>| {
             let reached = chip.map_or(fitted_attainment().all, |chip| chip.row.attainment());
-            request.efficiencies.fill(inputs, reached)
+            self.efficiencies.fill(inputs, reached)
         };
         let of_decode = efficiency(&inputs, decode_chip.as_ref());
         let of_prefill = efficiency(&Inputs::new(root, &[]), prefill_chip.as_ref());
-        let has_budget = request.machine.chips.is_stated();
-        let budget = inputs.stated(&request.machine.chips);
-        let load = fill_traffic(&request.load, &inputs, has_budget);
-        let limits = fill_limits(&request.limits, &inputs);
-        let layouts = &request.layouts;
+        let has_budget = self.machine.chips.is_stated();
+        let budget = inputs.stated(&self.machine.chips);
+        let load = fill_traffic(&self.load, &inputs, has_budget);
+        let limits = fill_limits(&self.limits, &inputs);
+        let layouts = &self.layouts;
         let serving = inputs.choice(&layouts.serving, SERVINGS, None);
         let whole_units = inputs.choice(&layouts.units, UNITS, true);
         let share_node = inputs.or(&layouts.share_node, false, Origin::Default);
-        let engine = inputs.choice(&request.engine, ENGINES, None);
+        let engine = inputs.choice(&self.engine, ENGINES, None);
         let degrees = Degrees {
             tensor: layouts.tensor.list()?,
             data: layouts.data.list()?,
             pipeline: layouts.pipeline.list()?,
         };
-        let prices = request.prices.filled(|stated| stated.fill(&inputs)).ok()?;
-        let grid = request.grid.value.clone().ok()?.unwrap_or_default();
+        let prices = self.prices.filled(|stated| stated.fill(&inputs)).ok()?;
+        let grid = self.grid.value.clone().ok()?.unwrap_or_default();
         let (load, speculation) = load?;
         // What is drafted in the grid is accepted as the load says.
         let token_acceptance = if speculation.drafted > 0.0 {
             token_acceptance(speculation.accepted, speculation.drafted)
         } else {
-            token_acceptance_of(
-                request
-                    .load
-                    .domain
-                    .value
-                    .ok()?
-                    .unwrap_or(DraftDomain::Mixed),
-            )
+            token_acceptance_of(self.load.domain.value.ok()?.unwrap_or(DraftDomain::Mixed))
         };
         Some(Question {
             model: model?,
             precision: precision?,
             speculation,
             token_acceptance,
-            draft_layers: request.load.draft_layers.value.ok()?.unwrap_or(1.0),
+            draft_layers: self.load.draft_layers.value.ok()?.unwrap_or(1.0),
             efficiency: of_decode?,
             prefill_efficiency: of_prefill?,
             decode_chip: decode_chip?,
