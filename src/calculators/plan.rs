@@ -9,7 +9,7 @@ use super::calculator::{
     Calculation, List, number, or_dash, percent, size, time, values, write_grounds, write_values,
 };
 use crate::estimates::chart::{Chart, Line};
-use crate::estimates::report::paragraph;
+use crate::estimates::report::{NO_BREAK, paragraph};
 use crate::shell::terminal::width;
 use crate::{Failure, label};
 use unroof_base::units::{Seconds, readable};
@@ -145,7 +145,7 @@ fn short_time(seconds: Seconds) -> String {
         (seconds.0 * 1e3, "ms")
     };
     let digits = [2, 1, 0][usize::from(amount >= 10.0) + usize::from(amount >= 100.0)];
-    format!("{amount:.digits$} {unit}")
+    format!("{amount:.digits$}{NO_BREAK}{unit}")
 }
 
 /// A cost with four digits.
@@ -175,7 +175,8 @@ fn layout(layout: &Layout) -> String {
 }
 
 fn pool(pool: &PoolItem) -> String {
-    format!("{} × {}", rounded(pool.units), layout(&pool.layout))
+    let layout = layout(&pool.layout);
+    format!("{}{NO_BREAK}×{NO_BREAK}{layout}", rounded(pool.units))
 }
 
 /// A number of units or chips: whole, or with one digit behind the point.

@@ -25,6 +25,8 @@ use unroof_price_sheet::sheet::{Basis, PriceSheet, RateCell};
 const SHORT_CELL: usize = 16;
 /// A blank that lines do not end at.
 pub(crate) const NO_BREAK: &str = "\u{a0}";
+/// Places where the text of a cell may be broken.
+const BREAKS: [char; 2] = [' ', '\n'];
 
 /// Parts of a report beside the estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,14 +192,14 @@ impl Columns {
 
 /// Width that a cell needs: that of a short cell as a whole, or that of the longest word of a longer one.
 fn whole_words(text: &str) -> usize {
-    let words = text.split_whitespace().map(display_width);
+    let words = text.split(BREAKS).map(display_width);
     words.max().unwrap_or(0).max(short_cell(text))
 }
 
 /// Width that a cell needs: that of its longest word. Names that are longer than any number may be split.
 fn longest_word(text: &str) -> usize {
     const LONGEST_NUMBER: usize = 16;
-    let words = text.split_whitespace().map(display_width);
+    let words = text.split(BREAKS).map(display_width);
     words.max().unwrap_or(0).min(LONGEST_NUMBER)
 }
 
