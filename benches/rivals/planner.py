@@ -1,4 +1,5 @@
-"""Ten published measurements of serving: measured, by unroof, by aiconfigurator 0.12; and the ranking for one question.
+"""Ten published measurements of serving: measured, by unroof, by aiconfigurator 0.12; the ranking for one question; and the best
+plans for ten questions.
 
 The cases are those of `crates/roofline/data/peer_times.csv`. unroof is asked through its command: `UNROOF` names the program, else the
 one of the last build is taken. Skipped with one line where aiconfigurator is not installed.
@@ -18,12 +19,27 @@ import time
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-CASES = ROOT / "data" / "peer_times.csv"
+CASES = ROOT / "crates/roofline/data/peer_times.csv"
 PASS_TOKENS = 16_384
 SYSTEMS = {"h100-sxm": "h100_sxm", "h200-sxm": "h200_sxm", "b200-sxm": "b200_sxm"}
 # Llama-3.1-70B fp8 on 8 H100, 4,096 in, 1,024 out, 25 ms per token, 1 s to the first.
 QUESTION = ["plan", "--model", "Llama-3.1-70B", "--weight-bytes", "1", "--accelerator", "h100-sxm", "--chips", "8",
             "--input", "4096", "--output", "1024", "--ttft", "1", "--tpot", "0.025", "--json"]
+
+# Models as both name them, chips, tokens in and out, limits in milliseconds: to the first token, and per token. Weights of 8 bits but
+# for gpt-oss-120b, whose experts have 4.
+QUESTIONS = [
+    ("Llama-3.1-70B", "nvidia/Llama-3.1-70B-Instruct-FP8", 8, "h100-sxm", 4096, 1024, 1000, 25),
+    ("Llama-3.1-70B", "nvidia/Llama-3.1-70B-Instruct-FP8", 8, "h200-sxm", 1024, 1024, 1000, 40),
+    ("Qwen3-32B", "Qwen/Qwen3-32B-FP8", 8, "h100-sxm", 4096, 512, 1000, 25),
+    ("Qwen3-32B", "Qwen/Qwen3-32B-FP8", 8, "b200-sxm", 2048, 1024, 500, 15),
+    ("Qwen3-30B-A3B", "Qwen/Qwen3-30B-A3B-FP8", 8, "h200-sxm", 2048, 512, 1000, 15),
+    ("Qwen3-235B-A22B", "Qwen/Qwen3-235B-A22B-FP8", 16, "h200-sxm", 4096, 1024, 2000, 40),
+    ("gpt-oss-120b", "openai/gpt-oss-120b", 8, "h100-sxm", 4096, 1024, 1000, 20),
+    ("DeepSeek-V3", "deepseek-ai/DeepSeek-V3", 32, "h200-sxm", 4096, 1024, 3000, 50),
+    ("DeepSeek-V3", "deepseek-ai/DeepSeek-V3", 32, "b200-sxm", 1024, 1024, 2000, 30),
+    ("DeepSeek-V3", "deepseek-ai/DeepSeek-V3", 64, "h200-sxm", 8192, 1024, 5000, 50),
+]
 
 
 def program():
@@ -93,7 +109,7 @@ def layout(pool):
 def our_ranking(*more):
     answer = asked([*QUESTION, *more])
     for plan in answer["plans"][:4]:
-        prefill = layout(plan["prefill"]) if plan["prefill"] else "the same"
+        prefill = layout(plan["prefill"]) if plan["prefill"] else plan["serving"]
         speed = plan["output_tokens_per_second_per_chip"]
         print(f"  {plan['rank']}  {prefill:14} {layout(plan['decode']):10} {speed:7.1f} tok/s per chip")
 
@@ -111,6 +127,45 @@ def their_ranking(default):
         else:
             shown = f"the same       {8 // int(row['num_total_gpus'])} × TP{row['tp']}"
         print(f"  {place}  {shown:25} {speed:7.1f} tok/s per chip")
+
+
+def their_best(question, default):
+    """Generated tokens per second and chip of the best plan, with its engine; of the first engine whose kernels are known."""
+    _, model, chips, system, prompt, output, first, token = question
+    for engine in ("trtllm", "sglang", "vllm"):
+        try:
+            result = quietly(default, model_path=model, total_gpus=chips, system=SYSTEMS[system], backend=engine, isl=prompt,
+                             osl=output, ttft=float(first), tpot=float(token))
+        except (Exception, SystemExit):  # noqa: BLE001: another engine is asked
+            continue
+        speeds = [row["tokens/s/gpu_cluster"] for table in result.best_configs.values() for _, row in table.iterrows()]
+        if speeds:
+            return max(speeds), engine
+    return None, "no engine"
+
+
+def our_best(question):
+    """Generated tokens per second and chip of the best plan, and the plan."""
+    model, _, chips, system, prompt, output, first, token = question
+    width = [] if model == "gpt-oss-120b" else ["--weight-bytes", "1"]
+    answer = asked(["plan", "--model", model, *width, "--accelerator", system, "--chips", str(chips), "--input", str(prompt),
+                    "--output", str(output), "--ttft", f"{first}ms", "--tpot", f"{token}ms", "--arrivals", "steady", "--json"])
+    best = max(answer["plans"], key=lambda plan: plan["output_tokens_per_second_per_chip"])
+    prefill = layout(best["prefill"]) if best["prefill"] else best["serving"]
+    return best["output_tokens_per_second_per_chip"], f"{prefill} and {layout(best['decode'])}"
+
+
+def ten_questions(default):
+    ratios = []
+    for question in QUESTIONS:
+        model, _, chips, system, prompt, output, first, token = question
+        (theirs, engine), (ours, plan) = their_best(question, default), our_best(question)
+        shown = "     –     –" if theirs is None else f"{theirs:7.1f}  {ours / theirs:4.2f}"
+        ratios += [] if theirs is None else [ours / theirs]
+        print(f"  {model}, {chips} × {system}: {prompt} → {output}, {first} and {token} ms: {ours:7.1f} ({plan}), {engine} {shown}",
+              flush=True)
+    near = sum(0.8 <= ratio <= 1.25 for ratio in ratios)
+    print(f"  {near} of {len(ratios)} within 0.8 and 1.25")
 
 
 def main():
@@ -146,6 +201,8 @@ def main():
     our_ranking()
     print("ranking, aiconfigurator")
     their_ranking(cli_default)
+    print("best plans of ten questions, requests at a steady clock: generated tokens per second and chip")
+    ten_questions(cli_default)
 
 
 if __name__ == "__main__":
