@@ -187,9 +187,12 @@ fn rounded(count: f64) -> String {
 /// Columns of the terminal that the whole ranking needs; else the cost of a day, which follows from others, is left out.
 const LEAST_WIDTH_FOR_ALL: usize = 92;
 
-/// The units that compute prompts, if they are not the ones that decode.
-fn or_same(prefill: Option<String>) -> String {
-    prefill.unwrap_or_else(|| "the same".to_owned())
+/// The units that compute prompts; how those do that decode, where there are no others.
+fn prefill(units: Option<String>, serving: ServingKind) -> String {
+    units.unwrap_or_else(|| match serving {
+        ServingKind::Chunked => "chunks".to_owned(),
+        ServingKind::Aggregated | ServingKind::Disaggregated => "passes".to_owned(),
+    })
 }
 
 fn write_accelerators(mut out: &mut dyn Write, answer: &PlanAnswer) -> io::Result<()> {
@@ -229,7 +232,9 @@ fn write_ranking(out: &mut dyn Write, plans: &[PlanItem]) -> io::Result<()> {
     let per_second = |plan: &PlanItem| (plan.requests_per_second * 100.0).round() / 100.0;
     let mut list = List::of("plans within the limits, by the upper end of cost", plans)
         .column("", |plan| plan.rank.to_string())
-        .column("prefill", |plan| or_same(plan.prefill.as_ref().map(pool)))
+        .column("prefill", |plan| {
+            prefill(plan.prefill.as_ref().map(pool), plan.serving)
+        })
         .column("decode", |plan| pool(&plan.decode))
         .column("chips", |plan| rounded(plan.chips))
         .column("req/s", |plan| readable(per_second(plan)))
@@ -265,6 +270,7 @@ fn write_best(mut out: &mut dyn Write, best: &PlanItem) -> io::Result<()> {
     let usd = |figure, cost: Option<f64>| or_dash(cost.map(|usd| ranged(figure, usd, readable)));
     let serving = match best.serving {
         ServingKind::Aggregated => "aggregated",
+        ServingKind::Chunked => "chunked",
         ServingKind::Disaggregated => "disaggregated",
     };
     let mut rows = Vec::from(values! {
@@ -333,6 +339,7 @@ fn write_pool(out: &mut dyn Write, name: &str, pool: &PoolItem) -> io::Result<()
     let optional = [
         ("sequences of a unit", sequences),
         ("prompts of a pass", pool.prompts_per_pass.map(readable)),
+        ("prompt tokens of a chunk", pool.chunk_tokens.map(readable)),
         ("time for prefill", pool.prefill_utilisation.map(percent)),
     ];
     rows.extend(
@@ -340,7 +347,11 @@ fn write_pool(out: &mut dyn Write, name: &str, pool: &PoolItem) -> io::Result<()
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?))),
     );
-    for (name, split) in [("decode step", &pool.step), ("prefill pass", &pool.pass)] {
+    let pass = match pool.chunk_tokens {
+        Some(_) => "step with a chunk",
+        None => "prefill pass",
+    };
+    for (name, split) in [("decode step", &pool.step), (pass, &pool.pass)] {
         rows.extend(split.iter().flat_map(|split| of_split(name, split)));
     }
     let heading = format!(
@@ -376,7 +387,9 @@ fn write_front(out: &mut dyn Write, front: &[FrontItem]) -> io::Result<()> {
         .column("$/Mtok", |item| number(item.usd_per_mtok))
         .column("chips", |item| rounded(item.chips))
         .column("req/s", |item| readable(item.requests_per_second))
-        .column("prefill", |item| or_same(item.prefill.as_ref().map(layout)))
+        .column("prefill", |item| {
+            prefill(item.prefill.as_ref().map(layout), item.serving)
+        })
         .column("decode", |item| layout(&item.decode))
         .write(out)
 }

@@ -270,7 +270,7 @@ fn plans() -> Vec<Value> {
         "limits": {
             "time_to_first_token_seconds": 2, "time_per_output_token_seconds": 0.05, "percentile": "p95",
         },
-        "layouts": {"serving": "both", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole", "share_node": true},
+        "layouts": {"serving": "any", "tensor": [2, 8], "data": [1], "pipeline": [1], "units": "whole", "share_node": true},
         "engine": "vllm",
         "prices": {"input_usd_per_mtok": 1, "cached_input_usd_per_mtok": 0.1, "output_usd_per_mtok": 3},
         "grid": {"pass_tokens": [1, 64], "cache_hit_rate": [0, 0.5], "drafted_tokens": [0, 1], "chips": [8, 64]},

@@ -176,6 +176,7 @@ fn ranking(plans: &[PlanItem]) -> Markup {
 fn serving(plan: &PlanItem) -> &'static str {
     match plan.serving {
         ServingKind::Aggregated => "the same chips",
+        ServingKind::Chunked => "the same chips, prompts in chunks",
         ServingKind::Disaggregated => "chips for prompts, chips for answers",
     }
 }

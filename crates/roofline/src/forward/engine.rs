@@ -73,11 +73,24 @@ pub struct Engine<'a, N = f64> {
     pub speculation: Speculation,
 }
 
-/// Phase of serving: prefill or decoding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Decode,
-    Prefill,
+/// Tokens that a pass computes.
+#[derive(Debug, Clone, Copy)]
+enum Tokens<N> {
+    /// A decode step.
+    Decode(N),
+    /// A prefill pass.
+    Prefill(N),
+    /// A decode step with chunks of prompts.
+    Mixed { answers: N, prompts: N },
+}
+
+impl<N: Number> Tokens<N> {
+    fn all(self) -> N {
+        match self {
+            Self::Decode(tokens) | Self::Prefill(tokens) => tokens,
+            Self::Mixed { answers, prompts } => answers + prompts,
+        }
+    }
 }
 
 impl Engine<'_> {
@@ -102,6 +115,38 @@ impl<N: Number> Engine<'_, N> {
     #[must_use]
     pub fn decode(&self, batch: N, attention: AttentionWork<N>) -> PassTime<N> {
         let step = self.step(batch, self.speculation.computed(), attention);
+        self.after_drafts(step, batch, attention)
+    }
+
+    /// A decode step that also computes chunks of so many prompts, of so many tokens each: both share the weights that are
+    /// read, and the exchanges are not hidden.
+    #[must_use]
+    pub fn mixed(
+        &self,
+        batch: N,
+        attention: AttentionWork<N>,
+        [chunks, chunk_tokens]: [N; 2],
+        of_chunk: AttentionWork<N>,
+    ) -> PassTime<N> {
+        let answers = batch * self.speculation.computed();
+        let prompts = chunks * chunk_tokens;
+        let once = N::splat(1.0);
+        let work = AttentionWork {
+            macs: answers * attention.macs + chunks * of_chunk.macs,
+            bytes: batch * attention.bytes + chunks * of_chunk.bytes,
+        };
+        let load = self.load(answers + prompts, answers + chunks, [once, once], work);
+        let step = self.pass(Tokens::Mixed { answers, prompts }, &load);
+        self.after_drafts(step, batch, attention)
+    }
+
+    /// A step after the passes that draft its tokens.
+    fn after_drafts(
+        &self,
+        step: PassTime<N>,
+        batch: N,
+        attention: AttentionWork<N>,
+    ) -> PassTime<N> {
         let drafted = self.speculation.drafted * self.speculation.draft_layers;
         if drafted <= 0.0 || !self.overheads.counts_kernels {
             return step;
@@ -119,7 +164,7 @@ impl<N: Number> Engine<'_, N> {
     fn step(&self, batch: N, of_each: f64, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = batch * of_each;
         let load = self.load(tokens, tokens, [tokens, batch], attention);
-        self.pass(Phase::Decode, &load, tokens)
+        self.pass(Tokens::Decode(tokens), &load)
     }
 
     /// A prefill pass of this many prompts of this many tokens to compute. Exchanges of distributed experts are hidden,
@@ -128,7 +173,7 @@ impl<N: Number> Engine<'_, N> {
     pub fn prefill(&self, prompts: N, fresh_tokens: N, attention: AttentionWork<N>) -> PassTime<N> {
         let tokens = prompts * fresh_tokens;
         let load = self.load(tokens, prompts, [prompts, prompts], attention);
-        self.pass(Phase::Prefill, &load, tokens)
+        self.pass(Tokens::Prefill(tokens), &load)
     }
 
     /// Work of a pass: tokens, those of them that a next token is wanted for, how often attention multiplies and how often
@@ -170,28 +215,28 @@ impl<N: Number> Engine<'_, N> {
         }
     }
 
-    fn pass(&self, phase: Phase, load: &Load<N>, tokens: N) -> PassTime<N> {
-        let efficiency = match phase {
-            Phase::Decode => self.efficiencies.decode(),
-            Phase::Prefill => self.efficiencies.prefill(),
+    fn pass(&self, tokens: Tokens<N>, load: &Load<N>) -> PassTime<N> {
+        let efficiency = match tokens {
+            Tokens::Prefill(_) => self.efficiencies.prefill(),
+            _ => self.efficiencies.decode(),
         };
         let step = load.time(&self.machine.unit, efficiency, self.overlap);
-        let token_bytes = tokens
+        let token_bytes = tokens.all()
             * self.shape.hidden_dimension
             * HIDDEN_BYTES_PER_ELEMENT
             * self.vectors_per_token();
         let token_overhead =
             Bytes(token_bytes) / self.machine.unit.bandwidth / efficiency.bandwidth;
         let stage_overhead = Seconds(self.stages() * self.per_stage.0);
-        let communication = self.communication(phase, tokens);
+        let communication = self.communication(tokens);
         let on_chip = step.total.0 + token_overhead.0 + stage_overhead.0;
-        let total = match phase {
+        let total = match tokens {
             _ if self.spread == Spread::Tensor => on_chip + communication.0,
-            Phase::Decode => {
+            Tokens::Prefill(_) => on_chip.max(communication.0),
+            _ => {
                 let hidden = on_chip.min(communication.0);
                 on_chip.max(communication.0) + hidden * self.overheads.exposed_exchange
             }
-            Phase::Prefill => on_chip.max(communication.0),
         };
         PassTime {
             step,
@@ -203,26 +248,39 @@ impl<N: Number> Engine<'_, N> {
         }
     }
 
-    fn communication(&self, phase: Phase, tokens: N) -> Seconds<N> {
+    fn communication(&self, tokens: Tokens<N>) -> Seconds<N> {
         let Some(reached) = self.overheads.network else {
             return Seconds(N::splat(0.0));
         };
-        let (shape, machine) = (&self.shape, &self.machine);
-        let to_experts = |copies| Traffic::all_to_all(shape, machine, tokens, copies);
-        let traffic = match (self.spread, phase) {
-            (Spread::Tensor, _) => Traffic::all_reduce(shape, machine, tokens),
-            (Spread::Experts, Phase::Decode) => {
-                to_experts(every_copy(shape.active_experts, machine))
-            }
-            (Spread::Experts, Phase::Prefill) => {
-                to_experts(merged(shape.active_experts, machine, &self.logs))
-            }
-        };
-        let transfer = traffic.time(&self.machine).0 / reached;
+        let transfer = |traffic: Traffic<N>| traffic.time(&self.machine).0 / reached;
         Seconds(match self.spread {
-            Spread::Tensor => transfer + self.all_reduce_latency().0,
-            Spread::Experts => transfer.max(self.all_to_all_latency().0),
+            Spread::Tensor => {
+                let traffic = Traffic::all_reduce(&self.shape, &self.machine, tokens.all());
+                transfer(traffic) + self.all_reduce_latency().0
+            }
+            Spread::Experts => {
+                let sent = match tokens {
+                    Tokens::Decode(tokens) => transfer(self.every_copy(tokens)),
+                    Tokens::Prefill(tokens) => transfer(self.merged_copies(tokens)),
+                    Tokens::Mixed { answers, prompts } => {
+                        transfer(self.every_copy(answers)) + transfer(self.merged_copies(prompts))
+                    }
+                };
+                sent.max(self.all_to_all_latency().0)
+            }
         })
+    }
+
+    /// Tokens on their way to experts and back in decoding.
+    fn every_copy(&self, tokens: N) -> Traffic<N> {
+        let copies = every_copy(self.shape.active_experts, &self.machine);
+        Traffic::all_to_all(&self.shape, &self.machine, tokens, copies)
+    }
+
+    /// Tokens on their way to experts and back in prefill.
+    fn merged_copies(&self, tokens: N) -> Traffic<N> {
+        let copies = merged(self.shape.active_experts, &self.machine, &self.logs);
+        Traffic::all_to_all(&self.shape, &self.machine, tokens, copies)
     }
 
     /// Latency of sending tokens to experts and back: it grows with every doubling of the chips.

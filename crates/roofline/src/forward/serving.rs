@@ -53,29 +53,54 @@ impl Serving<'_> {
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
     pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
+        self.engine()
+            .decode(batch, self.work_of_answer(context_tokens))
+    }
+
+    /// A decode step of answers at a context that also computes chunks of so many prompts.
+    #[must_use]
+    pub fn mixed(
+        &self,
+        batch: f64,
+        context_tokens: f64,
+        chunks: f64,
+        chunk: PromptTokens,
+    ) -> PassTime {
+        self.engine().mixed(
+            batch,
+            self.work_of_answer(context_tokens),
+            [chunks, chunk.fresh],
+            self.work_of_prompt(chunk),
+        )
+    }
+
+    fn work_of_answer(&self, context_tokens: f64) -> AttentionWork {
         let elements = (self.cache).read_elements_cut(context_tokens, self.cache_cuts());
         let state = self.cache.state_per_sequence().0;
-        let work = AttentionWork {
+        AttentionWork {
             macs: self.cache.decode_macs_of(context_tokens, self.kernels()),
             bytes: elements * self.kv_bytes_per_element + 2.0 * state,
-        };
-        self.engine().decode(batch, work)
+        }
     }
 
     /// A prefill pass of this many prompts, with the arithmetic of prompts. Exchanges of distributed experts are hidden,
     /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
     #[must_use]
     pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
+        self.engine()
+            .prefill(prompts, prompt.fresh, self.work_of_prompt(prompt))
+    }
+
+    fn work_of_prompt(&self, prompt: PromptTokens) -> AttentionWork {
         let cached = self.stored_elements(prompt.cached);
         let written = self.stored_elements(prompt.cached + prompt.fresh) - cached;
         let state = self.cache.state_per_sequence().0;
         // State is written once per prompt, and read where a cached prefix has left one.
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
-        let work = AttentionWork {
+        AttentionWork {
             macs: self.cache.prefill_macs_of(prompt, self.kernels()),
             bytes: (cached + written) * self.kv_bytes_per_element + states * state,
-        };
-        self.engine().prefill(prompts, prompt.fresh, work)
+        }
     }
 
     /// The engine behind its times.

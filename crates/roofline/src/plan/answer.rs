@@ -146,8 +146,10 @@ pub struct PlannedAccelerator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServingKind {
-    /// Prompts and answers on the same chips.
+    /// Prompts and answers on the same chips, prompts in passes that go first.
     Aggregated,
+    /// Prompts and answers on the same chips, prompts in chunks that decode steps compute beside the answers.
+    Chunked,
     /// Prompts and answers on chips of their own.
     Disaggregated,
 }
@@ -165,7 +167,7 @@ pub struct PlanItem {
     pub prefill: Option<PoolItem>,
     /// Units that decode, and compute prompts where no others do.
     pub decode: PoolItem,
-    /// Prefill units over decode units; null for aggregated serving.
+    /// Prefill units over decode units; null where the same units do both.
     pub prefill_units_per_decode_unit: Option<f64>,
     /// Chips of the plan, with those of the last tray that no unit uses.
     pub chips: f64,
@@ -262,9 +264,12 @@ pub struct PoolItem {
     pub batch: Option<f64>,
     /// Most sequences of a unit that fit.
     pub most_sequences: f64,
-    /// Prompts of a prefill pass; null where a unit only decodes.
+    /// Prompts of a prefill pass; null where there are none.
     pub prompts_per_pass: Option<f64>,
-    /// Share of the time that prefill takes; null where a unit only decodes.
+    /// Prompt tokens of each group of chips that a decode step computes beside the answers; null where prompts have passes of their
+    /// own.
+    pub chunk_tokens: Option<f64>,
+    /// Share of the time that prefill takes, or that chunks add to decode steps; null where a unit only decodes.
     pub prefill_utilisation: Option<f64>,
     /// Weights on a chip.
     pub weights_bytes_per_chip: Bytes,
@@ -274,7 +279,7 @@ pub struct PoolItem {
     pub capacity_bytes_per_chip: Bytes,
     /// Time of a decode step at the mean batch, by part; null for prefill.
     pub step: Option<SplitItem>,
-    /// Time of a prefill pass, by part; null where a unit only decodes.
+    /// Time of a prefill pass, or of a decode step with chunks, by part; null where a unit only decodes.
     pub pass: Option<SplitItem>,
 }
 
@@ -310,7 +315,7 @@ pub struct FirstTokenItem {
     pub waiting_seconds: Option<Seconds>,
     /// Mean time of prefill.
     pub prefill_seconds: Seconds,
-    /// Transfer of the cache; for aggregated serving, the rest of a decode step that is running.
+    /// Transfer of the cache; where the same units decode, the rest of a decode step that is running.
     pub transfer_seconds: Seconds,
 }
 
@@ -487,6 +492,8 @@ equations! {
     "" "B = λ·steps·T(B) per unit; at a percentile B + z·√B" "D" => "plans.decode.batch", "plans.time_per_output_token";
     "" "T(B)/(1 − λ·T_pass/n): decoding has the time that prefill leaves" "D" =>
         "plans.time_per_output_token of aggregated serving";
+    "" "T(B)/(1 − λ·S/C·(T(B, C) − T(B))/n): steps with chunks of C tokens take T(B, C)" "D" =>
+        "plans.time_per_output_token of chunked serving";
     "" "transfer = cache(S)/(link·chips of a prompt)" "D" => "plans.time_to_first_token.transfer_seconds";
     "" "USD/Mtok = rent/(requests·tokens)" "D" => "plans.cost";
     "" "W = chips·TDP" "D" => "plans.power.watts";

@@ -313,12 +313,22 @@ fn pools(question: &Question, candidate: &Candidate<'_>) -> (Option<PoolItem>, P
     match &candidate.way {
         Way::Aggregated { unit, units, work } => {
             let engine = &unit.decode.engine;
+            let batch = work.batch.max(1.0);
+            let (prompts_per_pass, chunk_tokens, pass) = match &unit.chunks {
+                Some(chunks) => (
+                    None,
+                    Some(chunks.tokens()),
+                    chunks.step(&unit.decode, batch),
+                ),
+                None => (Some(unit.prefill.prompts), None, unit.prefill.parts),
+            };
             let pool = PoolItem {
                 batch: Some(work.batch),
-                prompts_per_pass: Some(unit.prefill.prompts),
+                prompts_per_pass,
+                chunk_tokens,
                 prefill_utilisation: Some(work.prefill_share),
-                step: Some(split(&engine.step(work.batch.max(1.0), context))),
-                pass: Some(split(&unit.prefill.parts)),
+                step: Some(split(&engine.step(batch, context))),
+                pass: Some(split(&pass)),
                 ..pool(engine, *units, context, work.batch)
             };
             (None, pool)
@@ -365,6 +375,7 @@ fn pool(engine: &Engine<'_>, units: f64, context: f64, sequences: f64) -> PoolIt
         batch: None,
         most_sequences: memory.largest_batch(),
         prompts_per_pass: None,
+        chunk_tokens: None,
         prefill_utilisation: None,
         weights_bytes_per_chip: Bytes(memory.weights / chips),
         kv_bytes_per_chip: Bytes(memory.per_sequence * sequences / chips),

@@ -149,6 +149,32 @@ fn role(engine: ServingEngine, units: FlaggedUnits) -> Option<(String, String)> 
     ))
 }
 
+/// Prompt tokens that a step computes beside the answers. vLLM always computes both together and counts the tokens of answers too.
+fn chunked(
+    engine: ServingEngine,
+    pool: &PoolItem,
+    chunk: f64,
+    groups: f64,
+) -> Vec<(String, String)> {
+    let name = engine.names().pass_tokens;
+    let chunk = chunk.ceil();
+    let reason = format!("chunks of {chunk} prompt tokens in decode steps");
+    match engine {
+        ServingEngine::Vllm => {
+            let tokens = chunk + (pool.batch.unwrap_or(0.0) / groups).ceil();
+            vec![(format!("{name} {tokens}"), reason)]
+        }
+        // All groups of chips share the number.
+        ServingEngine::Sglang => {
+            let tokens = chunk * f64::from(pool.layout.data);
+            vec![
+                (format!("{name} {tokens}"), reason.clone()),
+                ("--enable-mixed-chunk".to_owned(), reason),
+            ]
+        }
+    }
+}
+
 /// Sequences, lengths, cache and memory.
 fn load(question: &Question, engine: ServingEngine, pool: &PoolItem) -> Vec<(String, String)> {
     let names = engine.names();
@@ -174,6 +200,9 @@ fn load(question: &Question, engine: ServingEngine, pool: &PoolItem) -> Vec<(Str
             format!("{} {tokens}", names.pass_tokens),
             format!("{prompts} prompts of a pass, of the tokens that are computed"),
         ));
+    }
+    if let Some(chunk) = pool.chunk_tokens {
+        flags.extend(chunked(engine, pool, chunk, groups));
     }
     let longest =
         question.load.input.quantile(MOST_REQUESTS) + question.load.output.quantile(MOST_REQUESTS);

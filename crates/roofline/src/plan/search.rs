@@ -7,6 +7,7 @@ use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
 use crate::plan::serving::aggregated::SharedUnit;
 use crate::plan::serving::candidate::{Candidate, Way};
+use crate::plan::serving::chunks::Chunks;
 use crate::plan::serving::decode::DecodeUnit;
 use crate::plan::serving::disaggregated::{decode_choices, paired, prefill_choices};
 use crate::plan::serving::forward::Engine;
@@ -89,7 +90,7 @@ impl<'a> Search<'a> {
         let shared = if question.has_two_chips() {
             Vec::new()
         } else {
-            shared_units(&prefill_units, &decode_units)
+            shared_units(question, &prefill_units, &decode_units)
         };
         let considered = if question.has_two_chips() {
             prefill.len() + decode.len()
@@ -127,15 +128,11 @@ impl<'a> Search<'a> {
 
     /// Every candidate that reaches the goal, cheapest first.
     pub(super) fn candidates(&self, goal: &Goal) -> Vec<Candidate<'_>> {
-        let mut found = Vec::new();
-        if self.question.serving != Some(ServingKind::Disaggregated) {
-            found.extend(
-                self.shared
-                    .iter()
-                    .filter_map(|unit| self.aggregated(unit, goal)),
-            );
-        }
-        if self.question.serving != Some(ServingKind::Aggregated) {
+        let shared = self.wanted_units();
+        let mut found: Vec<Candidate<'_>> = shared
+            .filter_map(|unit| self.aggregated(unit, goal))
+            .collect();
+        if self.wants(ServingKind::Disaggregated) {
             found.extend(self.pairs(goal));
         }
         found.sort_by(|left, right| {
@@ -150,23 +147,28 @@ impl<'a> Search<'a> {
         found
     }
 
+    fn wants(&self, serving: ServingKind) -> bool {
+        self.question.serving.is_none_or(|wanted| wanted == serving)
+    }
+
+    /// Units that do both, in the ways of serving that the request asks for.
+    fn wanted_units(&self) -> impl Iterator<Item = &SharedUnit<'a>> {
+        (self.shared.iter()).filter(|unit| self.wants(unit.serving()))
+    }
+
     /// The cheapest candidate that reaches the goal. Units are solved from the least bound of their cost on, until no
     /// bound is below the cheapest cost.
     pub(super) fn cheapest(&self, goal: &Goal) -> Option<Candidate<'_>> {
         let cost = |candidate: &Candidate<'_>| candidate.ranked_cost();
-        let mut best = (self.question.serving != Some(ServingKind::Aggregated))
+        let mut best = (self.wants(ServingKind::Disaggregated))
             .then(|| self.pairs(goal))
             .and_then(|found| {
                 found
                     .into_iter()
                     .min_by(|left, right| cost(left).total_cmp(&cost(right)))
             });
-        if self.question.serving == Some(ServingKind::Disaggregated) {
-            return best;
-        }
         let mut bounds: Vec<(f64, &SharedUnit<'a>)> = self
-            .shared
-            .iter()
+            .wanted_units()
             .filter_map(|unit| {
                 let price = self.price(unit.decode.engine.chip);
                 let rate = unit.most_rate(goal)?;
@@ -259,21 +261,33 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Units of the same layout that prefill and decode.
-fn shared_units<'a>(prefill: &[PrefillUnit<'a>], decode: &[DecodeUnit<'a>]) -> Vec<SharedUnit<'a>> {
+/// Units of the same layout that prefill and decode: prompts in passes of their own, or in chunks of several sizes.
+fn shared_units<'a>(
+    question: &Question,
+    prefill: &[PrefillUnit<'a>],
+    decode: &[DecodeUnit<'a>],
+) -> Vec<SharedUnit<'a>> {
     let mut shared = Vec::new();
     for decode in decode {
-        let same = prefill
+        let same: Vec<PrefillUnit<'a>> = prefill
             .iter()
-            .filter(|unit| unit.engine.layout == decode.engine.layout);
-        shared.extend(same.map(|prefill| {
-            let mut prefill = prefill.clone();
-            prefill.transfer_s = 0.0;
-            SharedUnit {
-                decode: decode.clone(),
-                prefill,
-            }
-        }));
+            .filter(|unit| unit.engine.layout == decode.engine.layout)
+            .map(|unit| PrefillUnit {
+                transfer_s: 0.0,
+                ..unit.clone()
+            })
+            .collect();
+        let unit = |prefill: &PrefillUnit<'a>, chunks| SharedUnit {
+            decode: decode.clone(),
+            prefill: prefill.clone(),
+            chunks,
+        };
+        // The first has one prompt for each group of chips.
+        if let Some(one) = same.first() {
+            let chunks = Chunks::all(question, decode).into_iter();
+            shared.extend(chunks.map(|chunks| unit(one, Some(chunks))));
+        }
+        shared.extend(same.iter().map(|prefill| unit(prefill, None)));
     }
     shared
 }

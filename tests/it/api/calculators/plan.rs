@@ -331,15 +331,17 @@ async fn figures_have_intervals_that_are_wider_on_a_generation_without_measureme
 #[tokio::test]
 async fn a_plan_is_written_as_flags_of_an_engine_each_with_its_reason() {
     let api = api().await;
-    let body = |engine: &str| {
+    let body = |engine: &str, serving: &str| {
         json!({
             "model": "DeepSeek-V3", "machine": {"accelerator": "h200-sxm", "chips": 16}, "engine": engine,
-            "layouts": {"tensor": [1], "data": [16], "pipeline": [1], "serving": "aggregated"},
+            "layouts": {"tensor": [1], "data": [16], "pipeline": [1], "serving": serving},
+            "load": {"input_tokens": 512},
         })
     };
-    for (engine, expected) in [
+    for (engine, serving, expected) in [
         (
             "vllm",
+            "aggregated",
             &[
                 "--tensor-parallel-size 1",
                 "--data-parallel-size 16",
@@ -348,16 +350,20 @@ async fn a_plan_is_written_as_flags_of_an_engine_each_with_its_reason() {
         ),
         (
             "sglang",
+            "chunked",
             &[
                 "--tp-size 16",
                 "--dp-size 16",
                 "--enable-dp-attention",
                 "--ep-size 16",
+                "--enable-mixed-chunk",
+                // Of all 16 groups.
+                "--chunked-prefill-size 8192",
             ],
         ),
-        ("none", &[]),
+        ("none", "any", &[]),
     ] {
-        let answer = answer(&api, &body(engine)).await;
+        let answer = answer(&api, &body(engine, serving)).await;
         let flags = answer["plans"][0]["engine_flags"].as_array().unwrap();
         assert_eq!(flags.is_empty(), expected.is_empty(), "{flags:?}");
         for flag in expected {
@@ -372,6 +378,39 @@ async fn a_plan_is_written_as_flags_of_an_engine_each_with_its_reason() {
                 .all(|flag| !flag["reason"].as_str().unwrap().is_empty())
         );
     }
+}
+
+#[tokio::test]
+async fn prompts_in_chunks_share_the_weights_that_steps_read() {
+    let api = api().await;
+    let best = async |serving: &str| {
+        let layouts = json!({"tensor": [8], "pipeline": [1], "serving": serving});
+        let body = with(small(), "/layouts", layouts);
+        let body = with(
+            body,
+            "/machine",
+            json!({"accelerator": "h100-sxm", "chips": 8}),
+        );
+        let load = json!({"input_tokens": 4096, "output_tokens": 1024});
+        let body = with(body, "/load", load);
+        let plan = answer(&api, &body).await["plans"][0].clone();
+        assert_eq!(plan["serving"], serving);
+        plan
+    };
+    let (chunked, passes) = (best("chunked").await, best("aggregated").await);
+    let [step, with_chunk] =
+        ["step", "pass"].map(|name| number(&chunked["decode"][name]["total_seconds"]));
+    let chunk = number(&chunked["decode"]["chunk_tokens"]);
+    assert!(step < with_chunk, "{chunked}");
+    assert_eq!(chunked["decode"]["prompts_per_pass"], Value::Null);
+    assert_eq!(passes["decode"]["chunk_tokens"], Value::Null);
+    // A token in a chunk costs less than in a pass that reads the weights again.
+    let of_pass = number(&passes["decode"]["pass"]["total_seconds"])
+        / number(&passes["decode"]["prompts_per_pass"])
+        / 4096.0;
+    assert!((with_chunk - step) / chunk < of_pass, "{chunked} {passes}");
+    let rate = |plan: &Value| number(&plan["requests_per_second"]);
+    assert!(rate(&chunked) > rate(&passes));
 }
 
 #[tokio::test]

@@ -42,10 +42,11 @@ const MOST_POINTS: usize = 32;
 const USUAL_PER_TOKEN_S: f64 = 0.05;
 
 const PERCENTILES: &[(&str, Percentile)] = &[("p50", Percentile::P50), ("p95", Percentile::P95)];
-/// Ways of serving that are searched; none for both.
+/// Ways of serving that are searched; none for all.
 const SERVINGS: &[(&str, Option<ServingKind>)] = &[
-    ("both", None),
+    ("any", None),
     ("aggregated", Some(ServingKind::Aggregated)),
+    ("chunked", Some(ServingKind::Chunked)),
     ("disaggregated", Some(ServingKind::Disaggregated)),
 ];
 /// Serving engines whose flags are known, by the names of requests.
@@ -100,8 +101,8 @@ body! {
 
     /// Layouts that are searched: all of the grid where nothing is stated.
     pub struct PlannedLayouts {
-        /// `aggregated`: prompts and answers on the same chips; `disaggregated`: on chips of their own; `both` if left
-        /// out.
+        /// `aggregated`: prompts and answers on the same chips, prompts in passes of their own; `chunked`: on the same chips,
+        /// prompts in chunks beside the answers; `disaggregated`: on chips of their own; `any` if left out.
         serving: Stated<Option<ServingKind>> = value(OneOf(SERVINGS)).flag("serving"),
         /// Degrees of tensor parallelism.
         tensor: Stated<Vec<u32>> = value(List::of(DEGREES, 1..=8)).flag("tensor").example([1, 8]),

@@ -1,19 +1,26 @@
-//! Prompts and answers on the same chips: prefill passes go first, and decoding has the rest of the time.
+//! Prompts and answers on the same chips: prefill passes go first and decoding has the rest of the time, or chunks of prompts
+//! are computed in decode steps.
 
+use super::chunks::Chunks;
 use super::decode::DecodeUnit;
 use super::latency::FirstToken;
 use super::prefill::PrefillUnit;
 use super::queue::Queue;
+use crate::plan::answer::ServingKind;
 use crate::plan::question::goal::{Goal, bisected, fewest};
 
 /// Load of prefill and decoding together above which a unit is not used.
 const MOST_SHARE: f64 = 0.999;
+/// Mean batch of a unit without load.
+const LEAST_BATCH: f64 = 1e-9;
 
 /// A unit that does both.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedUnit<'a> {
     pub(crate) decode: DecodeUnit<'a>,
     pub(crate) prefill: PrefillUnit<'a>,
+    /// Chunks that prompts are computed in; none where they have passes of their own.
+    pub(crate) chunks: Option<Chunks>,
 }
 
 /// Work of shared units at a rate of requests.
@@ -23,6 +30,8 @@ pub(crate) struct SharedWork {
     pub(crate) batch: f64,
     /// Share of the time that goes to prefill.
     pub(crate) prefill_share: f64,
+    /// Share of the time in which prompts are computed, alone or in decode steps.
+    pub(crate) prefill_utilisation: f64,
     /// Mean time per generated token, in seconds.
     pub(crate) per_token_s: f64,
     /// Time per generated token at the limit's percentile, in seconds.
@@ -35,29 +44,57 @@ impl SharedUnit<'_> {
         self.decode.engine.chips()
     }
 
+    pub(crate) fn serving(&self) -> ServingKind {
+        match self.chunks {
+            Some(_) => ServingKind::Chunked,
+            None => ServingKind::Aggregated,
+        }
+    }
+
+    /// Mean time that a prompt takes from decoding.
+    fn added_s(&self, batch: f64) -> f64 {
+        match &self.chunks {
+            Some(chunks) => chunks.added_s(&self.decode, batch),
+            None => self.prefill.pass_s,
+        }
+    }
+
+    /// Mean time in which a prompt is computed.
+    fn occupied_s(&self, batch: f64) -> f64 {
+        match &self.chunks {
+            Some(chunks) => chunks.occupied_s(batch),
+            None => self.prefill.pass_s,
+        }
+    }
+
+    /// Requests per second whose prompts a unit can compute.
+    fn prompt_capacity(&self) -> f64 {
+        self.prefill.servers() / self.occupied_s(LEAST_BATCH)
+    }
+
     /// The work of this many units at this rate; none if they cannot keep up.
     pub(crate) fn work(&self, units: f64, rate: f64, goal: &Goal) -> Option<SharedWork> {
         let (decode, prefill) = (&self.decode, &self.prefill);
         let of_unit = rate / units;
-        let share = of_unit / prefill.capacity();
-        if share > MOST_SHARE {
-            return None;
-        }
-        let rest = 1.0 - share;
+        // Passes, or prompts in chunks, that a unit begins per second: each works on a prompt of every group.
+        let begun_per_s = of_unit / prefill.servers();
+        let rest = |batch: f64| 1.0 - begun_per_s * self.added_s(batch);
+        let served = |batch: f64| decode.rate(batch) * rest(batch);
         let most = decode.most_that_fits();
-        let busy_rate = of_unit / rest;
-        if decode.rate(most) < busy_rate {
+        if rest(most) < 1.0 - MOST_SHARE || served(most) < of_unit {
             return None;
         }
-        let batch = decode.batch_for(busy_rate, most);
+        let batch = bisected(LEAST_BATCH, most, |batch| served(batch) <= of_unit);
+        let rest = rest(batch);
         let step_s = decode.step_s(batch);
         let deviations = goal.limits.percentile.deviations();
-        let at_limit_s = decode.step_s(decode.batch_at(batch, deviations));
+        let at_limit = decode.batch_at(batch, deviations);
+        let at_limit_s = decode.step_s(at_limit);
         let length = decode.steps_per_request;
-        // Passes that interrupt an answer: their number is random, and each delays those behind it too.
-        let passes_per_s = of_unit / prefill.servers();
-        let square = prefill.pass_s * prefill.pass_s * (1.0 + prefill.variation);
-        let delay_s = (passes_per_s * square * length * step_s / rest.powi(3)).sqrt() / length;
+        // Prompts that interrupt an answer: their number is random, and each delays those behind it too.
+        let added_s = self.added_s(batch);
+        let square = added_s * added_s * (1.0 + prefill.variation);
+        let delay_s = (begun_per_s * square * length * step_s / rest.powi(3)).sqrt() / length;
         let delay_s = if prefill.is_random {
             deviations * delay_s
         } else {
@@ -65,28 +102,36 @@ impl SharedUnit<'_> {
         };
         Some(SharedWork {
             batch,
-            prefill_share: share,
+            prefill_share: 1.0 - rest,
+            prefill_utilisation: begun_per_s * self.occupied_s(batch),
             per_token_s: step_s / rest / decode.accepted,
             per_token_at_limit_s: (at_limit_s / rest + delay_s) / decode.accepted,
-            first: self.first_token(units, rate, step_s)?,
+            // Answers outlast prompts: while the batch is large, all prompts behind each other are slow.
+            first: self.first_token(units, rate, at_limit)?,
         })
     }
 
-    /// A pass starts when it is full and the step that is running ends.
-    fn first_token(&self, units: f64, rate: f64, step_s: f64) -> Option<FirstToken> {
+    /// A pass starts when it is full and the step that is running ends; a chunk, with the next step.
+    fn first_token(&self, units: f64, rate: f64, batch: f64) -> Option<FirstToken> {
         let prefill = &self.prefill;
+        let services = match &self.chunks {
+            Some(chunks) => chunks.services(&self.decode, batch),
+            None => prefill.services.clone(),
+        };
         let alone = FirstToken {
-            added_s: step_s / 2.0,
+            services,
+            added_s: self.decode.step_s(batch) / 2.0,
             ..prefill.alone()
         };
         if !prefill.is_random {
-            return Some(alone);
+            let keeps_up = rate / units * self.occupied_s(batch) <= prefill.servers();
+            return keeps_up.then_some(alone);
         }
         let queue = Queue {
             servers: units * prefill.servers() / prefill.prompts,
             arrivals_per_second: rate / prefill.prompts,
             arrival_variation: 1.0 / prefill.prompts,
-            service_s: prefill.pass_s,
+            service_s: self.occupied_s(batch),
             service_variation: prefill.variation,
         };
         Some(FirstToken {
@@ -121,7 +166,7 @@ impl SharedUnit<'_> {
         if units < 1.0 {
             return None;
         }
-        let most = units * self.prefill.capacity();
+        let most = units * self.prompt_capacity();
         let least = most * 1e-6;
         // Passes that are filled slowly keep a limit only above some rate.
         let start = (0..8)
@@ -138,6 +183,8 @@ impl SharedUnit<'_> {
         let batch = self
             .decode
             .most_batch(goal.limits.per_token_s, deviations)?;
-        Some(1.0 / (1.0 / self.prefill.capacity() + 1.0 / self.decode.rate(batch)))
+        let of_prompt = self.added_s(batch) / self.prefill.servers();
+        let both = 1.0 / (of_prompt + 1.0 / self.decode.rate(batch));
+        Some(both.min(self.prompt_capacity()))
     }
 }

@@ -179,8 +179,8 @@ impl<'s> Candidate<'s> {
     }
 
     pub(crate) fn serving(&self) -> ServingKind {
-        match self.way {
-            Way::Aggregated { .. } => ServingKind::Aggregated,
+        match &self.way {
+            Way::Aggregated { unit, .. } => unit.serving(),
             Way::Disaggregated { .. } => ServingKind::Disaggregated,
         }
     }
@@ -196,7 +196,10 @@ impl<'s> Candidate<'s> {
 
     /// Mean time of prefill.
     pub(crate) fn mean_prefill_s(&self) -> f64 {
-        self.prefill().alone().mean_service_s()
+        match &self.way {
+            Way::Aggregated { work, .. } => work.first.mean_service_s(),
+            Way::Disaggregated { prefill, .. } => prefill.alone().mean_service_s(),
+        }
     }
 
     /// The unit that computes prompts.
@@ -226,7 +229,7 @@ impl<'s> Candidate<'s> {
     /// Share of the time of the units that compute prompts.
     pub(crate) fn prefill_utilisation(&self) -> f64 {
         match &self.way {
-            Way::Aggregated { work, .. } => work.prefill_share,
+            Way::Aggregated { work, .. } => work.prefill_utilisation,
             Way::Disaggregated {
                 prefill, pairing, ..
             } => self.rate / pairing.prefill_units / prefill.capacity(),

@@ -9,6 +9,8 @@ use crate::plan::question::request::Question;
 
 /// Standard deviations above the mean batch whose caches must still fit: 99 % of the time.
 const DEVIATIONS_THAT_FIT: f64 = 2.326_347_9;
+/// Most sequences of a unit whose caches take no memory.
+const MOST_SEQUENCES: f64 = 1e7;
 /// Ratio of one batch of a curve to the one before.
 const RATIO: f64 = 1.3;
 
@@ -19,12 +21,13 @@ pub(crate) struct StepCurve {
 }
 
 impl StepCurve {
-    pub(crate) fn new(engine: &Engine<'_>, context_tokens: f64, largest: f64) -> Self {
+    /// The curve of such steps up to a largest batch.
+    fn new(largest: f64, step_s: impl Fn(f64) -> f64) -> Self {
         let mut points = Vec::new();
         let mut batch = 1.0;
         loop {
             let at = f64::min(batch, largest);
-            points.push((at, engine.step(at, context_tokens).total_s));
+            points.push((at, step_s(at)));
             if at >= largest {
                 return Self { points };
             }
@@ -73,7 +76,9 @@ impl<'a> DecodeUnit<'a> {
         if slots < 1.0 {
             return None;
         }
-        let curve = StepCurve::new(&engine, context_tokens, slots.min(1e7));
+        let curve = StepCurve::new(slots.min(MOST_SEQUENCES), |batch| {
+            engine.step(batch, context_tokens).total_s
+        });
         let accepted = question.speculation.accepted;
         Some(Self {
             engine,
@@ -84,6 +89,11 @@ impl<'a> DecodeUnit<'a> {
             accepted,
             is_random: question.load.is_random,
         })
+    }
+
+    /// The curve of other steps of this unit.
+    pub(crate) fn curve_of(&self, step_s: impl Fn(f64) -> f64) -> StepCurve {
+        StepCurve::new(self.slots.min(MOST_SEQUENCES), step_s)
     }
 
     pub(crate) fn step_s(&self, batch: f64) -> f64 {

@@ -197,9 +197,25 @@ impl<'a> Engine<'a> {
     /// them and a token passes through all stages.
     pub(crate) fn step(&self, batch: f64, context_tokens: f64) -> Parts {
         let in_stage = batch / self.stages();
-        let step = Parts::of(&self.serving.decode(in_stage, context_tokens));
-        let mut parts = step.times(self.slowest_stage());
-        let tokens = in_stage * self.serving.speculation.computed();
+        let step = self.serving.decode(in_stage, context_tokens);
+        self.through_stages(&step, in_stage * self.serving.speculation.computed())
+    }
+
+    /// A decode step that also computes a chunk of a prompt for each group of chips, and in each stage.
+    pub(crate) fn mixed_step(&self, batch: f64, context_tokens: f64, chunk: PromptTokens) -> Parts {
+        let (in_stage, chunks) = (batch / self.stages(), f64::from(self.layout.data));
+        let step = self.serving.mixed(in_stage, context_tokens, chunks, chunk);
+        let tokens = in_stage * self.serving.speculation.computed() + chunks * chunk.fresh;
+        let mut parts = self.through_stages(&step, tokens);
+        let expansion = chunks * self.expansion_s(chunk.cached);
+        parts.weight_compute_s += expansion;
+        parts.total_s += expansion;
+        parts
+    }
+
+    /// A step of so many tokens after the exchanges of groups and stages.
+    fn through_stages(&self, step: &PassTime, tokens: f64) -> Parts {
+        let mut parts = Parts::of(step).times(self.slowest_stage());
         let added = self.group_exchange_s(tokens) + self.hops_s(tokens, self.stages());
         parts.communication_s += added;
         parts.total_s += added;

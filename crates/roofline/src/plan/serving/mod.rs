@@ -2,6 +2,7 @@
 
 pub(crate) mod aggregated;
 pub(crate) mod candidate;
+pub(crate) mod chunks;
 pub(crate) mod decode;
 pub(crate) mod disaggregated;
 pub(crate) mod forward;

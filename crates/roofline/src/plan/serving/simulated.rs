@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::aggregated::SharedUnit;
+use super::chunks::Chunks;
 use super::latency::FirstToken;
 use super::queue::Queue;
 use crate::calculator::scenario::lengths::Lengths;
@@ -238,7 +239,7 @@ fn shared_units_are_as_fast_as_a_simulated_engine() {
     let unit = search
         .shared_units()
         .iter()
-        .find(|unit| unit.prefill.prompts < 1.5)
+        .find(|unit| unit.chunks.is_none() && unit.prefill.prompts < 1.5)
         .unwrap();
     let (units, most) = unit.solved(&goal).unwrap();
     assert!((units - 1.0).abs() < 1e-9);
@@ -257,4 +258,78 @@ fn shared_units_are_as_fast_as_a_simulated_engine() {
         );
         assert_near(work.first.quantile(0.95), quantile(first, 0.95), 0.2, &what);
     }
+}
+
+/// Times of the same kind where each step computes a chunk of the first prompt in the queue beside the answers.
+fn engine_in_chunks(
+    unit: &SharedUnit<'_>,
+    chunks: &Chunks,
+    rate: f64,
+    steps: u32,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut chance = Chance::new();
+    let (mut now, mut next_arrival) = (0.0, 0.0);
+    // When a prompt arrived, and its chunks that are left.
+    let mut waiting: Vec<(f64, f64)> = Vec::new();
+    let mut running: Vec<(f64, u32)> = Vec::new();
+    let (mut first, mut per_token) = (Vec::new(), Vec::new());
+    while per_token.len() < 20_000 {
+        while next_arrival <= now {
+            waiting.push((next_arrival, 2_000.0 / chunks.tokens()));
+            next_arrival += chance.exponential(1.0 / rate);
+        }
+        if waiting.is_empty() && running.is_empty() {
+            now = next_arrival;
+            continue;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a batch")]
+        let batch = (running.len() as f64).max(1.0);
+        let plain_s = unit.decode.step_s(batch);
+        let computed = waiting.first().map_or(0.0, |(_, left)| left.min(1.0));
+        let whole_s = chunks.step(&unit.decode, batch).total_s;
+        now += plain_s + computed * (whole_s - plain_s);
+        for (_, left) in &mut running {
+            *left -= 1;
+        }
+        running.retain(|(start, left)| {
+            if *left == 0 {
+                per_token.push((now - start) / f64::from(steps));
+            }
+            *left > 0
+        });
+        if let Some((arrival, left)) = waiting.first_mut() {
+            *left -= computed;
+            if *left <= 1e-9 {
+                first.push(now - *arrival);
+                waiting.remove(0);
+                running.push((now, steps));
+            }
+        }
+    }
+    (first, per_token)
+}
+
+#[test]
+fn chunks_in_steps_are_as_fast_as_a_simulated_engine() {
+    let question = question(DENSE);
+    let search = Search::new(&question);
+    let goal = Goal::of(&question);
+    let mut sizes = Vec::new();
+    for unit in search.shared_units() {
+        let Some(chunks) = &unit.chunks else { continue };
+        sizes.push(chunks.tokens());
+        let (_, most) = unit.solved(&goal).unwrap();
+        for share in [0.4, 0.7, 1.0] {
+            let rate = share * most;
+            let work = unit.work(1.0, rate, &goal).unwrap();
+            let (first, per_token) = engine_in_chunks(unit, chunks, rate, 300);
+            let mean = per_token.iter().sum::<f64>() / 20_000.0;
+            let what = format!("{share} of the rate, chunks of {}", chunks.tokens());
+            assert_near(work.per_token_s, mean, 0.05, &what);
+            let at_limit = quantile(per_token, 0.95);
+            assert_near(work.per_token_at_limit_s, at_limit, 0.15, &what);
+            assert_near(work.first.quantile(0.95), quantile(first, 0.95), 0.2, &what);
+        }
+    }
+    assert_eq!(sizes, [512.0, 2_000.0]);
 }
