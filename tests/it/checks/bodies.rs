@@ -235,7 +235,7 @@ fn simulations() -> Vec<Value> {
     };
     vec![
         json!({
-            "model": model, "machine": machine, "prefill_machine": machine, "spread": "experts", "efficiencies": efficiencies, "load": load("batch"),
+            "model": model, "machine": machine, "prefill_machine": machine, "spread": "experts", "tensor": 2, "efficiencies": efficiencies, "load": load("batch"),
             "precision": {"weight_bytes_per_parameter": 1, "kv_bytes_per_element": 1, "attention_bytes_per_element": 1,
                 "expert_bytes_per_parameter": 1, "other_bytes_per_parameter": 1,
                 "embedding_bytes_per_parameter": 2, "arithmetic_bytes_per_element": 1, "index_bytes_per_element": 1},

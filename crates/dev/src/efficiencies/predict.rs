@@ -66,6 +66,7 @@ impl Setup<'_> {
             kv_bytes_per_element: self.kv_bytes_per_element,
             machine: Machine::of(row, formats, self.chips).with_rates(&rates, architecture),
             spread: Spread::Tensor,
+            attention_chips: 1.0,
             efficiencies: attainment.into(),
             overheads: attainment.into(),
             overlap: Overlap::AttentionApart,

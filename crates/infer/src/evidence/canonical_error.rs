@@ -246,6 +246,7 @@ mod tests {
             kv_bytes_per_element: machine.log_kv_element_bytes.exp(),
             machine: machine.chip.with_chips(chips),
             spread,
+            attention_chips: 1.0,
             efficiencies: machine.efficiencies,
             overheads: Overheads {
                 per_stage: machine.per_stage,

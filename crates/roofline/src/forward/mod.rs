@@ -18,6 +18,7 @@
 
 mod cost;
 mod engine;
+mod groups;
 mod hold_cost;
 mod kv_cache;
 mod layout;

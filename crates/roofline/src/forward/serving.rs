@@ -1,6 +1,7 @@
 //! Time of a decode step on a serving unit, with its layers, kernels and network, in seconds.
 
 use super::engine::{AttentionWork, Engine, PassTime};
+use super::groups;
 use super::machine::Machine;
 use super::memory::MemoryUse;
 use super::network::UnitLogs;
@@ -10,7 +11,7 @@ use super::spread::Spread;
 use super::{AttentionKernels, Efficiencies, KvCache, Overlap, PromptTokens};
 use crate::reference::architecture::Architecture;
 use crate::reference::{Attainment, WeightFormats};
-use unroof_base::units::Bytes;
+use unroof_base::units::{Bytes, Seconds};
 
 impl From<Attainment> for Efficiencies {
     fn from(attainment: Attainment) -> Self {
@@ -37,6 +38,8 @@ pub struct Serving<'a> {
     pub machine: Machine,
     /// Distribution of the model over the chips.
     pub spread: Spread,
+    /// Chips that share a copy of attention's weights where experts are distributed.
+    pub attention_chips: f64,
     /// Shares of peak that are reached.
     pub efficiencies: Efficiencies,
     /// Costs that the rooflines leave out.
@@ -53,8 +56,9 @@ impl Serving<'_> {
     /// With speculative decoding a step computes γ + 1 tokens per sequence and reads memory once (U10).
     #[must_use]
     pub fn decode(&self, batch: f64, context_tokens: f64) -> PassTime {
-        self.engine()
-            .decode(batch, self.work_of_answer(context_tokens))
+        let work = self.work_of_answer(context_tokens);
+        let step = self.engine().decode(batch, work);
+        self.with_group_exchange(step, batch * self.speculation.computed())
     }
 
     /// A decode step of answers at a context that also computes chunks of so many prompts.
@@ -66,12 +70,46 @@ impl Serving<'_> {
         chunks: f64,
         chunk: PromptTokens,
     ) -> PassTime {
-        self.engine().mixed(
+        let step = self.engine().mixed(
             batch,
             self.work_of_answer(context_tokens),
             [chunks, chunk.fresh],
             self.work_of_prompt(chunk),
-        )
+        );
+        let answers = batch * self.speculation.computed();
+        self.with_group_exchange(step, answers + chunks * chunk.fresh)
+    }
+
+    /// A step with the exchanges of the groups that share attention, which are not hidden.
+    fn with_group_exchange(&self, step: PassTime, tokens: f64) -> PassTime {
+        let exchange = self.group_exchange(tokens);
+        PassTime {
+            communication: Seconds(step.communication.0 + exchange.0),
+            total: Seconds(step.total.0 + exchange.0),
+            ..step
+        }
+    }
+
+    fn group_exchange(&self, tokens: f64) -> Seconds {
+        if !self.has_groups() {
+            return Seconds(0.0);
+        }
+        let (architecture, chips) = (self.architecture, self.attention_chips);
+        groups::exchange(architecture, &self.overheads, &self.machine, chips, tokens)
+    }
+
+    /// Whether chips share attention but not experts.
+    fn has_groups(&self) -> bool {
+        self.spread == Spread::Experts && self.attention_chips > 1.0
+    }
+
+    /// Bytes of an element of the cache, with its copies among the chips that share attention. Where every matrix is cut, copies
+    /// are counted with the elements.
+    fn element_bytes(&self) -> f64 {
+        if !self.has_groups() || !self.overheads.cache_copies {
+            return self.kv_bytes_per_element;
+        }
+        self.kv_bytes_per_element * groups::cache_copies(self.architecture, self.attention_chips)
     }
 
     fn work_of_answer(&self, context_tokens: f64) -> AttentionWork {
@@ -79,7 +117,7 @@ impl Serving<'_> {
         let state = self.cache.state_per_sequence().0;
         AttentionWork {
             macs: self.cache.decode_macs_of(context_tokens, self.kernels()),
-            bytes: elements * self.kv_bytes_per_element + 2.0 * state,
+            bytes: elements * self.element_bytes() + 2.0 * state,
         }
     }
 
@@ -87,8 +125,15 @@ impl Serving<'_> {
     /// since two halves of a pass alternate between links and arithmetic; those of cut matrices are not.
     #[must_use]
     pub fn prefill(&self, prompts: f64, prompt: PromptTokens) -> PassTime {
-        self.engine()
-            .prefill(prompts, prompt.fresh, self.work_of_prompt(prompt))
+        let work = self.work_of_prompt(prompt);
+        let pass = self.engine().prefill(prompts, prompt.fresh, work);
+        let exchange = self.group_exchange(prompts * prompt.fresh);
+        let communication = pass.communication.0 + exchange.0;
+        PassTime {
+            communication: Seconds(communication),
+            total: Seconds(pass.total.0.max(communication)),
+            ..pass
+        }
     }
 
     fn work_of_prompt(&self, prompt: PromptTokens) -> AttentionWork {
@@ -99,18 +144,23 @@ impl Serving<'_> {
         let states = if prompt.cached > 0.0 { 2.0 } else { 1.0 };
         AttentionWork {
             macs: self.cache.prefill_macs_of(prompt, self.kernels()),
-            bytes: (cached + written) * self.kv_bytes_per_element + states * state,
+            bytes: (cached + written) * self.element_bytes() + states * state,
         }
     }
 
     /// The engine behind its times.
     #[must_use]
     pub fn engine(&self) -> Engine<'_> {
+        let machine = if self.has_groups() {
+            groups::of_groups(&self.machine, self.attention_chips)
+        } else {
+            self.machine
+        };
         Engine {
             shape: self.architecture.into(),
             weights: self.weights,
-            machine: self.machine,
-            logs: UnitLogs::of(&self.machine),
+            machine,
+            logs: UnitLogs::of(&machine),
             spread: self.spread,
             efficiencies: self.efficiencies,
             overheads: &self.overheads,
@@ -144,7 +194,7 @@ impl Serving<'_> {
     /// Memory use with caches of this many tokens per sequence.
     #[must_use]
     pub fn memory(&self, context_tokens: f64) -> MemoryUse {
-        let cache = self.stored_elements(context_tokens) * self.kv_bytes_per_element;
+        let cache = self.stored_elements(context_tokens) * self.element_bytes();
         let per_sequence = Bytes(cache + self.cache.state_per_sequence().0);
         self.engine().memory(per_sequence)
     }

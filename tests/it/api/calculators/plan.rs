@@ -459,3 +459,35 @@ async fn what_contradicts_itself_is_refused_with_a_hint() {
         assert!(found.contains(pointer), "{found}");
     }
 }
+
+#[tokio::test]
+async fn a_simulation_has_the_layouts_of_plans() {
+    let api = api().await;
+    let machine = json!({"accelerator": "h200-sxm", "chips": 32});
+    let body = json!({
+        "model": "DeepSeek-V3", "machine": machine, "load": {"input_tokens": 4096, "output_tokens": 1024},
+        "layouts": {"tensor": [4], "data": [8], "pipeline": [1], "serving": "aggregated"},
+    });
+    let plan = answer(&api, &body).await;
+    let (context, pool) = (
+        &plan["load"]["mean_context_tokens"],
+        &plan["plans"][0]["decode"],
+    );
+    let body = json!({
+        "model": "DeepSeek-V3", "machine": machine, "tensor": 4,
+        "load": {"batch": pool["batch"], "context_tokens": context},
+    });
+    let simulated = super::simulate::answer(&body).await;
+    for part in [
+        "total_seconds",
+        "communication_seconds",
+        "kv_memory_seconds",
+    ] {
+        let [planned, simulated] =
+            [&pool["step"][part], &simulated["decode"]["time"][part]].map(number);
+        assert!(
+            (planned / simulated - 1.0).abs() < 1e-9,
+            "{part}: {planned} {simulated}"
+        );
+    }
+}

@@ -100,6 +100,14 @@ async fn every_fault_is_named_with_what_would_be_right() {
             json!({"model": "Llama-3-8B", "spread": "experts"}),
             "has no experts",
         ),
+        (
+            json!({"model": "DeepSeek-V3", "machine": {"accelerator": "h200-sxm", "chips": 6}, "tensor": 4}),
+            "/tensor: 6 chips are not groups of 4",
+        ),
+        (
+            json!({"model": "Llama-3-8B", "tensor": 2}),
+            "/tensor: every matrix is cut",
+        ),
         (json!({"load": {"batch": -1}}), "/load/batch: -1 is not"),
         (
             json!({"load": {"batch": 1, "batch_per_chip": 1}}),

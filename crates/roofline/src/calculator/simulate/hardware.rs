@@ -21,6 +21,8 @@ pub(super) struct Hardware {
     /// Chips of a prefill pass.
     pub(super) prefill_machine: Machine,
     pub(super) spread: Spread,
+    /// Chips that share attention's matrices where experts are distributed.
+    pub(super) attention_chips: f64,
     /// The reference row for figures that are not stated, if the request names none.
     pub(super) borrowed_from: Option<&'static str>,
     /// Rental of a chip of the unit, in USD per hour, if it is known.
@@ -29,7 +31,7 @@ pub(super) struct Hardware {
 
 pub(super) fn fill_hardware(
     [stated, prefill]: [&StatedMachine; 2],
-    spread: &Stated<Spread>,
+    (spread, tensor): (&Stated<Spread>, &Stated<u32>),
     inputs: &Inputs<'_>,
     model: Option<&Model>,
     precision: Option<Precision>,
@@ -41,6 +43,8 @@ pub(super) fn fill_hardware(
     let same = chips.map(|chips| (chips, Origin::Derived));
     let prefill_chips = inputs.or_else(&prefill.chips, same);
     let spread = fill_spread(spread, inputs, model);
+    let units = [chips, prefill_chips];
+    let attention_chips = fill_tensor(tensor, inputs, spread, units);
     let (chip, prefill_chip, (model, precision)) = (chip?, prefill_chip?, served?);
     let machine = chip.machine(model, precision, f64::from(chips?));
     let has_other_figures = stated.has_other_figures();
@@ -54,6 +58,7 @@ pub(super) fn fill_hardware(
         prefill_machine: prefill_chip.machine(model, precision, f64::from(prefill_chips?)),
         borrowed_from: (has_other_figures && !is_named).then_some(id),
         spread: spread?,
+        attention_chips: attention_chips?,
         rental_usd_per_hour: chip.usd_per_hour,
     })
 }
@@ -84,4 +89,34 @@ fn fill_spread(
         );
     }
     Some(spread)
+}
+
+/// Chips of a group that shares attention; units must be made of whole groups.
+fn fill_tensor(
+    stated: &Stated<u32>,
+    inputs: &Inputs<'_>,
+    spread: Option<Spread>,
+    units: [Option<u32>; 2],
+) -> Option<f64> {
+    if !stated.is_stated() {
+        return Some(1.0);
+    }
+    let chips = inputs.or(stated, 1, Origin::Default)?;
+    if spread == Some(Spread::Tensor) {
+        inputs.fault(
+            stated,
+            "every matrix is cut over all chips already",
+            "leave it out, or write `spread`: \"experts\"",
+        );
+    }
+    for unit in units.into_iter().flatten() {
+        if !unit.is_multiple_of(chips) {
+            inputs.fault(
+                stated,
+                format!("{unit} chips are not groups of {chips}"),
+                "state a divisor of the chips",
+            );
+        }
+    }
+    Some(f64::from(chips))
 }

@@ -43,9 +43,12 @@ pub(super) fn fill_load(
     let prompt = stated.prompt(inputs);
     let prompt = prompt.map(|prompt| (prompt.input.mean(), prompt.cached));
     let hardware = setup.map(|setup| &setup.hardware);
-    let chips = |hardware: &Hardware| (hardware.spread, hardware.prefill_machine.chips);
-    let (spread, chips) = hardware.map_or((Spread::Tensor, 1.0), chips);
-    let pass_tokens = Engine::pass_tokens(spread, chips);
+    let groups = |hardware: &Hardware| {
+        let groups = hardware.prefill_machine.chips / hardware.attention_chips;
+        (hardware.spread, groups)
+    };
+    let (spread, groups) = hardware.map_or((Spread::Tensor, 1.0), groups);
+    let pass_tokens = Engine::pass_tokens(spread, groups);
     let prompts = prompt.map(|(input, cached)| {
         let prompts = (pass_tokens / (input - cached)).max(1.0);
         (prompts, Origin::Derived)

@@ -361,7 +361,7 @@ fn fewest_chips(question: &Question) -> Option<f64> {
         };
         serving.memory(load.context_tokens).missing(load.batch)
     };
-    let mut chips = 1.0;
+    let mut chips = question.setup.hardware.attention_chips;
     while missing(chips).is_some() {
         chips *= 2.0;
         if chips > MOST_CHIPS {
@@ -425,9 +425,9 @@ fn prefill(question: &Question) -> Prefill {
     let serving = question.prefill_serving();
     let pass = serving.prefill(load.prompts_per_pass, question.prompt());
     let all = load.prompts_per_pass * load.fresh_tokens() / pass.total.0;
-    let alone = match question.setup.hardware.spread {
+    let alone = match serving.spread {
         Spread::Tensor => 1.0,
-        Spread::Experts => serving.machine.chips,
+        Spread::Experts => serving.machine.chips / serving.attention_chips,
     };
     Prefill {
         chips: serving.machine.chips,

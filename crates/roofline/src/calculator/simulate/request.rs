@@ -17,13 +17,14 @@ use super::offer::{Offer, SimulatedOffer, fill_offer};
 use super::setup::Setup;
 use crate::calculator::inputs::{InputUsed, Inputs};
 use crate::calculator::scenario::efficiency::{STARTING_POINTS, StatedEfficiencies};
+use crate::calculator::scenario::machine::MOST_CHIPS;
 use crate::calculator::scenario::{
     Model, ModelKind, PREFILL_FLAGS, StatedLoad, StatedMachine, StatedModel, StatedPrecision,
 };
 use crate::forward::Spread;
 use crate::reference::fitted_attainment;
 use crate::reference::names::AcceleratorIdOrAll;
-use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, object, section, value};
+use unroof_base::input::body::{Body, OneOf, Stated, bare_or, body, count, object, section, value};
 use unroof_base::input::cursor::Cursor;
 
 body! {
@@ -41,6 +42,9 @@ body! {
         /// `experts` (EP with data-parallel attention) puts each expert on one chip and all other weights on every chip,
         /// `tensor` (TP) cuts every matrix; `experts` for a mixture if left out.
         spread: Stated<Spread> = value(OneOf(SPREADS)).flag("spread"),
+        /// Chips that share attention's matrices where experts are distributed, as `TP4 EP32` is written; each has a copy of them if
+        /// left out.
+        tensor: Stated<u32> = count(1..=MOST_CHIPS).unit("chips").example(4).flag("tensor"),
         /// Efficiencies, as shares of the peaks: `fitted` to published measurements (the default), `peak`, or either
         /// with other numbers.
         efficiencies: StatedEfficiencies = bare_or::<StatedEfficiencies, _>("name", OneOf(STARTING_POINTS)),
@@ -76,7 +80,7 @@ pub(super) fn read_question(root: &Cursor<'_>) -> Option<Question> {
     let machines = [&request.machine, &request.prefill_machine];
     let hardware = fill_hardware(
         machines,
-        &request.spread,
+        (&request.spread, &request.tensor),
         &inputs,
         model.as_ref(),
         precision,

@@ -88,6 +88,7 @@ impl Setup {
             kv_bytes_per_element: self.precision.cache,
             machine: self.hardware.machine,
             spread: self.hardware.spread,
+            attention_chips: self.hardware.attention_chips,
             efficiencies: efficiency.efficiencies,
             overheads: efficiency.overheads,
             overlap: efficiency.overlap,

@@ -2,14 +2,11 @@
 //! memory.
 
 use crate::calculator::scenario::Chip;
-use crate::forward::{
-    Machine, Overheads, PassTime, PromptTokens, Serving, Speculation, Spread, Traffic,
-};
+use crate::forward::{Machine, Overheads, PassTime, PromptTokens, Serving, Speculation, Spread};
 use crate::plan::grid::Layout;
 use crate::plan::question::request::Question;
 use crate::reference::architecture::{Architecture, AttentionGroup};
 use crate::reference::{Predicted, TimeRange, fitted_attainment};
-use unroof_base::units::BytesPerSecond;
 
 /// Bytes of an element of a hidden state between stages.
 const HIDDEN_BYTES: f64 = 2.0;
@@ -116,10 +113,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) layout: Layout,
     pub(crate) chip: &'a Chip,
     serving: Serving<'a>,
-    /// The chips of one attention group, for its all-reduce; none where there is none of its own.
-    group: Option<Machine>,
-    /// Copies of the cache within a tensor group.
-    copies: f64,
     /// Multiply-adds that expand one cached token.
     expansion_macs: f64,
 }
@@ -128,20 +121,12 @@ impl<'a> Engine<'a> {
     pub(crate) fn new(question: &'a Question, chip: &'a Chip, layout: Layout) -> Self {
         let precision = question.precision;
         let stage_chips = f64::from(layout.tensor * layout.data);
-        let tensor = f64::from(layout.tensor);
-        let whole = machine_of(chip, question, stage_chips);
-        let (machine, spread) = if layout.distributes_experts() {
-            (of_groups(&whole, tensor), Spread::Experts)
+        let spread = if layout.distributes_experts() {
+            Spread::Experts
         } else {
-            (whole, Spread::Tensor)
+            Spread::Tensor
         };
-        // Where every matrix is cut, the forward model counts the copies.
         let reached = question.efficiency_of(chip);
-        let copies = if !reached.overheads.cache_copies || !layout.distributes_experts() {
-            1.0
-        } else {
-            cache_copies(&question.model.architecture, tensor)
-        };
         Self {
             layout,
             chip,
@@ -149,17 +134,15 @@ impl<'a> Engine<'a> {
                 architecture: &question.model.architecture,
                 cache: precision.cache_of(&question.model.architecture),
                 weights: precision.formats,
-                kv_bytes_per_element: precision.cache * copies,
-                machine,
+                kv_bytes_per_element: precision.cache,
+                machine: machine_of(chip, question, stage_chips),
                 spread,
+                attention_chips: f64::from(layout.tensor),
                 efficiencies: reached.efficiencies,
                 overheads: reached.overheads,
                 overlap: reached.overlap,
                 speculation: question.speculation,
             },
-            group: (layout.distributes_experts() && layout.tensor > 1)
-                .then(|| machine_of(chip, question, tensor)),
-            copies,
             expansion_macs: if reached.overheads.counts_kernels {
                 expansion_macs(&question.model.architecture)
             } else {
@@ -213,10 +196,10 @@ impl<'a> Engine<'a> {
         parts
     }
 
-    /// A step of so many tokens after the exchanges of groups and stages.
+    /// A step of so many tokens after the exchanges of stages.
     fn through_stages(&self, step: &PassTime, tokens: f64) -> Parts {
         let mut parts = Parts::of(step).times(self.slowest_stage());
-        let added = self.group_exchange_s(tokens) + self.hops_s(tokens, self.stages());
+        let added = self.hops_s(tokens, self.stages());
         parts.communication_s += added;
         parts.total_s += added;
         parts
@@ -231,7 +214,6 @@ impl<'a> Engine<'a> {
         parts.weight_compute_s += expansion;
         parts.total_s += expansion;
         let tokens = prompts * fresh;
-        parts.communication_s += self.group_exchange_s(tokens);
         let hops = self.hops_s(tokens, self.stages() - 1.0);
         parts.total_s = parts.total_s.max(parts.communication_s) + hops;
         parts.communication_s += hops;
@@ -270,19 +252,6 @@ impl<'a> Engine<'a> {
         cached * self.expansion_macs / (rate * self.serving.efficiencies.prefill)
     }
 
-    /// Time of the all-reduce after attention among the chips of a group; experts have exchanges of their own.
-    fn group_exchange_s(&self, tokens: f64) -> f64 {
-        let (Some(group), Some(share)) = (&self.group, self.serving.overheads.network) else {
-            return 0.0;
-        };
-        let of_group = tokens / f64::from(self.layout.data);
-        let sizes = self.serving.architecture.into();
-        let both = Traffic::all_reduce(&sizes, group, of_group);
-        let latency =
-            f64::from(self.serving.architecture.layers) * self.serving.overheads.per_exchange.0;
-        both.time(group).0 / share / 2.0 + latency
-    }
-
     /// Time of handing hidden states from stage to stage.
     fn hops_s(&self, tokens: f64, hops: f64) -> f64 {
         let Some(share) = self.serving.overheads.network else {
@@ -315,25 +284,12 @@ impl<'a> Engine<'a> {
     /// Bytes of the cache of a context, once.
     pub(crate) fn cache_bytes(&self, context_tokens: f64) -> f64 {
         let elements = self.serving.cache.stored_elements(context_tokens);
-        elements * self.serving.kv_bytes_per_element / self.copies
-            + self.serving.cache.state_per_sequence().0
+        elements * self.serving.kv_bytes_per_element + self.serving.cache.state_per_sequence().0
     }
 
     /// Chips of a unit.
     pub(crate) fn chips(&self) -> f64 {
         f64::from(self.layout.chips())
-    }
-}
-
-/// The groups of a unit as if each were one chip, so that every group holds one copy of attention's weights.
-fn of_groups(machine: &Machine, tensor: f64) -> Machine {
-    let times = |link: Option<BytesPerSecond>| link.map(|link| link * tensor);
-    Machine {
-        chips: machine.chips / tensor,
-        domain_chips: (machine.domain_chips / tensor).max(1.0),
-        scale_up: times(machine.scale_up),
-        scale_out: times(machine.scale_out),
-        ..*machine
     }
 }
 
@@ -349,33 +305,6 @@ fn expansion_macs(architecture: &Architecture) -> f64 {
         _ => 0.0,
     };
     architecture.attention.iter().map(of_group).sum()
-}
-
-/// Copies of the cache among chips that share attention's heads: each chip needs the KV heads of its query heads, and
-/// a latent is needed by every head.
-fn cache_copies(architecture: &Architecture, tensor: f64) -> f64 {
-    let (mut once, mut copied) = (0.0, 0.0);
-    for group in &architecture.attention {
-        let (layers, elements, heads) = match group {
-            AttentionGroup::GroupedQuery(group) => {
-                let entry = f64::from(group.key_dimension) + f64::from(group.value_dimension);
-                let heads = f64::from(group.kv_heads);
-                (group.layers, heads * entry, heads)
-            }
-            AttentionGroup::Latent(group) => {
-                let entry = f64::from(group.kv_lora_rank) + f64::from(group.rope_dimension);
-                (group.layers, entry, 1.0)
-            }
-            AttentionGroup::Compressed(group) => {
-                (group.layers, f64::from(group.head_dimension), 1.0)
-            }
-            AttentionGroup::Linear(_) => continue,
-        };
-        let elements = f64::from(layers) * elements;
-        once += elements;
-        copied += elements * (tensor / heads).max(1.0);
-    }
-    if once > 0.0 { copied / once } else { 1.0 }
 }
 
 /// The chips of a stage or a group.
