@@ -10,7 +10,7 @@ use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Answer, Conflict};
 use unroof_infer::evidence::clue_table::ReadingId;
-use unroof_infer::joint::{QuantityEstimate, Regime};
+use unroof_infer::joint::QuantityEstimate;
 use unroof_roofline::reference::calibration::Calibration;
 
 /// The two readings of the talk that cannot both be right.
@@ -145,7 +145,7 @@ fn conflicts(out: &mut String, answer: &Answer, calibration: &Calibration) -> st
             sentence(&conflict.why)
         )?;
         if conflict.between == FAMOUS {
-            writeln!(out, "{}", side(answer, conflict, calibration))?;
+            writeln!(out, "{}", grounds(answer, conflict, calibration))?;
         }
     }
     Ok(())
@@ -166,29 +166,16 @@ fn sentence(text: &str) -> String {
     })
 }
 
-fn side(answer: &Answer, conflict: &Conflict, calibration: &Calibration) -> String {
-    let quantities = &answer.joint.quantities;
-    let ratio = &quantities.memory_time_over_compute_time;
-    let crossover = &quantities.crossover_context_tokens;
-    let side = match ratio.regime {
-        Regime::MemoryBound => {
-            "the output/input ratio: decoding waits for memory at ordinary lengths"
-        }
-        Regime::ComputeBound => "the threshold: decoding waits for arithmetic at ordinary lengths",
-    };
-    let leans = if ratio.regime_probability >= 0.9 {
-        "takes the side of"
-    } else {
-        "leans to the side of"
-    };
+/// Reasons for the verdict on a conflict.
+fn grounds(answer: &Answer, conflict: &Conflict, calibration: &Calibration) -> String {
+    let crossover = &answer.joint.quantities.crossover_context_tokens;
     let law = &calibration.context_tier;
     format!(
-        "The joint estimate {leans} {side}, with a probability of {:.0} %. Neither of the two prices decides that. The \
-         joint crossover is at {} tokens ({} to {}); it follows from the KV bytes and active parameters of open-weight models \
-         with such prices and contexts. The threshold is weak evidence: over {} families of models with one, thresholds are {:.0} \
-         times the textbook's kink, and {:.0} % of all thresholds are assumed to be copies. The ratio of {} is weak evidence: \
-         on open-weight models it follows total over active parameters, and as a reading of r it is worse than the prior.",
-        100.0 * ratio.regime_probability,
+        "Neither of the two prices decides that. The joint crossover is at {} tokens ({} to {}); it follows from the KV bytes and \
+         active parameters of open-weight models with such prices and contexts. The threshold is weak evidence: over {} families \
+         of models with one, thresholds are {:.0} times the textbook's kink, and {:.0} % of all thresholds are assumed to be \
+         copies. The ratio of {} is weak evidence: on open-weight models it follows total over active parameters, and as a reading \
+         of r it is worse than the prior.",
         compact(crossover.median),
         compact(crossover.interval_90.low),
         compact(crossover.interval_90.high),

@@ -98,7 +98,7 @@ fn the_page_of_answers() {
         .matches("**context_tier_kv_bytes against output_ratio_memory_boundness.**")
         .count();
     assert!(
-        conflicts >= 2 && page.matches("The joint estimate").count() == conflicts,
+        conflicts >= 2 && page.matches("the joint estimate leans").count() == conflicts,
         "{conflicts}"
     );
     assert_generated("docs/ANSWERS.md", &page);

@@ -6,6 +6,7 @@ use super::sheets::*;
 use super::{EXACT, GOLDEN_IDS};
 use serde_json::{Value as Json, json};
 use unroof_infer::clue::specifications;
+use unroof_infer::estimate::{Format, infer, read_request};
 use unroof_infer::evidence::clue_table::ReadingId;
 use unroof_infer::evidence::reading::{Detail, NotDefined, Reason, Value};
 
@@ -239,6 +240,30 @@ fn gemini_says_two_kilobytes_and_eight_times_and_names_their_conflict() {
     for said in ["above 200,000 tokens", "t_mem ≤ t_comp", "8 times"] {
         assert!(conflict.why.contains(said), "{}", conflict.why);
     }
+}
+
+#[test]
+fn sheets_of_one_model_state_their_conflict_once_with_the_side_of_the_estimate() {
+    let host = |provider: &str| {
+        let mut sheet = gemini();
+        sheet["provider"] = json!(provider);
+        sheet["canonical_model"] = json!("google/gemini-2.5-pro");
+        sheet
+    };
+    let body = json!({"price_sheets": [host("google"), host("reseller")]}).to_string();
+    let request = read_request(body.as_bytes(), &Format::Canonical).unwrap();
+    let answer = infer(&request);
+    let why: Vec<&str> = (answer.textbook.conflicts.iter())
+        .filter(|conflict| conflict.quantity == "memory_time_over_compute_time")
+        .map(|conflict| &*conflict.why)
+        .collect();
+    let [why] = why[..] else { panic!("{why:?}") };
+    let boundness = &answer.joint.quantities.memory_time_over_compute_time;
+    let percent = format!("{:.0} %", 100.0 * boundness.regime_probability);
+    assert!(
+        why.contains("the joint estimate ") && why.ends_with(&percent),
+        "{why}"
+    );
 }
 
 #[test]

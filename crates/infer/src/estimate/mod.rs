@@ -56,6 +56,7 @@ pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use unroof_base::input::cancel::{CancelGuard, CancelToken, Cancelled};
 
 use crate::clue;
+use crate::estimate::judgement::conflict;
 use crate::evidence::assumptions::{Assumptions, Origin};
 use crate::evidence::reading::{Input, Reading};
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
@@ -98,6 +99,9 @@ pub fn infer_while(
         let active = crate::joint::active_by_prices(&contents, assumptions, calibration, wanted)?;
         textbook.conflicts.extend(sold.conflict(active));
     }
+    for conflict in &mut textbook.conflicts {
+        conflict.judge(&joint);
+    }
     let calibration_id = joint.diagnostics.calibration_id.clone();
     let sheet_ids = contents.iter().map(PriceSheet::evidence_id).collect();
     Ok(Answer {
@@ -132,16 +136,14 @@ fn read(contents: &[PriceSheet], assumptions: &Assumptions) -> Textbook {
     let mut conflicts = Vec::new();
     for sheet in contents {
         let mut own = clue::readings(sheet, assumptions);
-        conflicts.extend(crate::estimate::judgement::conflict::conflicts(
-            &own,
-            assumptions,
-        ));
-        conflicts.extend(modes::off_one_curve(&own));
         if contents.len() > 1 {
             for reading in &mut own {
                 reading.add_qualifier("provider", &sheet.provider);
             }
         }
+        let mut of_sheet = conflict::conflicts(&own, assumptions);
+        of_sheet.extend(modes::off_one_curve(&own));
+        conflict::add_once(&mut conflicts, of_sheet);
         readings.extend(own);
     }
     Textbook {

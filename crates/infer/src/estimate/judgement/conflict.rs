@@ -9,6 +9,7 @@ use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity;
 use crate::evidence::reading::{Kind, Reading};
+use crate::joint::{Joint, Regime};
 use unroof_base::units::readable;
 
 /// Two readings that contradict each other.
@@ -34,6 +35,44 @@ impl Conflict {
         };
         [side(0), side(1)]
     }
+
+    /// Says which of the two prices the joint estimate sides with, where they are a threshold and an output/input ratio.
+    pub(crate) fn judge(&mut self, joint: &Joint) {
+        if self.between != FAMOUS {
+            return;
+        }
+        let boundness = &joint.quantities.memory_time_over_compute_time;
+        let side = match boundness.regime {
+            Regime::MemoryBound => "the ratio: decoding waits for memory",
+            Regime::ComputeBound => "the threshold: decoding waits for arithmetic",
+        };
+        let leans = if boundness.regime_probability >= 0.9 {
+            "takes the side of"
+        } else {
+            "leans to the side of"
+        };
+        let percent = 100.0 * boundness.regime_probability;
+        let verdict =
+            format!("; the joint estimate {leans} {side}, with a probability of {percent:.0} %");
+        self.why.push_str(&verdict);
+    }
+
+    fn is_of_same_readings(&self, other: &Self) -> bool {
+        self.between == other.between && self.quantity == other.quantity
+    }
+}
+
+/// Adds the conflicts of a further sheet: of those between the same readings, the one with the widest values is kept.
+pub(crate) fn add_once(conflicts: &mut Vec<Conflict>, of_sheet: Vec<Conflict>) {
+    let earlier = conflicts.len();
+    for conflict in of_sheet {
+        let mut known = conflicts[..earlier].iter_mut();
+        match known.find(|known| known.is_of_same_readings(&conflict)) {
+            Some(known) if factor(known.values) >= factor(conflict.values) => {}
+            Some(known) => *known = conflict,
+            None => conflicts.push(conflict),
+        }
+    }
 }
 
 /// Readings of one quantity may differ by this factor before they contradict each other.
@@ -41,6 +80,11 @@ const TOLERATED_FACTOR: f64 = 3.0;
 /// Quantities of which the first is at most the second: windows and selected entries only add to what a step reads.
 const KV_READ_SLOPE: &str = "kv_bytes_per_token_read_slope";
 const KV_READ: &str = "kv_bytes_per_token_read";
+/// Readings of a threshold and of an output/input ratio.
+const FAMOUS: [ReadingId; 2] = [
+    ReadingId::ContextTierKvBytes,
+    ReadingId::OutputRatioMemoryBoundness,
+];
 /// Tolerance of the rule for threshold against output/input ratio.
 const TOLERATED_BOUNDNESS: f64 = 1.5;
 
@@ -74,10 +118,7 @@ pub(crate) fn conflicts(readings: &[Reading], assumptions: &Assumptions) -> Vec<
 /// Keeps the widest of all conflicts between two ids.
 fn conflicts_widened(conflicts: &mut Vec<Conflict>, found: Option<Conflict>) {
     let Some(conflict) = found else { return };
-    let is_same_pair = |known: &&mut Conflict| {
-        known.between == conflict.between && known.quantity == conflict.quantity
-    };
-    match conflicts.iter_mut().find(is_same_pair) {
+    match (conflicts.iter_mut()).find(|known| known.is_of_same_readings(&conflict)) {
         Some(known) if factor(known.values) >= factor(conflict.values) => {}
         Some(known) => *known = conflict,
         None => conflicts.push(conflict),
@@ -189,7 +230,7 @@ fn famous_readings(readings: &[Reading], assumptions: &Assumptions) -> Option<Co
             .map_or(0.0, |context| balance * context / threshold);
         let explained = (weight_share + context_share).max(balance);
         (boundness > TOLERATED_BOUNDNESS * explained).then(|| Conflict {
-            between: vec![tier.id, ratio.id],
+            between: FAMOUS.to_vec(),
             quantity: "memory_time_over_compute_time",
             values: [explained, boundness],
             why: famous_reason(tier, ratio, explained, boundness),
