@@ -211,7 +211,7 @@ pub(crate) async fn plan_serving(asked: Asked) -> Result<Response, Problem> {
 }
 
 /// CPU time of a layout that is tried.
-const CPU_OF_LAYOUT: Duration = Duration::from_micros(30);
+const CPU_OF_LAYOUT: Duration = Duration::from_micros(50);
 
 /// The answer to a planning request, if it takes no more than one request may.
 pub(super) fn planned(body: &[u8], running: &Running) -> Result<PlanAnswer, Problem> {
