@@ -205,7 +205,9 @@ fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Optio
         )
     });
     let of_lines = joined(of_lines, ", ");
-    (!of_lines.is_empty()).then(|| format!("margins, 1 − cost/price: {of_lines}"))
+    let prompt = readable(estimated.prompt_tokens);
+    (!of_lines.is_empty())
+        .then(|| format!("margins, 1 − cost/price, at prompts of {prompt} tokens: {of_lines}"))
 }
 
 /// A share in percent, without the sign.

@@ -81,7 +81,7 @@ impl Serving {
         Self {
             input: costs(&chosen, &lengths, |unknowns, length| {
                 let running = Running {
-                    prompt_tokens: Some(length),
+                    prompt_tokens: length,
                     log_prefill_cost: None,
                     ..unknowns.running
                 };

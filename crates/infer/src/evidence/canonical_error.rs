@@ -260,7 +260,7 @@ mod tests {
             .exp()
             .max(1.0);
         let step = serving.decode(batch, unknowns.log_mean_decode_context.exp());
-        let tokens = unknowns.running.prompt_tokens.expect("it is stated");
+        let tokens = unknowns.running.prompt_tokens;
         let cached = unknowns.running.cached_share * tokens;
         let prompt = PromptTokens {
             fresh: tokens - cached,
@@ -283,7 +283,7 @@ mod tests {
                 let machine = of_model(machine(accelerator).expect("it is listed"), known);
                 let attention = AttentionKind::of(&architecture.attention);
                 let mut draw = unknowns(&sizes, attention, &machine, batch, context);
-                draw.running.prompt_tokens = Some(context);
+                draw.running.prompt_tokens = context;
                 draw.running.cached_share = 0.3;
                 let Some(running) = draw.placed(0.0, false) else {
                     continue;

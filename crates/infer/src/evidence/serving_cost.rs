@@ -31,14 +31,6 @@ use unroof_roofline::reference::{WeightFormats, fitted_attainment};
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
 /// Fewest tokens per second and user of an offer that is not for batches: slower than anyone reads \[D\].
 const LEAST_TOKENS_PER_SECOND: f64 = 5.0;
-/// Mean prompt over mean context while decoding: 4,384 over 4,989 tokens in \[DS6\].
-const MEAN_PROMPT_OVER_CONTEXT: f64 = 0.88;
-/// Standard deviation of prompt lengths over their mean: 1.313 in the conversations of Mooncake, as in `/plan`; 0.96 in both
-/// traces of Azure.
-const PROMPT_SPREAD: f64 = 1.313;
-/// The prompt that a mean prompt token is in, over the mean context: attention's work grows with the squares of lengths,
-/// and E\[S²\]/E\[S\] = (1 + spread²)·E\[S\].
-const PROMPT_OVER_CONTEXT: f64 = MEAN_PROMPT_OVER_CONTEXT * (1.0 + PROMPT_SPREAD * PROMPT_SPREAD);
 /// Log ratio of the error of predicted times: medians of |ln(predicted ÷ measured)| of 0.18 for decoding and 0.20 for
 /// prefill on benchmarks that were left out (docs/model/errors.md), over 0.6745.
 pub const DECODE_ERROR_SD: f64 = 0.27;
@@ -55,8 +47,8 @@ pub struct Served<N = f64> {
     kv_element_bytes: N,
     /// Share of the prompt tokens that are found in a cache.
     cached_share: N,
-    /// S: tokens of a prompt, where they are stated.
-    prompt_tokens: Option<f64>,
+    /// S: tokens of a prompt.
+    prompt_tokens: f64,
 }
 
 static OVERHEADS: LazyLock<Overheads> = LazyLock::new(|| Overheads::from(fitted_attainment().all));
@@ -171,8 +163,7 @@ impl<N: Number> Served<N> {
     /// A prefill pass of prompts of which a share is found in the cache, with their number.
     fn pass(&self) -> (PassTime<N>, N, PromptTokens<N>) {
         let (zero, one) = (N::splat(0.0), N::splat(1.0));
-        let follows = || (self.context_tokens * PROMPT_OVER_CONTEXT).max(one);
-        let tokens = self.prompt_tokens.map_or_else(follows, N::splat);
+        let tokens = N::splat(self.prompt_tokens);
         let prompt = PromptTokens {
             fresh: tokens * (one - self.cached_share),
             cached: tokens * self.cached_share,

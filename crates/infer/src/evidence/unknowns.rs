@@ -14,6 +14,7 @@
 use super::kv_reading::KvReading;
 use super::machine::Machine;
 use unroof_base::units::elementary::{exp, exp_each, ln};
+use unroof_roofline::forward::USUAL_PROMPT_TOKENS;
 use unroof_roofline::reference::AttentionKind;
 
 /// One hypothesis about all unknowns of a price sheet; natural logarithms.
@@ -62,12 +63,12 @@ pub struct Running {
     pub log_prefill_error: f64,
     /// Share of the prompt tokens that are found in a cache.
     pub cached_share: f64,
-    /// S: tokens of a prompt, where they are stated.
-    pub prompt_tokens: Option<f64>,
+    /// S: tokens of a prompt.
+    pub prompt_tokens: f64,
 }
 
 impl Running {
-    /// Chips as stated or of the serving unit, no error, half of the prompts cached.
+    /// Chips as stated or of the serving unit, no error, prompts of the usual length, half of them cached.
     #[must_use]
     pub fn typical(machine: &Machine) -> Self {
         Self {
@@ -78,7 +79,7 @@ impl Running {
             log_decode_error: 0.0,
             log_prefill_error: 0.0,
             cached_share: 0.5,
-            prompt_tokens: None,
+            prompt_tokens: USUAL_PROMPT_TOKENS,
         }
     }
 }

@@ -15,6 +15,8 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Joint {
     /// Estimates of every quantity.
     pub quantities: Quantities,
+    /// S: tokens of the prompts whose costs and margins these are, as stated or 4,096, as in simulations and plans.
+    pub prompt_tokens: f64,
     /// Margin of each price line: 1 − cost ÷ price.
     pub margins: Vec<margins::LineMargin>,
     /// Storage tier of each cache offer.

@@ -107,6 +107,7 @@ pub fn estimate(
         Ok(shared.estimate(quantity))
     })?;
     Ok(Joint {
+        prompt_tokens: prior.prompt_tokens(),
         margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),

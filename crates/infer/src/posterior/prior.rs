@@ -15,6 +15,7 @@ use crate::evidence::unknowns::{Running, Unknowns};
 use unroof_base::units::count_f64;
 use unroof_base::units::elementary::{exp, ln};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::forward::USUAL_PROMPT_TOKENS;
 use unroof_roofline::reference::calibration::{AttentionLaw, Calibration, ModelClass, Population};
 use unroof_roofline::reference::{AttentionKind, decode_contexts};
 
@@ -81,8 +82,9 @@ pub struct Prior {
     machines_below: Vec<f64>,
     /// Utilisation as stated; none where [`UTILISATION_ODDS`] holds.
     utilisation: Option<LogNormal>,
-    /// As stated: tokens of a prompt, and the share of them that is cached.
-    prompt_tokens: Option<f64>,
+    /// Tokens of a prompt, stated or usual.
+    prompt_tokens: f64,
+    /// Share of them that is cached, as stated.
     cached_share: Option<f64>,
     /// Whether output must be fast enough for a user who waits.
     is_for_users: bool,
@@ -131,7 +133,7 @@ impl Prior {
             machines_below: Vec::new(),
             machines: Vec::new(),
             utilisation,
-            prompt_tokens: assumptions.middle(Q::PromptTokens),
+            prompt_tokens: (assumptions.middle(Q::PromptTokens)).unwrap_or(USUAL_PROMPT_TOKENS),
             cached_share: assumptions.middle(Q::CachedPromptShare),
             log_statement: all,
             is_for_users: true,
@@ -197,6 +199,12 @@ impl Prior {
     }
 
     /// log U at a standard normal coordinate.
+    /// Tokens of a prompt.
+    #[must_use]
+    pub fn prompt_tokens(&self) -> f64 {
+        self.prompt_tokens
+    }
+
     pub(super) fn log_utilisation(&self, normal: f64) -> f64 {
         match self.utilisation {
             Some(stated) => stated.log_median + stated.sd * normal,

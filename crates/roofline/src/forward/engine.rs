@@ -22,6 +22,9 @@ const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
 /// parallelism.
 const PASS_TOKENS: f64 = 16_384.0;
 
+/// S: tokens of a prompt that are taken where none are stated, in simulations, plans and estimates.
+pub const USUAL_PROMPT_TOKENS: f64 = 4_096.0;
+
 /// Work of attention for one sequence in a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttentionWork<N = f64> {

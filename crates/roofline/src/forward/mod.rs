@@ -35,7 +35,7 @@ mod step;
 mod training;
 
 pub use cost::{PromptTokens, cost_per_generated_token, cost_per_prompt_token};
-pub use engine::{AttentionWork, Engine, PassTime};
+pub use engine::{AttentionWork, Engine, PassTime, USUAL_PROMPT_TOKENS};
 pub use hold_cost::{HoldCost, fill_time};
 pub use kv_cache::{AttentionKernels, KvCache, READ_CONTEXT_TOKENS};
 pub use layout::{

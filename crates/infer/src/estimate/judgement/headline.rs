@@ -175,7 +175,7 @@ mod tests {
         let sheet = json!({"id": "00000000-0000-0000-0000-000000000000", "provider": "acme", "model": "m-1"});
         let estimate = json!({
             "id": "00000000-0000-0000-0000-000000000000", "engine_version": "0.1.0", "price_sheets": [sheet],
-            "quantities": quantities, "margins": margins,
+            "quantities": quantities, "prompt_tokens": 4096.0, "margins": margins,
             "misfit": {"threshold": 0.001, "checks": [], "contradictions": []},
             "diagnostics": {
                 "effective_sample_size": 900.0, "pareto_k": 0.2, "samples": 9000, "seed": 1, "engine_version": "0.1.0",

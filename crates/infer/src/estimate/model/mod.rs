@@ -201,8 +201,9 @@ impl ModelPool {
     /// The estimate where one sheet alone is read, from the stored answer to it; none where that is not its answer.
     #[must_use]
     pub fn from_answer(&self, answer: &str, calibration_id: &str) -> Option<Value> {
-        const JOINT: [&str; 7] = [
+        const JOINT: [&str; 8] = [
             "quantities",
+            "prompt_tokens",
             "margins",
             "storage_tiers",
             "nearest_open_models",

@@ -44,6 +44,8 @@ pub struct StoredEstimate {
     /// The sheets behind it.
     pub price_sheets: Vec<StoredSheet>,
     quantities: BTreeMap<String, EstimatedQuantity>,
+    /// Tokens of the prompts whose costs and margins these are.
+    pub prompt_tokens: f64,
     /// Margin of each price line.
     #[serde(default)]
     pub margins: Vec<LineMargin>,

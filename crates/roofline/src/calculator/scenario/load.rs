@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::forward::Speculation;
+use crate::forward::{Speculation, USUAL_PROMPT_TOKENS};
 use crate::reference::{DraftDomain, token_acceptance_of};
 use unroof_base::input::body::{OneOf, Stated, body, number, object, value};
 use unroof_base::units::readable;
@@ -25,8 +25,6 @@ use unroof_base::units::readable;
 pub const MOST_CONTEXT: f64 = 1e9;
 /// Batches over all chips, per chip or over the optimal one.
 pub const BATCHES: RangeInclusive<f64> = 1e-6..=1e12;
-/// Tokens of a prompt where none are stated.
-const USUAL_INPUT: f64 = 4_096.0;
 /// Tokens of an answer where none are stated.
 const USUAL_OUTPUT: f64 = 1_024.0;
 /// Tokens of a day.
@@ -116,7 +114,7 @@ pub struct Prompt {
 impl StatedLoad {
     /// The prompt of a request, and how much of it is found in the cache.
     pub fn prompt(&self, inputs: &Inputs<'_>) -> Option<Prompt> {
-        let usual = Lengths::constant(USUAL_INPUT);
+        let usual = Lengths::constant(USUAL_PROMPT_TOKENS);
         let input = inputs.or(&self.input_tokens, usual, Origin::Default)?;
         let (cached, rate) = (&self.cached_input_tokens, &self.cache_hit_rate);
         if cached.is_stated() && rate.is_stated() {

@@ -15,13 +15,14 @@ use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 
 /// Members of an answer, in its order.
-const MEMBERS: [&str; 19] = [
+const MEMBERS: [&str; 20] = [
     "id",
     "engine_version",
     "calibration_id",
     "price_sheets",
     "assumptions",
     "quantities",
+    "prompt_tokens",
     "margins",
     "storage_tiers",
     "nearest_open_models",

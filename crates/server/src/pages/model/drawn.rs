@@ -7,7 +7,6 @@ use crate::charts::estimate::{cost_of, density_of};
 use crate::pages::figure::{figure, under_heading};
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::margin_in_words;
-use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
 use unroof_report::chart::Chart;
@@ -97,7 +96,7 @@ pub(super) fn costs(shown: &Shown) -> Markup {
         div.columns {
             @for (chart, side) in &charts { (figure(chart, "cost", &shown.question.with("side", side).query())) }
         }
-        (margins(&shown.subject.estimate.margins))
+        (margins(shown))
     };
     section("cost", &cost_finding(shown, &charts[1].0), &content)
 }
@@ -118,7 +117,9 @@ fn cost_finding(shown: &Shown, output: &Chart) -> String {
 }
 
 /// The margin of each line of the tariff.
-fn margins(margins: &[LineMargin]) -> Markup {
+fn margins(shown: &Shown) -> Markup {
+    let estimate = &shown.subject.estimate;
+    let margins = &estimate.margins;
     html! {
         @if margins.is_empty() {
             (empty(&html! {
@@ -127,7 +128,9 @@ fn margins(margins: &[LineMargin]) -> Markup {
             }))
         } @else {
             h3 { "Margin of each line, without public truth" }
-            p.note { "1 − cost ÷ price. No vendor publishes it, except DeepSeek for one day." }
+            p.note {
+                "1 − cost ÷ price, at prompts of " (readable(estimate.prompt_tokens)) " tokens. No vendor publishes it, except DeepSeek for one day."
+            }
             (scrolling("Margins", &table(&[Text("Line"), Number("Price, $/Mtok"), Number("Margin (90\u{a0}%)"), Number("Below cost with")], &html! {
                 @for margin in margins {
                     tr {

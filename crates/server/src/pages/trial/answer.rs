@@ -13,7 +13,6 @@ use unroof_base::shell::curl;
 use unroof_base::units::{compact, readable};
 use unroof_edge::Problem;
 use unroof_infer::estimate::judgement::headline::{finding, listed, margin_in_words, subject};
-use unroof_infer::estimate::margins::LineMargin;
 use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_infer::estimate::{Conflict, Joint, StoredEstimate};
 use unroof_infer::joint::{RatioEstimate, Regime};
@@ -157,7 +156,7 @@ impl Shown {
             }
             (regime(&joint.quantities.memory_time_over_compute_time))
             div.columns {
-                (margins(&joint.margins))
+                (margins(joint))
                 (neighbours(joint))
             }
             (tiers(&joint.storage_tiers))
@@ -216,7 +215,8 @@ fn regime(ratio: &RatioEstimate) -> Markup {
     }
 }
 
-fn margins(margins: &[LineMargin]) -> Markup {
+fn margins(joint: &Joint) -> Markup {
+    let margins = &joint.margins;
     html! {
         @if !margins.is_empty() {
             div {
@@ -230,7 +230,10 @@ fn margins(margins: &[LineMargin]) -> Markup {
                         }
                     }
                 }))
-                p.note { "No public truth: these costs are not published, so a margin is never identified." }
+                p.note {
+                    "At prompts of " (readable(joint.prompt_tokens)) " tokens. No public truth: these costs are not published, so a margin is \
+                     never identified."
+                }
             }
         }
     }
