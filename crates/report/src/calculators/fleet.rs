@@ -35,8 +35,14 @@ pub fn summary(answer: &PlanAnswer) -> Markup {
             None => div.empty data-finding {
                 p { strong { "No layout keeps these limits." } }
                 @for item in &answer.nearest {
-                    p { "A plan would need " (spaced(item.input.rsplit('.').next().unwrap_or(item.input))) " of "
-                        (readable(item.would_do)) " instead of " (readable(item.stated)) "." }
+                    p {
+                        "A plan would need "
+                        @match item.input.rsplit_once('.') {
+                            Some((_, input)) => { (spaced(input)) " of " (readable(item.would_do)) " instead of " (readable(item.stated)) }
+                            None => { "both limits " (readable(item.would_do)) " times as long" }
+                        }
+                        "."
+                    }
                 }
                 @if answer.nearest.is_empty() {
                     p { "No single change of a limit, the chips or the weights would do." }

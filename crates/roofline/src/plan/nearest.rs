@@ -18,6 +18,9 @@ const HALVINGS: u32 = 6;
 /// Bytes per parameter of the published formats with smaller weights: fp8, and 4 bits with scales.
 const WIDTHS: [f64; 2] = [1.0, 0.562_5];
 
+/// Input of a change of both limits, whose values are multiples of what is stated.
+const BOTH_LIMITS: &str = "limits";
+
 /// A limit that may be relaxed.
 type Relaxed = fn(Limits, f64) -> Limits;
 
@@ -62,11 +65,28 @@ fn limits(question: &Question, search: &Search<'_>) -> Vec<NearestItem> {
         limits.first_token_s,
         of_first,
     );
-    token.into_iter().chain(first).collect()
+    let alone: Vec<NearestItem> = token.into_iter().chain(first).collect();
+    let has_both = limits.per_token_s.is_some() && limits.first_token_s.is_some();
+    if !alone.is_empty() || !has_both {
+        return alone;
+    }
+    let both = least_factor(question, search, |limits, factor| {
+        of_first(of_token(limits, factor), factor)
+    });
+    let item = |factor| NearestItem {
+        input: BOTH_LIMITS,
+        stated: 1.0,
+        would_do: rounded_up(factor),
+    };
+    both.map(item).into_iter().collect()
 }
 
 /// The least factor, to a percent, by which limits must be relaxed for a plan.
-fn least_factor(question: &Question, search: &Search<'_>, relaxed: Relaxed) -> Option<f64> {
+fn least_factor(
+    question: &Question,
+    search: &Search<'_>,
+    relaxed: impl Fn(Limits, f64) -> Limits,
+) -> Option<f64> {
     let has_plan = |factor: f64| {
         let goal = Goal {
             limits: relaxed(question.limits, factor),
@@ -143,6 +163,9 @@ impl NearestItem {
     /// The change in words.
     pub(super) fn words(&self) -> String {
         let [would_do, stated] = [self.would_do, self.stated].map(readable);
+        if self.input == BOTH_LIMITS {
+            return format!("both limits {would_do} times as long");
+        }
         format!("`{}` of {would_do} instead of {stated}", self.input)
     }
 }

@@ -491,3 +491,45 @@ async fn a_simulation_has_the_layouts_of_plans() {
         );
     }
 }
+
+#[tokio::test]
+async fn some_requests_wait_longer_where_hits_differ_between_them() {
+    let api = api().await;
+    let late = async |hits: Value| {
+        let body = with(small(), "/load/cache_hit_rate", hits);
+        let layouts = json!({"tensor": [8], "pipeline": [1], "serving": "aggregated"});
+        let answer = answer(&api, &with(body, "/layouts", layouts)).await;
+        let mean = number(&answer["load"]["cache_hit_rate"]);
+        assert!((mean - 0.45).abs() < 1e-9, "{mean}");
+        number(&answer["plans"][0]["time_to_first_token"]["p95_seconds"])
+    };
+    let equal = late(json!(0.45)).await;
+    let differing = late(json!([{"rate": 0, "share": 1}, {"rate": 0.9, "share": 1}])).await;
+    assert!(differing > 1.2 * equal, "{differing} {equal}");
+}
+
+#[tokio::test]
+async fn both_limits_are_relaxed_where_neither_alone_would_do() {
+    let api = api().await;
+    let strict =
+        json!({"time_to_first_token_seconds": 0.02, "time_per_output_token_seconds": 0.002});
+    let body = with(small(), "/limits", strict.clone());
+    let none = answer(&api, &body).await;
+    assert_eq!(none["plans"], json!([]));
+    let nearest = none["nearest"].as_array().unwrap();
+    let both = nearest.iter().find(|item| item["input"] == "limits");
+    let factor = number(&both.unwrap_or_else(|| panic!("{nearest:?}"))["would_do"]);
+    let caveats = none["caveats"].to_string();
+    assert!(caveats.contains("both limits"), "{caveats}");
+    let times = |factor: f64| {
+        let limits: serde_json::Map<String, Value> = (strict.as_object().unwrap().iter())
+            .map(|(name, value)| (name.clone(), json!(number(value) * factor)))
+            .collect();
+        with(small(), "/limits", json!(limits))
+    };
+    assert_ne!(answer(&api, &times(factor)).await["plans"], json!([]));
+    assert_eq!(
+        answer(&api, &times(factor * 0.85)).await["plans"],
+        json!([])
+    );
+}
