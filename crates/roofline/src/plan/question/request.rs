@@ -43,7 +43,7 @@ const USUAL_PER_TOKEN_S: f64 = 0.05;
 
 const PERCENTILES: &[(&str, Percentile)] = &[("p50", Percentile::P50), ("p95", Percentile::P95)];
 /// Ways of serving that are searched; none for all.
-const SERVINGS: &[(&str, Option<ServingKind>)] = &[
+pub const SERVINGS: &[(&str, Option<ServingKind>)] = &[
     ("any", None),
     ("aggregated", Some(ServingKind::Aggregated)),
     ("chunked", Some(ServingKind::Chunked)),

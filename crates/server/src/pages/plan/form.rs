@@ -14,7 +14,7 @@ use unroof_report::calculators::parts::written;
 use unroof_roofline::calculator::inputs::InputUsed;
 use unroof_roofline::calculator::scenario::load::DOMAINS;
 use unroof_roofline::calculator::scenario::rent::CONTRACTS;
-use unroof_roofline::plan::question::request::ENGINES;
+use unroof_roofline::plan::question::request::{ENGINES, SERVINGS};
 use unroof_roofline::reference::names::ALL;
 use unroof_roofline::reference::{accelerators, open_models, routed_laws};
 
@@ -231,6 +231,7 @@ fn choices_of(choices: Choices) -> Vec<(&'static str, &'static str)> {
         }
         Choices::Contracts => CONTRACTS.iter().map(|(name, _)| twice(name)).collect(),
         Choices::Domains => DOMAINS.iter().map(|(name, _)| twice(name)).collect(),
+        Choices::Servings => SERVINGS.iter().map(|(name, _)| twice(name)).collect(),
         Choices::Engines => ENGINES.iter().map(|(name, _)| twice(name)).collect(),
         Choices::Routings => routed_laws()
             .iter()

@@ -99,6 +99,8 @@ pub(crate) enum Choices {
     Engines,
     /// Ways of routing tokens to experts.
     Routings,
+    /// Ways of serving that a plan searches.
+    Servings,
 }
 
 /// A part of a form.
@@ -245,6 +247,8 @@ tables! {
         MACHINE More "output_margin" "margin of the output price" "/price_sheet/output_margin".number("", 0.0, 0.95);
         FLEET More "first_token" "most time to the first token" "/limits/time_to_first_token_seconds".number("s", 0.1, 30.0);
         FLEET More "per_token" "most time per token" "/limits/time_per_output_token_seconds".number("s", 0.005, 0.2);
+        FLEET More "serving" "prompts beside answers, or apart" "/layouts/serving".one_of(Choices::Servings).unstated("any");
+        MACHINE More "tensor" "chips that share attention" "/tensor".count("", 1.0, 64.0);
         FLEET More "engine" "flags for an engine" "/engine".one_of(Choices::Engines).unstated("none");
     }
 
