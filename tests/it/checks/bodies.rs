@@ -287,7 +287,10 @@ fn plans() -> Vec<Value> {
             "accelerator": "h100-sxm",
             "owned": {"capital_usd": 35_000, "years": 4, "usd_per_kwh": 0.08, "pue": 1.2, "watts": 900},
         },
-        "load": {"input_tokens": lengths, "output_tokens": lengths},
+        "load": {
+            "input_tokens": lengths, "output_tokens": lengths,
+            "cache_hit_rate": [{"rate": 0, "share": 1}, {"rate": 0.9, "share": 3}],
+        },
     });
     vec![plan, day, listed]
 }

@@ -101,7 +101,8 @@ pub struct SearchedItem {
 /// One change of a request without a plan, which would give one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct NearestItem {
-    /// The input that changes: a limit that binds, the chips, or the width of the weights.
+    /// The input that changes: a limit that binds, the chips, or the width of the weights; `limits` where both limits must be
+    /// relaxed by a factor, and neither alone would do.
     pub input: &'static str,
     /// Value of the request.
     pub stated: f64,

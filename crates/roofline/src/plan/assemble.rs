@@ -52,7 +52,7 @@ pub(super) fn answer(question: &Question, wanted: &CancelToken) -> Result<PlanAn
         load: LoadItem {
             input_tokens: question.load.input.mean(),
             output_tokens: question.load.output.mean(),
-            cache_hit_rate: question.load.hit_rate,
+            cache_hit_rate: question.load.hit_rate(),
             mean_context_tokens: question.mean_context(),
             requests_per_second: question.load.rate,
         },
@@ -438,7 +438,7 @@ fn day(question: &Question, candidate: &Candidate<'_>) -> Option<DayItem> {
     let traffic = &question.load;
     let requests = candidate.rate * DAY_S;
     let input = requests * traffic.input.mean();
-    let cached = input * traffic.hit_rate;
+    let cached = input * traffic.hit_rate();
     let output = requests * traffic.output.mean();
     let revenue =
         ((input - cached) * prices.input + cached * prices.cached_input + output * prices.output)

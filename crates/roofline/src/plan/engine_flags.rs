@@ -195,7 +195,7 @@ fn load(question: &Question, engine: ServingEngine, pool: &PoolItem) -> Vec<(Str
         ));
     }
     if let Some(prompts) = pool.prompts_per_pass {
-        let tokens = (prompts * question.fresh().mean() / groups).ceil();
+        let tokens = (prompts * question.fresh_tokens() / groups).ceil();
         flags.push((
             format!("{} {tokens}", names.pass_tokens),
             format!("{prompts} prompts of a pass, of the tokens that are computed"),

@@ -77,6 +77,12 @@ impl Planning {
         let compared: usize = self.0.iter().skip(1).map(search::layouts).sum();
         let has_limit = (self.0.iter()).any(|question| question.limits.first_token_s.is_some());
         let weight = if has_limit { 4 } else { 1 };
+        let prompts = self
+            .0
+            .iter()
+            .map(|question| question.load.prompts().count());
+        // A pass of each kind of prompt is computed for a unit.
+        let weight = weight * (1 + prompts.max().unwrap_or(0) / 32);
         weight * (dearest + compared)
     }
 

@@ -18,8 +18,8 @@ const INPUTS: [(&str, Change); 13] = [
         question.load.output = question.load.output.times(factor);
     }),
     ("load.cache_hit_rate", |question, factor| {
-        let share = question.load.hit_rate * factor;
-        question.load.set_hit_rate(share);
+        let hits = question.load.hits.changed(|rate| rate * factor);
+        question.load.set_hits(&hits);
     }),
     ("load.requests_per_second", |question, factor| {
         question.load.rate = question.load.rate.map(|rate| rate * factor);
@@ -102,7 +102,7 @@ pub(super) fn sensitivity(question: &Question, found: &[Candidate<'_>]) -> Vec<S
         return Vec::new();
     };
     let has = |name: &str| match name {
-        "load.cache_hit_rate" => question.load.hit_rate > 0.0,
+        "load.cache_hit_rate" => question.load.hit_rate() > 0.0,
         "load.requests_per_second" => question.load.rate.is_some(),
         "limits.time_to_first_token_seconds" => question.limits.first_token_s.is_some(),
         "limits.time_per_output_token_seconds" => question.limits.per_token_s.is_some(),

@@ -3,6 +3,7 @@
 use super::answer::PlanPoint;
 use super::binding::binds;
 use super::search::{self, Search};
+use crate::calculator::scenario::hits::HitRates;
 use crate::forward::Speculation;
 use crate::plan::question::goal::Goal;
 use crate::plan::question::request::Question;
@@ -45,7 +46,7 @@ pub(super) fn series(
     for hit_rate in grid.cache_hit_rate.iter().flatten() {
         wanted.check()?;
         let mut changed = question.clone();
-        changed.load.set_hit_rate(*hit_rate);
+        changed.load.set_hits(&HitRates::constant(*hit_rate));
         rows.push(of_plan(&changed, &Goal::of(&changed)));
     }
     for drafted in grid.drafted_tokens.iter().flatten() {
@@ -89,7 +90,7 @@ fn of_pass(question: &Question, best: &Candidate<'_>, tokens: f64) -> PlanPoint 
         .map(|usd| usd * decode.engine.chips() / 3_600.0);
     PlanPoint {
         pass_tokens: Some(tokens),
-        cache_hit_rate: question.load.hit_rate,
+        cache_hit_rate: question.load.hit_rate(),
         is_feasible: true,
         chips: Some(decode.engine.chips()),
         pass_seconds: Some(parts.total_s),
@@ -106,7 +107,7 @@ fn of_plan(question: &Question, goal: &Goal) -> PlanPoint {
     let share = goal.limits.percentile.share();
     let first = best.and_then(Candidate::first_token);
     PlanPoint {
-        cache_hit_rate: question.load.hit_rate,
+        cache_hit_rate: question.load.hit_rate(),
         chips_limit: goal.budget,
         is_feasible: best.is_some(),
         chips: best.map(Candidate::chips),

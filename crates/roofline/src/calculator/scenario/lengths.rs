@@ -118,12 +118,6 @@ impl Lengths {
         self.mean
     }
 
-    /// Squared coefficient of variation.
-    #[must_use]
-    pub fn variation(&self) -> f64 {
-        self.variation
-    }
-
     /// The length that a share of the requests do not exceed.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.points.clone();

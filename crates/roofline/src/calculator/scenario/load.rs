@@ -14,6 +14,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::hits::{HitRates, HitRatesKind};
 use super::lengths::{Lengths, LengthsKind, MOST_TOKENS};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
 use crate::forward::{Speculation, USUAL_PROMPT_TOKENS};
@@ -48,8 +49,9 @@ body! {
         input_tokens: Stated<Lengths> = value(LengthsKind).unit("tokens").flag("input"),
         /// Tokens of a prompt that are found in the cache.
         cached_input_tokens: Stated<f64> = number(0.0..=MOST_TOKENS).unit("tokens").flag("cached-input"),
-        /// Share of the prompt tokens that are found in the cache.
-        cache_hit_rate: Stated<f64> = number(0.0..=1.0).flag("hit-rate"),
+        /// Share of the prompt tokens that are found in the cache: one number, or up to 8 with the share of the requests that each
+        /// has.
+        cache_hit_rate: Stated<HitRates> = value(HitRatesKind).flag("hit-rate"),
         /// Standard deviation over mean of a log-normal spread of prompts around `input_tokens`; 0 if left
         /// out, and 1.313 for the tokens of a day, as in a published trace of conversations.
         input_spread: Stated<f64> = number(0.0..=10.0).flag("input-spread"),
@@ -107,6 +109,8 @@ body! {
 pub struct Prompt {
     /// All tokens.
     pub input: Lengths,
+    /// Shares that are found in the cache.
+    pub hits: HitRates,
     /// Tokens found in the cache, of the mean prompt; the last token is always computed.
     pub cached: f64,
 }
@@ -127,9 +131,14 @@ impl StatedLoad {
         }
         let all = input.mean();
         if !cached.is_stated() {
-            let rate = inputs.or(rate, 0.0, Origin::Default)?;
-            let cached = rate.min(1.0 - 1.0 / all).max(0.0) * all;
-            return Some(Prompt { input, cached });
+            let hits = inputs.or(rate, HitRates::constant(0.0), Origin::Default)?;
+            let hits = hits.changed(|rate| rate.min(1.0 - 1.0 / all));
+            let cached = hits.mean() * all;
+            return Some(Prompt {
+                input,
+                hits,
+                cached,
+            });
         }
         let tokens = inputs.or_else(cached, None)?;
         if tokens > all - 1.0 {
@@ -143,6 +152,7 @@ impl StatedLoad {
         inputs.derived("load.cache_hit_rate", tokens / all, "");
         Some(Prompt {
             input,
+            hits: HitRates::constant(tokens / all),
             cached: tokens,
         })
     }

@@ -16,6 +16,7 @@
 
 mod config;
 pub mod efficiency;
+pub mod hits;
 pub mod lengths;
 pub mod load;
 pub mod machine;

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 use super::traffic::{Traffic, fill_traffic};
 use crate::calculator::inputs::{InputOrigin as Origin, InputUsed, Inputs};
 use crate::calculator::scenario::efficiency::{Efficiency, STARTING_POINTS, StatedEfficiencies};
-use crate::calculator::scenario::lengths::{Lengths, MOST_TOKENS};
+use crate::calculator::scenario::lengths::MOST_TOKENS;
 use crate::calculator::scenario::machine::MOST_CHIPS;
 use crate::calculator::scenario::prices::Prices;
 use crate::calculator::scenario::{
@@ -231,9 +231,9 @@ impl Question {
         self.efficiency.overheads == Overheads::NONE
     }
 
-    /// The input lengths of prompts: the tokens that are computed.
-    pub(crate) fn fresh(&self) -> Lengths {
-        self.load.input.times(1.0 - self.load.hit_rate)
+    /// Mean tokens of a prompt that are computed.
+    pub(crate) fn fresh_tokens(&self) -> f64 {
+        self.load.input.mean() * (1.0 - self.load.hit_rate())
     }
 
     /// Mean tokens in the cache of a sequence that is being answered, over its generated tokens.

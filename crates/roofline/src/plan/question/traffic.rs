@@ -1,6 +1,7 @@
 //! Requests of a plan: their lengths, hits and rate, or the tokens of a day.
 
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
+use crate::calculator::scenario::hits::HitRates;
 use crate::calculator::scenario::lengths::Lengths;
 use crate::calculator::scenario::load::ARRIVALS;
 use crate::calculator::scenario::{StatedDay, StatedLoad};
@@ -22,7 +23,8 @@ const OUTPUT_SPREAD_OF_A_DAY: f64 = 0.729;
 pub(crate) struct Traffic {
     pub(crate) input: Lengths,
     pub(crate) output: Lengths,
-    pub(crate) hit_rate: f64,
+    /// Shares of the prompt tokens that are found in the cache.
+    pub(crate) hits: HitRates,
     /// Requests per second; none if it is a result.
     pub(crate) rate: Option<f64>,
     /// Whether requests arrive at random.
@@ -30,9 +32,25 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Takes another share of the prompt tokens from the cache; the last token of a prompt is always computed.
-    pub(crate) fn set_hit_rate(&mut self, share: f64) {
-        self.hit_rate = share.min(1.0 - 1.0 / self.input.mean()).max(0.0);
+    /// Takes other shares of the prompt tokens from the cache; the last token of a prompt is always computed.
+    pub(crate) fn set_hits(&mut self, hits: &HitRates) {
+        let most = 1.0 - 1.0 / self.input.mean();
+        self.hits = hits.changed(|rate| rate.min(most));
+    }
+
+    /// Mean share of the prompt tokens that are found in the cache.
+    pub(crate) fn hit_rate(&self) -> f64 {
+        self.hits.mean()
+    }
+
+    /// Prompts of all lengths and hits: their tokens, those of them that are computed, and their share of the requests.
+    pub(crate) fn prompts(&self) -> impl Iterator<Item = [f64; 3]> {
+        self.input.points().iter().flat_map(|(length, of_length)| {
+            self.hits.points().iter().map(move |(rate, of_rate)| {
+                let fresh = (length * (1.0 - rate)).max(1.0);
+                [*length, fresh, of_length * of_rate]
+            })
+        })
     }
 }
 
@@ -70,15 +88,14 @@ fn fill_requests(stated: &StatedLoad, inputs: &Inputs<'_>, has_budget: bool) -> 
         Some(lengths.spread(deviation))
     };
     let prompt = stated.prompt(inputs);
-    let cached = prompt.as_ref().map(|prompt| prompt.cached);
+    let hits = prompt.as_ref().map(|prompt| prompt.hits.clone());
     let input = spread_out(prompt.map(|prompt| prompt.input), &stated.input_spread);
     let output = spread_out(stated.output(inputs), &stated.output_spread);
     let usual = (!has_budget).then_some((DEFAULT_RATE, Origin::Default));
     let rate = inputs.known(&stated.requests_per_second, usual);
-    let input = input?;
     Some(Traffic {
-        hit_rate: cached? / input.mean(),
-        input,
+        hits: hits?,
+        input: input?,
         output: output?,
         rate: rate.ok()?,
         is_random: true,
@@ -131,7 +148,7 @@ fn fill_day(stated: &StatedLoad, day: &StatedDay, inputs: &Inputs<'_>) -> Option
     Some(Traffic {
         input: Lengths::constant(prompt).spread(input_spread),
         output: Lengths::constant(answer).spread(output_spread),
-        hit_rate: cached / input,
+        hits: HitRates::constant(cached / input),
         rate: Some(output / answer / DAY_S),
         is_random: true,
     })

@@ -22,7 +22,7 @@ pub(crate) struct Chunks {
 impl Chunks {
     /// Chunks of every size that is worth trying on a unit, none larger than a prompt.
     pub(crate) fn all(question: &Question, unit: &DecodeUnit<'_>) -> Vec<Self> {
-        let prompt = question.fresh().mean();
+        let prompt = question.fresh_tokens();
         let mut sizes = SIZES.map(|size| f64::min(size, prompt)).to_vec();
         sizes.dedup();
         let of_size = |tokens| Self::new(question, unit, tokens);
@@ -30,11 +30,9 @@ impl Chunks {
     }
 
     fn new(question: &Question, unit: &DecodeUnit<'_>, tokens: f64) -> Self {
-        let traffic = &question.load;
         let (mut per_prompt, mut computed, mut before) = (Vec::new(), 0.0, 0.0);
-        for (length, share) in traffic.input.points() {
-            let fresh = (length * (1.0 - traffic.hit_rate)).max(1.0);
-            per_prompt.push((fresh / tokens, *share));
+        for [length, fresh, share] in question.load.prompts() {
+            per_prompt.push((fresh / tokens, share));
             computed += share * fresh;
             // Chunks lie evenly between the cached prefix and the end of the prompt.
             before += share * fresh * (length - fresh + (fresh - tokens).max(0.0) / 2.0);

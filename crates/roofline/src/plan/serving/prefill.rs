@@ -36,7 +36,7 @@ impl<'a> PrefillUnit<'a> {
     /// The unit with every number of prompts per pass that is worth trying: one per group of chips, and powers of two of
     /// that while the prompts are short.
     pub(crate) fn all(question: &Question, engine: &Engine<'a>) -> Vec<Self> {
-        let fresh = question.fresh().mean();
+        let fresh = question.fresh_tokens();
         let memory = engine.memory(question.load.input.mean());
         let groups = f64::from(engine.layout.data);
         if memory.largest_batch() < groups * f64::from(engine.layout.pipeline) {
@@ -55,25 +55,29 @@ impl<'a> PrefillUnit<'a> {
 
     fn new(question: &Question, engine: Engine<'a>, prompts: f64) -> Self {
         let traffic = &question.load;
-        let of_length = |tokens: f64| {
-            let fresh = (tokens * (1.0 - traffic.hit_rate)).max(1.0);
-            engine.pass(prompts, fresh, (tokens - fresh).max(0.0))
-        };
         let passes: Vec<(Parts, f64)> = traffic
-            .input
-            .points()
-            .iter()
-            .map(|(tokens, share)| (of_length(*tokens), *share))
+            .prompts()
+            .map(|[tokens, fresh, share]| {
+                (
+                    engine.pass(prompts, fresh, (tokens - fresh).max(0.0)),
+                    share,
+                )
+            })
             .collect();
         // A pass of several prompts holds prompts of all lengths: attention's work grows with their squares.
         let parts = Parts::mean(&passes);
         let mean_s = parts.total_s;
         let (services, variation) = if prompts > 1.0 {
             // A long prompt is cut over several passes.
-            let longer = |tokens: f64| (tokens / traffic.input.mean()).max(1.0);
-            let points = traffic.input.points().iter();
-            let services = points.map(|(tokens, share)| (mean_s * longer(*tokens), *share));
-            (services.collect(), traffic.input.variation() / prompts)
+            let mean = question.fresh_tokens();
+            let services = traffic.prompts();
+            let services =
+                services.map(|[_, fresh, share]| (mean_s * (fresh / mean).max(1.0), share));
+            let square = traffic
+                .prompts()
+                .map(|[_, fresh, share]| fresh * fresh * share);
+            let variation = square.sum::<f64>() / (mean * mean) - 1.0;
+            (services.collect(), variation.max(0.0) / prompts)
         } else {
             let services: Vec<(f64, f64)> = passes
                 .iter()
