@@ -33,7 +33,7 @@ body! {
 pub struct HitRates(Vec<(f64, f64)>);
 
 impl HitRates {
-    /// The same share of every prompt.
+    /// One share of every prompt.
     #[must_use]
     pub fn constant(rate: f64) -> Self {
         Self(vec![(rate, 1.0)])
