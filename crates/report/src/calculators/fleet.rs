@@ -152,7 +152,7 @@ fn ranking(plans: &[PlanItem]) -> Markup {
     html! {
         h3 { "Plans, by the upper end of their cost" }
         (scrolling("Plans", &table(&[
-            Text("Serving"), Text("Layout of a unit"), Number("Chips"), Number("First token, s"), Number("Tokens/s"), Number("USD/Mtok"), Number("80 %"),
+            Text("Prompts"), Text("Layout of a unit"), Number("Chips"), Number("First token, s"), Number("Tokens/s"), Number("USD/Mtok"), Number("80 %"),
             Number("USD/day"), Text("Bound by"),
         ], &html! {
             @for plan in plans.iter().take(MOST_PLANS) {
@@ -181,9 +181,9 @@ fn ranking(plans: &[PlanItem]) -> Markup {
 
 fn serving(plan: &PlanItem) -> &'static str {
     match plan.serving {
-        ServingKind::Aggregated => "the same chips",
-        ServingKind::Chunked => "the same chips, prompts in chunks",
-        ServingKind::Disaggregated => "chips for prompts, chips for answers",
+        ServingKind::Aggregated => "in passes",
+        ServingKind::Chunked => "in chunks",
+        ServingKind::Disaggregated => "own chips",
     }
 }
 
