@@ -109,7 +109,9 @@ fn fill_tensor(
             "leave it out, or write `spread`: \"experts\"",
         );
     }
-    for unit in units.into_iter().flatten() {
+    let mut units: Vec<u32> = units.into_iter().flatten().collect();
+    units.dedup();
+    for unit in units {
         if !unit.is_multiple_of(chips) {
             inputs.fault(
                 stated,
