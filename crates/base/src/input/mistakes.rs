@@ -172,9 +172,24 @@ pub(super) fn meant_unit(text: &str, known: &[&str]) -> Option<String> {
         .then(|| format!("multiply every price by {factor} and write `{OWN}`"))
 }
 
-/// The correction of a price with a currency, a comma or blanks.
+/// A price whose zeros are written as letters; none where it has no digit, or other letters.
+fn with_zeros(text: &str) -> Option<String> {
+    let digits = text.replace(['O', 'o'], "0");
+    let is_number = digits
+        .chars()
+        .all(|mark| mark.is_ascii_digit() || mark == '.');
+    let has_digit = text.contains(|mark: char| mark.is_ascii_digit());
+    (digits != text && has_digit && is_number && digits.matches('.').count() <= 1).then_some(digits)
+}
+
+/// The correction of a price with a letter O, a currency, a comma or blanks.
 pub(super) fn meant_price(text: &str) -> Option<String> {
     let trimmed = text.trim();
+    if let Some(digits) = with_zeros(trimmed) {
+        return Some(format!(
+            "write \"{digits}\", with the digit zero in place of the letter O"
+        ));
+    }
     let bare = trimmed.trim_matches(|mark: char| {
         mark.is_alphabetic() || mark.is_whitespace() || "$€£¥₹".contains(mark)
     });
@@ -303,6 +318,10 @@ mod tests {
         let currency = "write \"3.00\"; the currency is a field of the sheet";
         for text in ["$3.00", "3.00 USD", "€3,00", "USD 3.00"] {
             assert_eq!(hint(text), currency, "{text}");
+        }
+        for (text, price) in [("1O", "10"), ("2.5O", "2.50"), ("1o.O5", "10.05")] {
+            let zero = format!("write \"{price}\", with the digit zero in place of the letter O");
+            assert_eq!(hint(text), zero);
         }
         assert_eq!(hint("1,234.50"), "write \"1234.50\"");
         for text in ["", "free", "1e-6", "00.1", "-1", "1.2.3x4"] {
