@@ -5,7 +5,7 @@ use super::forward::Parts;
 use crate::forward::PromptTokens;
 use crate::plan::question::request::Question;
 
-/// Tokens of a chunk that are tried: 512, and the usual 2,048 and 8,192 of vLLM and SGLang.
+/// Tokens of a chunk that are tried: 512, and the usual 2,048 and 8,192 of serving engines.
 const SIZES: [f64; 3] = [512.0, 2_048.0, 8_192.0];
 
 /// Prompts of a unit in chunks of one size.
