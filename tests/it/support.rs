@@ -21,6 +21,14 @@ use unroof_store::{Store, StoreLimits};
 use url::Url;
 use uuid::Uuid;
 
+/// Limits of a debug build that shares its processors with other tests.
+pub(crate) fn patient_limits() -> Limits {
+    Limits {
+        answer_time: Duration::from_mins(2),
+        ..Limits::default()
+    }
+}
+
 /// Time of the fixed clock.
 pub(crate) const NOW: &str = "2026-11-21T12:00:00.123456Z";
 
@@ -199,7 +207,7 @@ impl TestDatabase {
 
     /// The API on this database; every call is another replica.
     pub(crate) async fn api(&self) -> Api {
-        Box::pin(self.api_within(Limits::default())).await
+        Box::pin(self.api_within(patient_limits())).await
     }
 
     /// The API on this database with limits of its own.
