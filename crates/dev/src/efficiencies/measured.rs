@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use unroof_roofline::reference::measurement::{Measurement, measurements};
 
 /// Files with the columns of `crates/roofline/data/serving_measurements.csv`, one per publication.
-const FILES: [&str; 8] = [
+const FILES: [&str; 13] = [
     include_str!("../../data/measurements/inferencex_dashboard.csv"),
     include_str!("../../data/measurements/inferencex_by_aiconfigurator.csv"),
     include_str!("../../data/measurements/inferencex_posts.csv"),
@@ -14,9 +14,20 @@ const FILES: [&str; 8] = [
     include_str!("../../data/measurements/mlperf_server.csv"),
     include_str!("../../data/measurements/tensorrt_llm_guide.csv"),
     include_str!("../../data/measurements/tpu_recipes.csv"),
+    include_str!("../../data/measurements/atom.csv"),
+    include_str!("../../data/measurements/amd_vllm_guide.csv"),
+    include_str!("../../data/measurements/sglang_cookbook.csv"),
+    include_str!("../../data/measurements/single_requests_b200.csv"),
+    include_str!("../../data/measurements/single_batch_overlap.csv"),
 ];
 /// Benchmarks with several publications: their rows share a way of measuring, and are left out together.
-const BENCHMARKS: [&str; 3] = ["InferenceX", "MLPerf", "TensorRT-LLM"];
+const BENCHMARKS: [&str; 5] = [
+    "ATOM",
+    "InferenceX",
+    "MLPerf",
+    "SGLang cookbook",
+    "TensorRT-LLM",
+];
 
 /// Benchmark of a measurement; its publication where that is the only one.
 pub(super) fn benchmark(row: &Measurement) -> &str {

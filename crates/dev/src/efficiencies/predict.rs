@@ -31,6 +31,8 @@ pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
     serving_value(measured, &at_peak(&serving(measured, fitted_attainment())?))
 }
 
+/// Bytes per parameter of weights in INT4, which engines expand to bf16: formats with scales of their own are wider.
+const INT4_BYTES: f64 = 0.5;
 /// Bytes per parameter of an input embedding, which no published checkpoint quantises.
 const EMBEDDING_BYTES: f64 = 2.0;
 
@@ -53,7 +55,14 @@ impl Setup<'_> {
             weight_bytes: self.weights.others,
             attention_bytes: self.attention_bytes,
         };
-        let rate = |bytes| row.peak_of_multiplies(bytes).multiply_adds();
+        let rate = |bytes| {
+            let peak = if bytes == INT4_BYTES {
+                row.bf16_flops_per_second
+            } else {
+                row.peak_of_multiplies(bytes)
+            };
+            peak.multiply_adds()
+        };
         let rates = MultiplyRates {
             experts: rate(self.weights.experts),
             others: rate(self.weights.others),

@@ -349,7 +349,9 @@ impl<N: Number> Engine<'_, N> {
     fn stages(&self) -> N {
         let with_experts = self.shape.expert_layers;
         let dense = (self.shape.layers - with_experts).max(N::splat(0.0));
-        dense * self.overheads.stages_per_dense_layer + with_experts * STAGES_PER_EXPERT_LAYER
+        dense * self.overheads.stages_per_dense_layer
+            + with_experts * STAGES_PER_EXPERT_LAYER
+            + self.shape.attention_stages
     }
 
     /// w·`N_attn`, over all chips.

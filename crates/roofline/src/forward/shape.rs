@@ -1,8 +1,17 @@
 //! Sizes of a model that its times follow from.
 
 use crate::reference::WeightFormats;
-use crate::reference::architecture::{Architecture, Experts};
+use crate::reference::architecture::{Architecture, AttentionGroup, Experts};
 use unroof_base::units::number::Number;
+
+/// Kernels in a row of one layer's attention beyond those of grouped queries, as the measurements of such models fit them \[D\]:
+/// projections to and from a latent; compressing entries and selecting among them; a layer's linear state, with its gates
+/// and convolution.
+const STAGES_OF_LATENT: f64 = 3.0;
+const STAGES_OF_COMPRESSED: f64 = 14.0;
+const STAGES_OF_LINEAR: f64 = 4.0;
+/// Kernels in a row of an indexer: its projections, scores and selection \[D\].
+const STAGES_OF_INDEXER: f64 = 9.0;
 
 /// Sizes of a model that its times follow from, attention apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,6 +34,8 @@ pub struct ModelShape<N = f64> {
     pub layers: N,
     /// Layers with routed experts.
     pub expert_layers: N,
+    /// Kernels in a row of attention, over all layers, beyond those of grouped queries.
+    pub attention_stages: N,
     /// `d_model`: hidden dimension.
     pub hidden_dimension: N,
     /// Routed experts per layer; 0 in a dense model.
@@ -49,11 +60,27 @@ impl From<&Architecture> for ModelShape {
             has_experts: architecture.experts.is_some(),
             layers: f64::from(architecture.layers),
             expert_layers: f64::from(architecture.expert_layers()),
+            attention_stages: architecture.attention.iter().map(attention_stages).sum(),
             hidden_dimension: f64::from(architecture.hidden_dimension),
             routed_experts: of_experts(|experts| experts.routed),
             active_experts: of_experts(|experts| experts.active),
         }
     }
+}
+
+fn attention_stages(group: &AttentionGroup) -> f64 {
+    let (layers, stages) = match group {
+        AttentionGroup::GroupedQuery(group) => (group.layers, 0.0),
+        AttentionGroup::Latent(group) => (group.layers, STAGES_OF_LATENT),
+        AttentionGroup::Compressed(group) => (group.layers, STAGES_OF_COMPRESSED),
+        AttentionGroup::Linear(group) => (group.layers, STAGES_OF_LINEAR),
+    };
+    let indexer = if group.has_index_keys() {
+        STAGES_OF_INDEXER
+    } else {
+        0.0
+    };
+    f64::from(layers) * (stages + indexer)
 }
 
 impl<N: Number> ModelShape<N> {
@@ -70,6 +97,7 @@ impl<N: Number> ModelShape<N> {
             has_experts: shape.has_experts,
             layers: N::splat(shape.layers),
             expert_layers: N::splat(shape.expert_layers),
+            attention_stages: N::splat(shape.attention_stages),
             hidden_dimension: N::splat(shape.hidden_dimension),
             routed_experts: N::splat(shape.routed_experts),
             active_experts: N::splat(shape.active_experts),

@@ -171,14 +171,7 @@ impl Architecture {
     /// Whether an indexer keeps keys in the cache.
     #[must_use]
     pub fn has_index_keys(&self) -> bool {
-        let sparse = |group: &AttentionGroup| match group {
-            AttentionGroup::GroupedQuery(group) => group.sparse,
-            AttentionGroup::Latent(group) => group.sparse,
-            AttentionGroup::Compressed(group) => group.sparse,
-            AttentionGroup::Linear(_) => None,
-        };
-        let mut indexers = self.attention.iter().filter_map(sparse);
-        indexers.any(|sparse| sparse.index_dimension > 0)
+        self.attention.iter().any(AttentionGroup::has_index_keys)
     }
 
     /// Reads an architecture, and records its faults.
@@ -465,6 +458,18 @@ fn with_kind(mut schema: RefOr<Schema>, kind: &str) -> RefOr<Schema> {
 }
 
 impl AttentionGroup {
+    /// Whether an indexer of its own keeps keys in the cache.
+    #[must_use]
+    pub fn has_index_keys(&self) -> bool {
+        let sparse = match self {
+            Self::GroupedQuery(group) => group.sparse,
+            Self::Latent(group) => group.sparse,
+            Self::Compressed(group) => group.sparse,
+            Self::Linear(_) => None,
+        };
+        sparse.is_some_and(|sparse| sparse.index_dimension > 0)
+    }
+
     fn read(cursor: &Cursor<'_>) -> Option<Self> {
         let fields = cursor.fields()?;
         let hint = "name one of grouped_query, latent, compressed, linear";

@@ -51,6 +51,19 @@ static OF_CLASSES: LazyLock<[[OfClass; AttentionKind::COUNT]; 2]> = LazyLock::ne
     })
 });
 
+/// Kernels of attention per layer, by [`AttentionKind`]: the mean of the open-weight models of that kind.
+static ATTENTION_STAGES: LazyLock<[f64; AttentionKind::COUNT]> = LazyLock::new(|| {
+    AttentionKind::ALL.map(|kind| {
+        let models = open_models().iter().map(|model| &model.architecture);
+        let of_kind = models.filter(|model| AttentionKind::of(&model.attention) == kind);
+        let shapes = of_kind.map(ModelShape::from);
+        let (stages, layers) = shapes.fold((0.0, 0.0), |(stages, layers), shape| {
+            (stages + shape.attention_stages, layers + shape.layers)
+        });
+        stages / f64::max(layers, 1.0)
+    })
+});
+
 /// Numbers of a model that are not sums or shares of its sizes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Regressed<N> {
@@ -194,6 +207,7 @@ impl<N: Number> Regressed<N> {
             has_experts: false,
             layers,
             expert_layers: zero,
+            attention_stages: layers * ATTENTION_STAGES[sizes.attention as usize],
             hidden_dimension,
             routed_experts: zero,
             active_experts: zero,
