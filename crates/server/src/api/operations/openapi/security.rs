@@ -8,7 +8,7 @@ use unroof_store::access::Scope;
 /// Name of the scheme.
 const KEY: &str = "key";
 
-/// Adds the scheme, the scope of every operation, and the refusals of a caller without it.
+/// Adds the scheme, the scope of every operation, and the refusals of a caller without it. A webhook is signed and sends no key.
 pub(super) fn describe(document: &mut Value) {
     document["components"]["securitySchemes"] = json!({KEY: {
         "type": "http",
@@ -27,6 +27,11 @@ pub(super) fn describe(document: &mut Value) {
             }
         }
     }
+    if let Some(webhooks) = document["webhooks"].as_object_mut() {
+        for webhook in webhooks.values_mut() {
+            webhook["post"]["security"] = json!([]);
+        }
+    }
 }
 
 fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>) {
@@ -34,7 +39,8 @@ fn describe_operation(operation: &mut Map<String, Value>, needed: Option<Scope>)
         operation.insert("security".to_owned(), json!([]));
         return;
     };
-    operation.insert("security".to_owned(), json!([{KEY: [scope.name()]}]));
+    // Whether a key is needed is the operator's choice, which no document knows.
+    operation.insert("security".to_owned(), json!([{}, {KEY: [scope.name()]}]));
     let problem =
         json!({"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}});
     let cases = [
