@@ -56,7 +56,7 @@ impl Setup<'_> {
             attention_bytes: self.attention_bytes,
         };
         let rate = |bytes| {
-            let peak = if bytes == INT4_BYTES {
+            let peak = if bytes <= INT4_BYTES {
                 row.bf16_flops_per_second
             } else {
                 row.peak_of_multiplies(bytes)
