@@ -6,7 +6,10 @@ use super::{NO_BREAK, by_reason, joined, paragraph, table, write_table};
 use crate::label;
 use crate::shell::terminal::width;
 use unroof_base::units::{compact, readable};
-use unroof_infer::estimate::judgement::headline::{errors_in_words, margin_in_words};
+use unroof_infer::estimate::judgement::headline::{
+    errors_in_words, margin_in_words, test_in_words,
+};
+use unroof_infer::estimate::judgement::published::PublishedBy;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
@@ -26,11 +29,35 @@ pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Res
     let neighbours = joined(neighbours.map(|model| &model.name), ", ");
     let texts = [legend.to_owned()]
         .into_iter()
+        .chain(public_values(estimated))
         .chain(regime(estimated))
         .chain(margins(estimated, |line| MAIN_LINES.contains(&line)))
         .chain(storage_tiers(estimated))
         .chain([format!("nearest open-weight models: {neighbours}")]);
     write_all(out, texts)
+}
+
+/// The public values of the model, each with what prices alone make of it, and their sources.
+fn public_values(estimated: &StoredEstimate) -> Option<String> {
+    let published = estimated.published.as_ref()?;
+    let values = estimated.in_order().filter_map(|(quantity, _)| {
+        let public = published.value(quantity)?;
+        let label = quantity.definition().label;
+        Some(format!(
+            "{label} {} ({})",
+            compact(public.value),
+            test_in_words(public)
+        ))
+    });
+    let values = joined(values, ", ");
+    Some(match published.by {
+        PublishedBy::Architecture => format!(
+            "public values of {}: {values}; costs and margins are those of this architecture; sources: {}",
+            published.model,
+            joined(&published.sources, "; ")
+        ),
+        PublishedBy::Name => format!("in the name {}: {values}", published.model),
+    })
 }
 
 /// Texts in a paragraph each, and a line after them.

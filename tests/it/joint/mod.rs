@@ -5,6 +5,7 @@ mod calibrated;
 mod engine;
 mod pooled;
 mod properties;
+mod published;
 mod validated;
 
 use serde_json::{Value, json};

@@ -59,6 +59,7 @@ use crate::clue;
 use crate::estimate::judgement::conflict;
 use crate::evidence::assumptions::{Assumptions, Origin};
 use crate::evidence::reading::{Input, Reading};
+use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_price_sheet::sheet::{PriceSheet, SheetId};
 use unroof_roofline::reference::calibration::Calibration;
 
@@ -87,7 +88,8 @@ pub fn infer_while(
     let assumptions = &request.assumptions;
     let contents = pricing_contents(request);
     let mut textbook = read(&contents, assumptions);
-    let joint = crate::joint::estimate(
+    let joint = crate::joint::estimate_named(
+        &name_of(&request.sheets),
         &contents,
         &textbook.readings,
         assumptions,
@@ -113,6 +115,16 @@ pub fn infer_while(
         joint: Box::new(joint),
         textbook,
     })
+}
+
+/// The canonical name of the sheets' model, else its name at the first seller.
+fn name_of(sheets: &[PriceSheet]) -> String {
+    let stated = sheets
+        .iter()
+        .find_map(|sheet| sheet.canonical_model.clone());
+    let first = sheets.first().map(|sheet| &sheet.model);
+    let read = first.and_then(|model| canonical_model(model));
+    stated.or(read).or(first.cloned()).unwrap_or_default()
 }
 
 /// Textbook readings from the sheets of a request, without the joint estimate.

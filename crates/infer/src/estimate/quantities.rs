@@ -124,6 +124,13 @@ macro_rules! joint_quantities {
                 })
             }
 
+            /// The estimate of a quantity, to be changed.
+            pub(crate) fn get_mut(&mut self, quantity: JointQuantity) -> &mut QuantityEstimate {
+                match quantity {
+                    $( JointQuantity::$variant => Shown::estimate_mut(&mut self.$name), )+
+                }
+            }
+
             /// The estimate of a quantity.
             #[must_use]
             pub fn get(&self, quantity: JointQuantity) -> &QuantityEstimate {

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use crate::evidence::clue_table::ClueKind;
 use crate::posterior::{Interval, Summary};
-use unroof_base::units::{readable, significant};
+use unroof_base::units::{compact, readable, significant};
 use unroof_roofline::reference::{LEAST_GAIN, QuantityRecord};
 
 /// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
@@ -117,6 +117,11 @@ pub enum NotIdentified {
     },
     /// No true value is public, so such estimates cannot be scored.
     NoPublicTruth,
+    /// A public value lies outside of the 90 % interval.
+    Contradicted {
+        /// The public value.
+        value: f64,
+    },
     /// On open-weight models, estimates from such sheets are not known to be better than the prior.
     NoBetterThanPrior {
         /// Track record on open-weight models.
@@ -177,6 +182,11 @@ impl fmt::Display for NotIdentified {
                     .iter()
                     .try_for_each(|missing| write!(out, "; {missing}"))
             }
+            Self::Contradicted { value } => write!(
+                out,
+                "the public value, {}, lies outside of the 90 % interval of what the prices say",
+                compact(*value)
+            ),
             Self::NoPublicTruth => write!(
                 out,
                 "no public truth: no vendor publishes it, so such estimates cannot be scored"
@@ -208,6 +218,9 @@ pub(super) trait Shown {
 
     /// Estimate of the quantity.
     fn estimate(&self) -> &QuantityEstimate;
+
+    /// Estimate of the quantity, to be changed.
+    fn estimate_mut(&mut self) -> &mut QuantityEstimate;
 }
 
 impl Shown for QuantityEstimate {
@@ -216,6 +229,10 @@ impl Shown for QuantityEstimate {
     }
 
     fn estimate(&self) -> &QuantityEstimate {
+        self
+    }
+
+    fn estimate_mut(&mut self) -> &mut QuantityEstimate {
         self
     }
 }
@@ -232,9 +249,19 @@ impl Shown for RatioEstimate {
     fn estimate(&self) -> &QuantityEstimate {
         &self.estimate
     }
+
+    fn estimate_mut(&mut self) -> &mut QuantityEstimate {
+        &mut self.estimate
+    }
 }
 
 impl QuantityEstimate {
+    /// Takes back that it is identified: a public value lies outside of its interval.
+    pub(super) fn contradict(&mut self, value: f64) {
+        self.identified = false;
+        self.not_identified_because = Some(NotIdentified::Contradicted { value });
+    }
+
     /// KV bytes with this many bytes per element.
     pub(super) fn as_served(&self, element_bytes: f64) -> Self {
         let times = |value: f64| significant(value * element_bytes);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::estimate::judgement::model_check::Misfit;
+use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::Quantities;
 use crate::estimate::{margins, nearest, storage_tiers};
 
@@ -15,6 +16,10 @@ pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Joint {
     /// Estimates of every quantity.
     pub quantities: Quantities,
+    /// Public values of the model, beside these estimates; left out where none are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub published: Option<Published>,
     /// S: tokens of the prompts whose costs and margins these are, as stated or 4,096, as in simulations and plans.
     pub prompt_tokens: f64,
     /// Margin of each price line: 1 − cost ÷ price.

@@ -34,6 +34,7 @@ use super::posterior::{
 };
 use crate::clue;
 use crate::estimate::judgement::model_check;
+use crate::estimate::judgement::published::{Published, with_architecture};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::samples::{PriorAndPosterior, Samples};
 use crate::estimate::serving::Serving;
@@ -53,6 +54,13 @@ use unroof_roofline::reference::{RecordSetting, track_record_of_quantity};
 
 /// Smallest reported move of a quantity by a clue: 3 %, the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
+/// Quantities that follow from the sizes of the model and the machine.
+const OF_MACHINES: [JointQuantity; 4] = [
+    JointQuantity::CrossoverContext,
+    JointQuantity::LatencyFloor,
+    JointQuantity::CostInput,
+    JointQuantity::CostOutput,
+];
 /// Limit of k̂: above it the second moment of the weights is practically infinite.
 const LARGEST_PARETO_K: f64 = 0.7;
 
@@ -73,7 +81,32 @@ struct Shared<'a> {
     steps: Vec<Step>,
 }
 
-/// Estimates from sheets of one model.
+/// Estimates from sheets of one model, beside its public values where its name has any: costs and margins are those of a
+/// published architecture then.
+///
+/// # Errors
+/// The work is cancelled.
+pub fn estimate_named(
+    name: &str,
+    contents: &[PriceSheet],
+    readings: &[Reading],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<Joint, Cancelled> {
+    let mut joint = estimate(contents, readings, assumptions, calibration, wanted)?;
+    if let Some(public) = with_architecture(name, assumptions) {
+        let of_public = estimate(contents, readings, &public, calibration, wanted)?;
+        for quantity in OF_MACHINES {
+            *joint.quantities.get_mut(quantity) = of_public.quantities.get(quantity).clone();
+        }
+        joint.margins = of_public.margins;
+    }
+    joint.published = Published::beside(name, &mut joint.quantities);
+    Ok(joint)
+}
+
+/// Estimates from sheets of one model, from prices alone.
 ///
 /// # Errors
 /// The work is cancelled.
@@ -108,6 +141,7 @@ pub fn estimate(
     })?;
     Ok(Joint {
         prompt_tokens: prior.prompt_tokens(),
+        published: None,
         margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use moka::future::Cache;
 use uuid::Uuid;
 
-use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::published::{open_model_of, public_value};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{Estimator, StoredQuantity, StoredRow};
 use unroof_infer::posterior::Interval;
@@ -36,8 +36,9 @@ struct Estimated {
     id: Uuid,
     /// The estimates, in the order of [`JointQuantity::ALL`].
     estimates: Vec<StoredQuantity>,
-    /// Published values, in the same order; empty where the model is not open.
+    /// Public values, in the same order.
     truths: Vec<Option<f64>>,
+    is_open: bool,
 }
 
 impl Estimated {
@@ -46,16 +47,13 @@ impl Estimated {
         let estimates = JointQuantity::ALL
             .into_iter()
             .map(|quantity| stored.quantity(quantity));
-        let truths = open_model_of(model).map_or_else(Vec::new, |model| {
-            let truths = JointQuantity::ALL.into_iter();
-            truths
-                .map(|quantity| published_value(model, quantity))
-                .collect()
-        });
+        let truths = JointQuantity::ALL.into_iter();
+        let truths = truths.map(|quantity| public_value(model, quantity));
         Self {
             id,
             estimates: estimates.collect(),
-            truths,
+            truths: truths.collect(),
+            is_open: open_model_of(model).is_some(),
         }
     }
 }
@@ -106,7 +104,7 @@ impl MarketModel {
         self.estimated.estimates.get(quantity as usize).copied()
     }
 
-    /// Published value of a quantity.
+    /// Public value of a quantity.
     pub(crate) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
         self.estimated
             .truths
@@ -117,7 +115,7 @@ impl MarketModel {
 
     /// Whether its architecture is published.
     pub(crate) fn is_open(&self) -> bool {
-        !self.estimated.truths.is_empty()
+        self.estimated.is_open
     }
 
     /// Cheapest price of the model.

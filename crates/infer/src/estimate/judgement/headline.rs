@@ -1,4 +1,5 @@
-//! An estimate in one sentence: figures of what is identified, the names of the rest, and the margin of the output price.
+//! An estimate in a sentence or two: what is public and how near the prices come to it, else figures of what is identified and
+//! the names of the rest; and the margin of the output price.
 //!
 //! ```
 //! use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
@@ -7,6 +8,7 @@
 //! assert!(errors_in_words(1.5, 3.0).starts_with("off by a factor of 1.5"));
 //! ```
 
+use super::published::{Published, PublishedBy, PublishedValue};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate};
 use crate::posterior::Interval;
@@ -42,9 +44,12 @@ pub fn subject(estimate: &StoredEstimate) -> String {
 }
 
 /// The sentence without its subject: `probably 60B active parameters (14B to 320B); KV cache not identified from this sheet;
-/// output margin 94 % (76 to 99 %), without public truth`.
+/// output margin 94 % (76 to 99 %), without public truth`. Of a model with public sizes these come first.
 #[must_use]
 pub fn finding(estimate: &StoredEstimate) -> String {
+    if let Some(public) = estimate.published.as_ref().and_then(public_sizes) {
+        return known_publicly(estimate, &public);
+    }
     let from = match estimate.sheets_used().count() {
         1 => "this sheet".to_owned(),
         sheets => format!("these {sheets} sheets"),
@@ -58,6 +63,72 @@ pub fn finding(estimate: &StoredEstimate) -> String {
     });
     let parts = known_and_unknown(&figures, &from).into_iter().chain(margin);
     parts.collect::<Vec<String>>().join("; ")
+}
+
+/// Sizes that are public, as `685B total parameters, 37.0B active, as published`.
+#[must_use]
+pub fn public_sizes(published: &Published) -> Option<String> {
+    let of = |quantity| published.value(quantity).map(|public| public.value);
+    let sizes = match (
+        of(JointQuantity::TotalParameters),
+        of(JointQuantity::ActiveParameters),
+    ) {
+        (Some(total), Some(active)) if active < total => {
+            format!(
+                "{} total parameters, {} active",
+                compact(total),
+                compact(active)
+            )
+        }
+        (Some(total), Some(_)) => format!("{} parameters, all active", compact(total)),
+        (Some(total), None) => format!("{} total parameters", compact(total)),
+        (None, Some(active)) => format!("{} active parameters", compact(active)),
+        (None, None) => return None,
+    };
+    Some(match published.by {
+        PublishedBy::Architecture => format!("{sizes}, as published"),
+        PublishedBy::Name => format!("{sizes}, by its name"),
+    })
+}
+
+/// The public sizes, what prices alone say of them, and the margin.
+fn known_publicly(estimate: &StoredEstimate, public: &str) -> String {
+    let sizes = [
+        JointQuantity::TotalParameters,
+        JointQuantity::ActiveParameters,
+    ];
+    let tested = sizes.into_iter().filter_map(|quantity| {
+        let public = estimate.published.as_ref()?.value(quantity)?;
+        let own = estimate.quantity(quantity)?;
+        let mut said = in_words(&(quantity, own));
+        said.pop();
+        Some(format!("{said}: {})", test_in_words(public)))
+    });
+    let tested: Vec<String> = tested.collect();
+    let margin = estimate.output_margin().map(|margin| {
+        let margin = margin_in_words(margin.median, margin.interval_90);
+        match estimate.published.as_ref().map(|published| published.by) {
+            Some(PublishedBy::Architecture) => {
+                format!("; output margin {margin} with this architecture")
+            }
+            _ => format!("; output margin {margin}, without public truth"),
+        }
+    });
+    format!(
+        "{public}. Prices alone say {}{}",
+        listed(&tested),
+        margin.unwrap_or_default()
+    )
+}
+
+/// Whether the estimate from prices holds a public value: `a hit`, or `a miss by a factor of 9.4`.
+#[must_use]
+pub fn test_in_words(public: &PublishedValue) -> String {
+    if public.within_90 {
+        return "a hit".to_owned();
+    }
+    let factor = public.estimate_over_value;
+    format!("a miss by a factor of {}", fold(factor.max(1.0 / factor)))
 }
 
 /// The figures of what is identified, and the names of the rest.
@@ -183,6 +254,47 @@ mod tests {
             },
         });
         serde_json::from_value(estimate).unwrap()
+    }
+
+    #[test]
+    fn public_sizes_come_first_and_prices_are_tested_by_them() {
+        let quantities = json!({"active_parameters": quantity(true, true), "total_parameters": quantity(false, true)});
+        let margin = json!({
+            "line": "output", "price_usd_per_mtok": 10.0, "median": 0.7, "interval_90": {"low": 0.4, "high": 0.9},
+            "cost_exceeds_price_probability": 0.01, "truth": "",
+        });
+        let mut of_model = estimate(&quantities, &json!([margin]));
+        let value = |value, within_90, estimate_over_value| PublishedValue {
+            value,
+            within_90,
+            estimate_over_value,
+        };
+        let mut published = Published {
+            model: "M-1".to_owned(),
+            by: PublishedBy::Architecture,
+            sources: Vec::new(),
+            values: [
+                ("active_parameters".to_owned(), value(37e9, true, 1.62)),
+                ("total_parameters".to_owned(), value(685e9, false, 0.0876)),
+            ]
+            .into(),
+        };
+        of_model.published = Some(published.clone());
+        assert_eq!(
+            finding(&of_model),
+            "685B total parameters, 37.0B active, as published. Prices alone say 60.0B total parameters (14.0B to 320B: a miss \
+             by a factor of 11.4) and 60.0B active parameters (14.0B to 320B: a hit); output margin 70\u{a0}% (40 to 90\u{a0}%) \
+             with this architecture"
+        );
+        published.by = PublishedBy::Name;
+        published.values.remove("active_parameters");
+        of_model.published = Some(published);
+        let said = finding(&of_model);
+        assert!(
+            said.starts_with("685B total parameters, by its name. Prices alone say 60.0B"),
+            "{said}"
+        );
+        assert!(said.ends_with(", without public truth"), "{said}");
     }
 
     #[test]

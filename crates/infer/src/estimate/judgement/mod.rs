@@ -18,4 +18,5 @@ pub mod headline;
 pub(crate) mod impossible_speed;
 pub(crate) mod model_check;
 pub mod published;
+pub mod size_in_name;
 pub mod warnings;

@@ -1,4 +1,4 @@
-//! Published values of open-weight models: what their estimates should be.
+//! Public values of a model beside its estimate from prices: its published architecture, else a size in its name.
 //!
 //! ```
 //! use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
@@ -10,14 +10,133 @@
 //! assert_eq!(published_value(model, JointQuantity::BatchOverOptimal), None);
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
-use crate::estimate::quantities::JointQuantity;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::size_in_name::size_in_name;
+use crate::estimate::quantities::{JointQuantity, Quantities};
+use crate::estimate::quantity_estimate::NotIdentified;
+use crate::evidence::assumptions::Assumptions;
+use crate::evidence::quantity::Quantity;
+use unroof_base::units::significant;
 use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
+
+/// Origin of public values, the highest rank first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PublishedBy {
+    /// The configuration of published weights.
+    Architecture,
+    /// A size in the model's name.
+    Name,
+}
+
+/// Public values of the model, beside what prices alone say. No estimate is made from them, but for costs and margins, which
+/// are those of a published architecture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Published {
+    /// Name of the model that has these values.
+    #[schema(example = "DeepSeek-V3.2")]
+    pub model: String,
+    /// Origin of the values.
+    pub by: PublishedBy,
+    /// Sources of the values; none of a name.
+    pub sources: Vec<String>,
+    /// The values by quantity, beside the estimates.
+    pub values: BTreeMap<String, PublishedValue>,
+}
+
+/// A public value, and how far the estimate from prices is from it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PublishedValue {
+    /// Public value, in the unit of the quantity.
+    pub value: f64,
+    /// Whether the 90 % interval of the estimate holds it.
+    pub within_90: bool,
+    /// Median of the estimate over the public value.
+    pub estimate_over_value: f64,
+}
+
+impl Published {
+    /// The public value of a quantity.
+    #[must_use]
+    pub fn value(&self, quantity: JointQuantity) -> Option<&PublishedValue> {
+        self.values.get(quantity.name())
+    }
+
+    /// Public values of a model beside its estimates; none where nothing is public. A quantity whose value lies outside of its
+    /// 90 % interval is not identified.
+    pub(crate) fn beside(name: &str, quantities: &mut Quantities) -> Option<Self> {
+        let open = open_model_of(name);
+        let mut values = BTreeMap::new();
+        for quantity in JointQuantity::ALL {
+            let value = public_value(name, quantity);
+            let estimate = quantities.get_mut(quantity);
+            let is_stated = estimate.not_identified_because == Some(NotIdentified::Stated);
+            let Some(value) = value.filter(|_| !is_stated) else {
+                continue;
+            };
+            let interval = estimate.interval_90;
+            let within_90 = (interval.low..=interval.high).contains(&value);
+            if !within_90 {
+                estimate.contradict(value);
+            }
+            values.insert(
+                quantity.name().to_owned(),
+                PublishedValue {
+                    value: significant(value),
+                    within_90,
+                    estimate_over_value: significant(estimate.median / value),
+                },
+            );
+        }
+        (!values.is_empty()).then(|| Self {
+            model: open.map_or(name, |open| &open.name).to_owned(),
+            by: if open.is_some() {
+                PublishedBy::Architecture
+            } else {
+                PublishedBy::Name
+            },
+            sources: open.map_or_else(Vec::new, |open| open.sources.clone()),
+            values,
+        })
+    }
+}
+
+/// The assumptions with the sizes of a model's published architecture; none where it is not public, or any size is stated.
+pub(crate) fn with_architecture(name: &str, assumptions: &Assumptions) -> Option<Assumptions> {
+    const SIZES: [(JointQuantity, Quantity); 4] = [
+        (JointQuantity::ActiveParameters, Quantity::ActiveParameters),
+        (JointQuantity::TotalParameters, Quantity::TotalParameters),
+        (JointQuantity::KvBytesRead, Quantity::KvBytesRead),
+        (JointQuantity::KvBytesStored, Quantity::KvBytesStored),
+    ];
+    let open = open_model_of(name)?;
+    if SIZES.iter().any(|(_, size)| assumptions.states(*size)) {
+        return None;
+    }
+    let bytes = assumptions
+        .middle(Quantity::KvBytesPerElement)
+        .unwrap_or(1.0);
+    let mut stated = assumptions.clone();
+    for (quantity, size) in SIZES {
+        let each = if matches!(size, Quantity::KvBytesRead | Quantity::KvBytesStored) {
+            bytes
+        } else {
+            1.0
+        };
+        if let Some(value) = published_value(open, quantity) {
+            stated = stated.stating(size, value * each);
+        }
+    }
+    Some(stated)
+}
 
 /// The open-weight models by their canonical names.
 static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLock::new(|| {
@@ -37,6 +156,17 @@ static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLo
 #[must_use]
 pub fn open_model_of(canonical_name: &str) -> Option<&'static OpenModel> {
     BY_CANONICAL_NAME.get(canonical_name).copied()
+}
+
+/// The public value of a quantity of a model by its name: that of its published architecture, else the size in the name.
+#[must_use]
+pub fn public_value(name: &str, quantity: JointQuantity) -> Option<f64> {
+    match (open_model_of(name), quantity) {
+        (Some(open), _) => published_value(open, quantity),
+        (None, JointQuantity::TotalParameters) => size_in_name(name).total,
+        (None, JointQuantity::ActiveParameters) => size_in_name(name).active,
+        (None, _) => None,
+    }
 }
 
 /// The published value of a quantity; none of those that the machine and the load make, and none of a cache whose

@@ -184,7 +184,9 @@ impl ModelPool {
             .iter()
             .flat_map(|sheet| clue::readings(sheet, &assumptions));
         let readings: Vec<_> = readings.collect();
-        let joint = joint::estimate(&used, &readings, &assumptions, calibration, wanted)?;
+        let name = &self.canonical_model;
+        let joint =
+            joint::estimate_named(name, &used, &readings, &assumptions, calibration, wanted)?;
         let calibration_id = joint.diagnostics.calibration_id.clone();
         Ok(ModelEstimate {
             id: self.estimate_id(&calibration_id),
@@ -201,8 +203,10 @@ impl ModelPool {
     /// The estimate where one sheet alone is read, from the stored answer to it; none where that is not its answer.
     #[must_use]
     pub fn from_answer(&self, answer: &str, calibration_id: &str) -> Option<Value> {
-        const JOINT: [&str; 8] = [
+        const PUBLISHED: &str = "published";
+        const JOINT: [&str; 9] = [
             "quantities",
+            PUBLISHED,
             "prompt_tokens",
             "margins",
             "storage_tiers",
@@ -225,7 +229,12 @@ impl ModelPool {
             return None;
         };
         for name in JOINT {
-            estimate.insert(name.to_owned(), answer.remove(name)?);
+            match answer.remove(name) {
+                Some(part) => estimate.insert(name.to_owned(), part),
+                // Left out where nothing is public.
+                None if name == PUBLISHED => None,
+                None => return None,
+            };
         }
         Some(Value::Object(estimate))
     }

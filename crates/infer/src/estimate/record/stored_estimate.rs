@@ -21,6 +21,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
+use crate::estimate::judgement::published::Published;
 use crate::estimate::margins::LineMargin;
 use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
@@ -44,6 +45,8 @@ pub struct StoredEstimate {
     /// The sheets behind it.
     pub price_sheets: Vec<StoredSheet>,
     quantities: BTreeMap<String, EstimatedQuantity>,
+    /// Public values of the model.
+    pub published: Option<Published>,
     /// Tokens of the prompts whose costs and margins these are.
     pub prompt_tokens: f64,
     /// Margin of each price line.

@@ -15,6 +15,7 @@ use unroof_base::units::compact;
 use unroof_edge::{
     CachedBody, FilterText, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged,
 };
+use unroof_infer::estimate::judgement::published::public_value;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
 
@@ -42,7 +43,8 @@ query! {
 
 /// Show a quantity of a model as a picture
 ///
-/// A small SVG picture for other pages: the name of the quantity, its median and its 90 % interval, or "not identified". It
+/// A small SVG picture for other pages: the name of the quantity and its public value, else its median and its 90 % interval, or
+/// "not identified". It
 /// has no style sheet and no script, and is read alone.
 #[utoipa::path(
     get,
@@ -81,7 +83,7 @@ pub(crate) struct Badge {
     pub(crate) model: String,
     /// The quantity, with its unit where the name is without.
     pub(crate) label: &'static str,
-    /// Median and 90 % interval; none where it is not identified.
+    /// The public value, else median and 90 % interval; none where it is not identified.
     pub(crate) value: Option<String>,
 }
 
@@ -99,7 +101,9 @@ pub(crate) async fn read_badge(
     Ok(Badge {
         model: row.canonical_model,
         label: quantity.definition().label,
-        value: value(StoredRow::read(&row.row_values).quantity(quantity)),
+        value: public_value(name, quantity)
+            .map(|public| format!("{} (public)", rough(public)))
+            .or_else(|| value(StoredRow::read(&row.row_values).quantity(quantity))),
     })
 }
 

@@ -15,13 +15,14 @@ use unroof_edge::Problem;
 use unroof_infer::estimate::quantities::Quantities;
 
 /// Members of an answer, in its order.
-const MEMBERS: [&str; 20] = [
+const MEMBERS: [&str; 21] = [
     "id",
     "engine_version",
     "calibration_id",
     "price_sheets",
     "assumptions",
     "quantities",
+    "published",
     "prompt_tokens",
     "margins",
     "storage_tiers",

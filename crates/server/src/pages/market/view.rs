@@ -84,7 +84,7 @@ impl View<'_> {
             h1 { (models) "; " (label) " identified for " (count(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts, in US dollars per million tokens: input · output. The strip is the estimate: its dot is the median, its \
-                 dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the published value. It is faint where \
+                 dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the public value, which comes first. It is faint where \
                  the quantity is not identified. " a href="/ui/truth" { "How often such estimates are right" } "."
             }
         }
@@ -214,10 +214,16 @@ impl View<'_> {
         let Some(strip) = self.market.strip(model, self.question.quantity) else {
             return html! { td.faint data-name="Estimate" colspan="2" { "no estimate" } };
         };
-        let faint = (!strip.identified).then_some("faint");
+        let faint = (!strip.identified && strip.truth.is_none()).then_some("faint");
+        let interval = strip.interval_90;
+        let span = format!("{}–{}", compact(interval.low), compact(interval.high));
         html! {
             td data-name="Estimate" class=[faint] {
-                (compact(strip.median)) " " small { (compact(strip.interval_90.low)) "–" (compact(strip.interval_90.high)) }
+                @if let Some(public) = strip.truth {
+                    (compact(public)) " " small { "public; by prices " (compact(strip.median)) " " (span) }
+                } @else {
+                    (compact(strip.median)) " " small { (span) }
+                }
             }
             td.strip {
                 (inline("chart", (STRIP, STRIP_HEIGHT), &strip.words(), &strip.marks(scale, STRIP_HEIGHT / 2.0)))

@@ -6,7 +6,7 @@ use super::Shown;
 use crate::pages::words::doubts;
 use crate::question::Question;
 use unroof_infer::estimate::judgement::headline::finding;
-use unroof_infer::estimate::judgement::published::open_model_of;
+use unroof_infer::estimate::judgement::published::{Published, PublishedBy};
 use unroof_report::names::{model_address, segment};
 use unroof_report::words::capital;
 
@@ -32,7 +32,6 @@ const OF_MODELS: [&str; 2] = ["offers", "events"];
 pub(super) fn head(shown: &Shown) -> Markup {
     let subject = &shown.subject;
     let estimate = &subject.estimate;
-    let open = subject.canonical_model.as_deref().and_then(open_model_of);
     let currency = shown.sheet.as_ref().map(|sheet| sheet.currency.as_str());
     let is_model = shown.series.is_some();
     let parts = PARTS
@@ -42,12 +41,7 @@ pub(super) fn head(shown: &Shown) -> Markup {
     html! {
         h1 { (subject.name) }
         p.lead { (capital(&finding(estimate))) "." }
-        @if let Some(open) = open {
-            p {
-                span.tag.good { "open weights" } " The values of " (open.name) " are public. They are shown beside the estimate \
-                 and are no part of it."
-            }
-        }
+        @if let Some(published) = &estimate.published { (public(published)) }
         @if let Some(model) = model {
             p { "An offer of " a href=(model_address(model)) { (model) } ", which has an estimate from all its sheets." }
         }
@@ -55,6 +49,26 @@ pub(super) fn head(shown: &Shown) -> Markup {
         p.note { (sources(shown)) " " (links(shown)) }
         nav.parts aria-label="Parts of this page" {
             ul { @for (id, name) in parts { li { a href=(format!("#{id}")) { (name) } } } }
+        }
+    }
+}
+
+/// Origin of the public values, which no quantity but costs and margins is made from.
+fn public(published: &Published) -> Markup {
+    html! {
+        p {
+            @match published.by {
+                PublishedBy::Architecture => {
+                    span.tag.good { "open weights" } " Costs and margins are those of the published architecture of "
+                    (published.model) ". The other estimates are from prices alone, as a test of them."
+                }
+                PublishedBy::Name => {
+                    span.tag { "size in the name" } " The estimate is from prices alone, as a test of them."
+                }
+            }
+            @if !published.sources.is_empty() {
+                details { summary { "sources" } ul { @for source in &published.sources { li { (source) } } } }
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use pairs::ComparedPair;
 use terms::Terms;
 use unroof_edge::{CachedBody, KnownTag, Problem, Reply, StoreRefusals, Unchanged};
 use unroof_infer::estimate::StoredRow;
-use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::published::{open_model_of, public_value};
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::posterior::Interval;
@@ -158,12 +158,11 @@ pub(crate) fn names(query: &str) -> Result<Vec<String>, Problem> {
 fn value(model: &Drawn, quantity: JointQuantity) -> ComparedValue {
     let summary = model.samples.summary(quantity);
     let stored = StoredRow::read(&model.row.row_values).quantity(quantity);
-    let open = open_model_of(&model.row.canonical_model);
     ComparedValue {
         median: summary.median(),
         interval_90: summary.interval_90(),
         identified: stored.identified == Some(true),
-        truth: open.and_then(|open| published_value(open, quantity)),
+        truth: public_value(&model.row.canonical_model, quantity),
     }
 }
 

@@ -1,0 +1,150 @@
+//! Public values beside estimates: sizes in names, against published architectures, over whole catalogs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::{Value, json};
+use unroof_base::input::cursor::{Cursor, Faults};
+use unroof_base::input::json;
+use unroof_infer::estimate::judgement::published::{open_model_of, published_value};
+use unroof_infer::estimate::judgement::size_in_name::size_in_name;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::{Format, infer, read_request};
+use unroof_price_sheet::catalog::recognize;
+
+use crate::support::{json_files, say};
+
+/// The answer to DeepSeek's prices of December 2025 under a model's name, with assumptions.
+fn answer(canonical_model: &str, assumptions: &Value) -> Value {
+    let sheet = json!({
+        "schema": "pricesheet/v1", "provider": "deepseek", "model": "m-1", "canonical_model": canonical_model,
+        "currency": "USD", "unit": "per_1m_tokens", "rates": [{"input": "0.28", "output": "0.42", "cache_read": "0.028"}],
+        "sources": [{"url": "https://example.com", "format": "official"}],
+    });
+    let body = json!({"price_sheet": sheet, "assumptions": assumptions}).to_string();
+    let request = read_request(body.as_bytes(), &Format::Canonical).unwrap();
+    serde_json::to_value(infer(&request)).unwrap()
+}
+
+#[test]
+fn a_published_architecture_makes_the_costs_and_tests_the_rest() {
+    let own = answer("deepseek/deepseek-v3.2", &json!({}));
+    let unnamed = answer("deepseek/m-1", &json!({}));
+    assert_eq!(unnamed.get("published"), None);
+    // The estimates of sizes are those of the prices alone.
+    for quantity in [
+        "active_parameters",
+        "total_parameters",
+        "kv_bytes_per_token_stored",
+    ] {
+        let median = |of: &Value| of["quantities"][quantity]["median"].clone();
+        assert_eq!(median(&own), median(&unnamed), "{quantity}");
+    }
+    let total = &own["published"]["values"]["total_parameters"];
+    assert_eq!(
+        (total["value"].as_f64(), &total["within_90"]),
+        (Some(685e9), &json!(false))
+    );
+    let estimate = &own["quantities"]["total_parameters"];
+    assert_eq!(estimate["identified"], false);
+    let reason = estimate["not_identified_because"].as_str().unwrap();
+    assert!(reason.contains("685B"), "{reason}");
+    // Costs and margins are those of the same sizes where they are stated.
+    let sizes = [
+        "active_parameters",
+        "total_parameters",
+        "kv_bytes_per_token_read",
+        "kv_bytes_per_token_stored",
+    ];
+    let sizes = sizes.map(|name| {
+        (
+            name.to_owned(),
+            own["published"]["values"][name]["value"].clone(),
+        )
+    });
+    let stated = answer("deepseek/m-1", &Value::Object(sizes.into_iter().collect()));
+    assert_eq!(own["margins"], stated["margins"]);
+    for cost in ["cost_input_usd_per_mtok", "cost_output_usd_per_mtok"] {
+        assert_eq!(
+            own["quantities"][cost], stated["quantities"][cost],
+            "{cost}"
+        );
+    }
+    assert_ne!(own["margins"], unnamed["margins"]);
+}
+
+#[test]
+fn a_size_in_the_name_moves_nothing() {
+    let (named, unnamed) = (
+        answer("deepseek/m-7b", &json!({})),
+        answer("deepseek/m-1", &json!({})),
+    );
+    assert_eq!(named["published"]["by"], "name");
+    assert_eq!(
+        named["published"]["values"]["total_parameters"]["value"].as_f64(),
+        Some(7e9)
+    );
+    assert_eq!(named["margins"], unnamed["margins"]);
+    let median = |of: &Value| of["quantities"]["total_parameters"]["median"].clone();
+    assert_eq!(median(&named), median(&unnamed));
+}
+
+/// Names of the catalogs with the canonical name of each; none where there are no catalogs.
+fn names() -> Option<BTreeMap<String, String>> {
+    let Some(folder) = std::env::var_os("UNROOF_TEST_CATALOGS") else {
+        say("skipped: UNROOF_TEST_CATALOGS names no folder with catalogs");
+        return None;
+    };
+    let mut names = BTreeMap::new();
+    for file in json_files(Path::new(&folder)) {
+        let document = json::parse(&std::fs::read(file).unwrap()).unwrap();
+        let Some(catalog) = recognize(&document) else {
+            continue;
+        };
+        let faults = Faults::default();
+        let entries = (catalog.entries)(&Cursor::root(&document, &faults)).unwrap();
+        let sheets = entries
+            .iter()
+            .filter_map(|entry| catalog.read(&entry.key, &entry.cursor));
+        names.extend(
+            sheets
+                .flatten()
+                .filter_map(|sheet| Some((sheet.model, sheet.canonical_model?))),
+        );
+    }
+    Some(names)
+}
+
+#[test]
+fn sizes_in_names_are_those_of_the_published_architectures() {
+    let Some(names) = names() else { return };
+    let mut compared = 0;
+    let mut wrong: BTreeSet<&str> = BTreeSet::new();
+    for (name, canonical) in &names {
+        let Some(open) = open_model_of(canonical) else {
+            continue;
+        };
+        let in_name = size_in_name(name);
+        for (quantity, size) in [
+            (JointQuantity::TotalParameters, in_name.total),
+            (JointQuantity::ActiveParameters, in_name.active),
+        ] {
+            let Some((size, public)) = size.zip(published_value(open, quantity)) else {
+                continue;
+            };
+            compared += 1;
+            if (size / public).ln().abs() > 1.25_f64.ln() {
+                wrong.insert(canonical.as_str());
+            }
+        }
+    }
+    assert!(compared > 500, "{compared}");
+    // "1-5b" is 1.5 billion there, and some sellers leave the number of experts out of Llama-4's names. All have a published
+    // architecture, which ranks above their names.
+    let known = [
+        "deepseek/deepseek-r1-distill-qwen-1.5b",
+        "meta/llama-4-maverick-17b-128e-instruct",
+        "meta/llama-4-scout-17b-16e-instruct",
+    ];
+    assert_eq!(wrong, BTreeSet::from(known), "of {compared}");
+}
