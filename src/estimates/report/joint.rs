@@ -24,7 +24,7 @@ const BAR: usize = 17;
 /// The estimates as a table, and what follows from them in a line each.
 pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     write_quantities(out, estimated)?;
-    let legend = "* identified: 0.3 bits or more, and better than the prior on open-weight models";
+    let legend = "* identified: 0.3 bits or more, within a factor of 30, and better than the prior on open-weight models";
     let neighbours = estimated.nearest_open_models.iter();
     let neighbours = joined(neighbours.map(|model| &model.name), ", ");
     let texts = [legend.to_owned()]

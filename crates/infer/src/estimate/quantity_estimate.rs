@@ -24,6 +24,10 @@ use unroof_roofline::reference::{LEAST_GAIN, QuantityRecord};
 
 /// Information in bits from which a quantity counts as identified: that of an interval narrowed by two fifths.
 pub const LEAST_BITS: f64 = 0.3;
+/// Factor between the ends of a 90 % interval up to which a quantity counts as identified.
+pub const MOST_SPREAD: f64 = 30.0;
+/// Limit of Pareto k̂: above it the second moment of the weights is practically infinite.
+pub(crate) const LARGEST_PARETO_K: f64 = 0.7;
 
 /// One quantity: its posterior next to its prior.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -117,6 +121,16 @@ pub enum NotIdentified {
     },
     /// No true value is public, so such estimates cannot be scored.
     NoPublicTruth,
+    /// Few draws carry the estimate.
+    Unsound {
+        /// Pareto k̂ of the weights.
+        pareto_k: f64,
+    },
+    /// The 90 % interval is too wide to say anything.
+    TooWide {
+        /// Upper end over lower end.
+        factor: f64,
+    },
     /// A public value lies outside of the 90 % interval.
     Contradicted {
         /// The public value.
@@ -182,6 +196,15 @@ impl fmt::Display for NotIdentified {
                     .iter()
                     .try_for_each(|missing| write!(out, "; {missing}"))
             }
+            Self::Unsound { pareto_k } => write!(
+                out,
+                "few draws carry the estimate: Pareto k̂ is {pareto_k:.2}, above {LARGEST_PARETO_K}"
+            ),
+            Self::TooWide { factor } => write!(
+                out,
+                "the 90 % interval spans a factor of {}; at most {MOST_SPREAD} is an estimate",
+                compact(*factor)
+            ),
             Self::Contradicted { value } => write!(
                 out,
                 "the public value, {}, lies outside of the 90 % interval of what the prices say",

@@ -36,6 +36,7 @@ use crate::clue;
 use crate::estimate::judgement::model_check;
 use crate::estimate::judgement::published::{Published, with_architecture};
 use crate::estimate::quantities::JointQuantity;
+use crate::estimate::quantity_estimate::{LARGEST_PARETO_K, MOST_SPREAD};
 use crate::estimate::samples::{PriorAndPosterior, Samples};
 use crate::estimate::serving::Serving;
 use crate::estimate::{margins, nearest, storage_tiers};
@@ -61,8 +62,6 @@ const OF_MACHINES: [JointQuantity; 4] = [
     JointQuantity::CostInput,
     JointQuantity::CostOutput,
 ];
-/// Limit of k̂: above it the second moment of the weights is practically infinite.
-const LARGEST_PARETO_K: f64 = 0.7;
 
 /// Values common to all quantities.
 struct Shared<'a> {
@@ -72,6 +71,7 @@ struct Shared<'a> {
     /// Whether there is any clue.
     is_informed: bool,
     is_misfit: bool,
+    pareto_k: f64,
     /// Prices that the sheets lack for the price lines.
     missing: Vec<String>,
     /// Whether the machine's rent is neither published nor stated.
@@ -129,6 +129,7 @@ pub fn estimate(
         samples,
         is_informed: !terms.is_empty(),
         is_misfit: misfit.flagged,
+        pareto_k: posterior.pareto_k,
         missing: missing_lines(contents, assumptions),
         lacks_rent: assumptions.lacks_rent(),
         settings: (settings_of(contents), independent_decisions(contents)),
@@ -314,7 +315,8 @@ impl Shared<'_> {
         let (settings, decisions) = &self.settings;
         let track_record = track_record_of_quantity(quantity.name(), settings, *decisions);
         let reason =
-            NotIdentified::check(&prior, bits, self.is_misfit, track_record, &self.missing);
+            NotIdentified::check(&prior, bits, self.is_misfit, track_record, &self.missing)
+                .or_else(|| self.is_weak(&posterior));
         let is_cost = quantity.definition().unit == USD_PER_MTOK;
         let reason = if self.lacks_rent && is_cost {
             Some(NotIdentified::NoRent)
@@ -338,6 +340,18 @@ impl Shared<'_> {
             equation: quantity.definition().equation,
             track_record,
             moved_by: self.moves(quantity, &prior, &posterior),
+        }
+    }
+
+    /// Reason not to take the draws for an estimate: few carry it, or their interval is wide.
+    fn is_weak(&self, posterior: &Summary) -> Option<NotIdentified> {
+        let interval = posterior.interval_90();
+        let factor = interval.high / interval.low;
+        if self.pareto_k > LARGEST_PARETO_K {
+            let pareto_k = self.pareto_k;
+            Some(NotIdentified::Unsound { pareto_k })
+        } else {
+            (factor > MOST_SPREAD).then_some(NotIdentified::TooWide { factor })
         }
     }
 

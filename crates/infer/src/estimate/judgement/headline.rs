@@ -1,5 +1,5 @@
 //! An estimate in a sentence or two: what is public and how near the prices come to it, else figures of what is identified and
-//! the names of the rest; and the margin of the output price.
+//! the names of the rest, and how often such estimates held the truth.
 //!
 //! ```
 //! use unroof_infer::estimate::judgement::headline::{errors_in_words, listed};
@@ -43,8 +43,8 @@ pub fn subject(estimate: &StoredEstimate) -> String {
     }
 }
 
-/// The sentence without its subject: `probably 60B active parameters (14B to 320B); KV cache not identified from this sheet;
-/// output margin 94 % (76 to 99 %), without public truth`. Of a model with public sizes these come first.
+/// The sentences without their subject: `probably 60B active parameters (14B to 320B); KV cache not identified from this sheet. In 9
+/// of 10 such cases the truth lay inside`. Of a model with public sizes these come first. Margins have no record, and are left out.
 #[must_use]
 pub fn finding(estimate: &StoredEstimate) -> String {
     if let Some(public) = estimate.published.as_ref().and_then(public_sizes) {
@@ -55,14 +55,19 @@ pub fn finding(estimate: &StoredEstimate) -> String {
         sheets => format!("these {sheets} sheets"),
     };
     let figures: Vec<Figure> = estimate.in_order().collect();
-    let margin = estimate.output_margin().map(|margin| {
-        format!(
-            "output margin {}, without public truth",
-            margin_in_words(margin.median, margin.interval_90)
-        )
-    });
-    let parts = known_and_unknown(&figures, &from).into_iter().chain(margin);
-    parts.collect::<Vec<String>>().join("; ")
+    let said = known_and_unknown(&figures, &from).join("; ");
+    match held(&figures) {
+        Some(cases) => format!("{said}. In {cases} of 10 such cases the truth lay inside"),
+        None => said,
+    }
+}
+
+/// Number of ten such estimates that held the truth, of the quantity with the worst record; none where nothing is identified.
+fn held(figures: &[Figure]) -> Option<f64> {
+    let identified = figures.iter().filter(|(_, own)| own.identified);
+    let records = identified.filter_map(|(_, own)| own.track_record.as_ref()?.coverage_90);
+    let cases = records.map(|covered| (10.0 * covered).round());
+    cases.min_by(f64::total_cmp)
 }
 
 /// Sizes that are public, as `685B total parameters, 37.0B active, as published`.
@@ -91,7 +96,7 @@ pub fn public_sizes(published: &Published) -> Option<String> {
     })
 }
 
-/// The public sizes, what prices alone say of them, and the margin.
+/// The public sizes, and what prices alone say of them.
 fn known_publicly(estimate: &StoredEstimate, public: &str) -> String {
     let sizes = [
         JointQuantity::TotalParameters,
@@ -105,20 +110,7 @@ fn known_publicly(estimate: &StoredEstimate, public: &str) -> String {
         Some(format!("{said}: {})", test_in_words(public)))
     });
     let tested: Vec<String> = tested.collect();
-    let margin = estimate.output_margin().map(|margin| {
-        let margin = margin_in_words(margin.median, margin.interval_90);
-        match estimate.published.as_ref().map(|published| published.by) {
-            Some(PublishedBy::Architecture) => {
-                format!("; output margin {margin} with this architecture")
-            }
-            _ => format!("; output margin {margin}, without public truth"),
-        }
-    });
-    format!(
-        "{public}. Prices alone say {}{}",
-        listed(&tested),
-        margin.unwrap_or_default()
-    )
+    format!("{public}. Prices alone say {}", listed(&tested))
 }
 
 /// Whether the estimate from prices holds a public value: `a hit`, or `a miss by a factor of 9.4`.
@@ -174,13 +166,27 @@ fn is_of_cache(label: &str) -> bool {
 /// As `71B active parameters (17B to 285B)`; other quantities have their name in front.
 fn in_words((quantity, own): &Figure) -> String {
     let definition = quantity.definition();
-    let (median, label) = (compact(own.median), definition.label);
-    let (low, high) = (compact(own.interval_90.low), compact(own.interval_90.high));
+    let label = definition.label;
+    let [median, low, high] = [own.median, own.interval_90.low, own.interval_90.high].map(rough);
     if definition.unit == "parameters" {
         format!("{median} {label} ({low} to {high})")
     } else {
         format!("{label} {median} ({low} to {high})")
     }
+}
+
+/// A number in two digits.
+#[must_use]
+pub fn rough(number: f64) -> String {
+    let two: f64 = format!("{number:.1e}").parse().unwrap_or(number);
+    let text = compact(two);
+    let (digits, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
+    let digits = if digits.contains('.') && !digits.contains('e') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    };
+    format!("{digits}{unit}")
 }
 
 /// A margin with its interval, in percent.
@@ -234,7 +240,7 @@ mod tests {
 
     fn quantity(identified: bool, is_scored: bool) -> Value {
         let interval = json!({"low": 14e9, "high": 320e9});
-        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0});
+        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0, "coverage_90": 0.92});
         json!({
             "median": 60e9, "interval_50": interval, "interval_90": interval,
             "prior": {"median": 16e9, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 0.5,
@@ -242,11 +248,11 @@ mod tests {
         })
     }
 
-    fn estimate(quantities: &Value, margins: &Value) -> StoredEstimate {
+    fn estimate(quantities: &Value) -> StoredEstimate {
         let sheet = json!({"id": "00000000-0000-0000-0000-000000000000", "provider": "acme", "model": "m-1"});
         let estimate = json!({
             "id": "00000000-0000-0000-0000-000000000000", "engine_version": "0.1.0", "price_sheets": [sheet],
-            "quantities": quantities, "prompt_tokens": 4096.0, "margins": margins,
+            "quantities": quantities, "prompt_tokens": 4096.0,
             "misfit": {"threshold": 0.001, "checks": [], "contradictions": []},
             "diagnostics": {
                 "effective_sample_size": 900.0, "pareto_k": 0.2, "samples": 9000, "seed": 1, "engine_version": "0.1.0",
@@ -259,11 +265,7 @@ mod tests {
     #[test]
     fn public_sizes_come_first_and_prices_are_tested_by_them() {
         let quantities = json!({"active_parameters": quantity(true, true), "total_parameters": quantity(false, true)});
-        let margin = json!({
-            "line": "output", "price_usd_per_mtok": 10.0, "median": 0.7, "interval_90": {"low": 0.4, "high": 0.9},
-            "cost_exceeds_price_probability": 0.01, "truth": "",
-        });
-        let mut of_model = estimate(&quantities, &json!([margin]));
+        let mut of_model = estimate(&quantities);
         let value = |value, within_90, estimate_over_value| PublishedValue {
             value,
             within_90,
@@ -282,19 +284,17 @@ mod tests {
         of_model.published = Some(published.clone());
         assert_eq!(
             finding(&of_model),
-            "685B total parameters, 37.0B active, as published. Prices alone say 60.0B total parameters (14.0B to 320B: a miss \
-             by a factor of 11.4) and 60.0B active parameters (14.0B to 320B: a hit); output margin 70\u{a0}% (40 to 90\u{a0}%) \
-             with this architecture"
+            "685B total parameters, 37.0B active, as published. Prices alone say 60B total parameters (14B to 320B: a miss by \
+             a factor of 11.4) and 60B active parameters (14B to 320B: a hit)"
         );
         published.by = PublishedBy::Name;
         published.values.remove("active_parameters");
         of_model.published = Some(published);
         let said = finding(&of_model);
         assert!(
-            said.starts_with("685B total parameters, by its name. Prices alone say 60.0B"),
+            said.starts_with("685B total parameters, by its name. Prices alone say 60B total"),
             "{said}"
         );
-        assert!(said.ends_with(", without public truth"), "{said}");
     }
 
     #[test]
@@ -314,20 +314,16 @@ mod tests {
             "kv_bytes_per_token_stored": quantity(false, true),
             "cost_output_usd_per_mtok": quantity(false, false),
         });
-        let margin = json!({
-            "line": "output", "price_usd_per_mtok": 10.0, "median": 0.7, "interval_90": {"low": 0.4, "high": 0.9},
-            "cost_exceeds_price_probability": 0.01, "truth": "",
-        });
         assert_eq!(
-            finding(&estimate(&quantities, &json!([margin]))),
-            "probably 60.0B active parameters (14.0B to 320B); total parameters and KV cache not identified from this sheet; \
-             output margin 70\u{a0}% (40 to 90\u{a0}%), without public truth"
+            finding(&estimate(&quantities)),
+            "probably 60B active parameters (14B to 320B); total parameters and KV cache not identified from this sheet. In 9 of 10 \
+             such cases the truth lay inside"
         );
         quantities
             .as_object_mut()
             .unwrap()
             .remove("active_parameters");
-        let unknown = estimate(&quantities, &json!([]));
+        let unknown = estimate(&quantities);
         assert_eq!(
             finding(&unknown),
             "nothing identified from this sheet: total parameters and KV cache are mostly the prior"

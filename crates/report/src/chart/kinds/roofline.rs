@@ -66,7 +66,7 @@ fn words(draws: &[RooflinePoint], likely: &RooflinePoint, count: usize) -> Words
     };
     Words {
         title: format!(
-            "Decoding waits for {limit} in {} of the draws",
+            "At peak figures, decoding waits for {limit} in {} of the draws",
             percent(waits)
         ),
         description: format!(

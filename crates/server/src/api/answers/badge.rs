@@ -15,6 +15,7 @@ use unroof_base::units::compact;
 use unroof_edge::{
     CachedBody, FilterText, KnownTag, NoModel, Problem, Reply, StoreRefusals, Unchanged,
 };
+use unroof_infer::estimate::judgement::headline::rough;
 use unroof_infer::estimate::judgement::published::public_value;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::{StoredQuantity, StoredRow};
@@ -102,7 +103,7 @@ pub(crate) async fn read_badge(
         model: row.canonical_model,
         label: quantity.definition().label,
         value: public_value(name, quantity)
-            .map(|public| format!("{} (public)", rough(public)))
+            .map(|public| format!("{} (public)", compact(public)))
             .or_else(|| value(StoredRow::read(&row.row_values).quantity(quantity))),
     })
 }
@@ -112,19 +113,6 @@ fn value(stored: StoredQuantity) -> Option<String> {
     let (median, interval) = stored.span()?;
     let [median, low, high] = [median, interval.low, interval.high].map(rough);
     (stored.identified == Some(true)).then(|| format!("{median} ({low}–{high})"))
-}
-
-/// A number in two digits.
-fn rough(number: f64) -> String {
-    let two: f64 = format!("{number:.1e}").parse().unwrap_or(number);
-    let text = compact(two);
-    let (digits, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
-    let digits = if digits.contains('.') && !digits.contains('e') {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        digits
-    };
-    format!("{digits}{unit}")
 }
 
 impl Badge {

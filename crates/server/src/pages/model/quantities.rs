@@ -28,8 +28,8 @@ pub(super) fn table(shown: &Shown) -> Markup {
         p.note {
             "Median and 90\u{a0}% interval. Strip: grey is the prior, the wide bar 50\u{a0}%, the thin bar 90\u{a0}%, the dot the median, an \
              upright line the public value. Bits are the information that the sheets add to the prior: halving the spread of a \
-             quantity adds about one. Identified means that they add 0.3 or more, and that such estimates are \
-             better than the prior on open-weight models."
+             quantity adds about one. Identified means that they add 0.3 or more, that the interval \
+             spans a factor of 30 at most, and that such estimates are better than the prior on open-weight models."
         }
         (rests_on(shown))
         (scrolling("Quantities", &table_of(Some("quantities"), &[
