@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::estimates::report::{interval, joined, moves, waits_for};
+use crate::estimates::report::{interval, joined, moves, public_values, waits_for};
 use unroof_base::units::compact;
 use unroof_base::units::readable;
 use unroof_infer::estimate::judgement::headline::margin_in_words;
@@ -58,6 +58,9 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
         "Decoding waits for {waits} with a probability of {:.0} %.\n",
         100.0 * ratio.regime_probability
     )?;
+    if let Some(published) = &answer.joint.published {
+        writeln!(out, "- {}", public_values(published))?;
+    }
     for margin in &answer.joint.margins {
         writeln!(
             out,

@@ -9,7 +9,7 @@ use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::judgement::headline::{finding, subject};
 use unroof_infer::estimate::warnings;
 
-/// The sentence: figures of what is identified, the names of the rest, and the margin of the output price.
+/// The headline: what is public, else figures of what is identified and the names of the rest.
 pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Result<()> {
     let subject = terminal::quoted(&subject(estimated));
     let finding = finding(estimated);

@@ -9,7 +9,7 @@ use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::{
     errors_in_words, margin_in_words, test_in_words,
 };
-use unroof_infer::estimate::judgement::published::PublishedBy;
+use unroof_infer::estimate::judgement::published::{Published, PublishedBy};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
@@ -29,7 +29,7 @@ pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Res
     let neighbours = joined(neighbours.map(|model| &model.name), ", ");
     let texts = [legend.to_owned()]
         .into_iter()
-        .chain(public_values(estimated))
+        .chain(estimated.published.as_ref().map(public_values))
         .chain(regime(estimated))
         .chain(margins(estimated, |line| MAIN_LINES.contains(&line)))
         .chain(storage_tiers(estimated))
@@ -37,10 +37,9 @@ pub(super) fn write(out: &mut impl Write, estimated: &StoredEstimate) -> io::Res
     write_all(out, texts)
 }
 
-/// The public values of the model, each with what prices alone make of it, and their sources.
-fn public_values(estimated: &StoredEstimate) -> Option<String> {
-    let published = estimated.published.as_ref()?;
-    let values = estimated.in_order().filter_map(|(quantity, _)| {
+/// Public values of a model, each with what prices alone make of it, and their sources.
+pub(crate) fn public_values(published: &Published) -> String {
+    let values = JointQuantity::ALL.into_iter().filter_map(|quantity| {
         let public = published.value(quantity)?;
         let label = quantity.definition().label;
         Some(format!(
@@ -50,14 +49,14 @@ fn public_values(estimated: &StoredEstimate) -> Option<String> {
         ))
     });
     let values = joined(values, ", ");
-    Some(match published.by {
+    match published.by {
         PublishedBy::Architecture => format!(
-            "public values of {}: {values}; costs and margins are those of this architecture; sources: {}",
+            "public values of {}: {values}; sources: {}",
             published.model,
             joined(&published.sources, "; ")
         ),
         PublishedBy::Name => format!("in the name {}: {values}", published.model),
-    })
+    }
 }
 
 /// Texts in a paragraph each, and a line after them.

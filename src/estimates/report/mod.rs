@@ -4,7 +4,7 @@
 mod headline;
 mod joint;
 
-pub(crate) use joint::{interval, moves, percent, waits_for};
+pub(crate) use joint::{interval, moves, percent, public_values, waits_for};
 
 use std::io::{self, Write};
 

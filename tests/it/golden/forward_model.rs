@@ -242,10 +242,10 @@ fn benchmarks_that_the_fit_has_not_seen_are_predicted() {
         let error = report.median_error(kind);
         assert!(error <= most, "{kind:?}: {error}");
     }
-    for (kind, rows, most) in [
-        (RowKind::Decode, 447, 0.17),
-        (RowKind::SharedDense, 1_176, 0.11),
-        (RowKind::SharedExperts, 2_192, 0.19),
+    for (kind, rows, most, most_bias) in [
+        (RowKind::Decode, 447, 0.17, 0.08),
+        (RowKind::SharedDense, 1_176, 0.11, 0.05),
+        (RowKind::SharedExperts, 2_192, 0.19, 0.04),
     ] {
         let of_kind = report.with_logs().filter(|(row, _)| row.kind() == kind);
         let of_kind = of_kind.filter(|(row, _)| row.measured.purpose == Purpose::Fit);
@@ -254,7 +254,7 @@ fn benchmarks_that_the_fit_has_not_seen_are_predicted() {
         #[expect(clippy::cast_precision_loss, reason = "a few thousand rows")]
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         assert!(
-            mean.abs() < 0.08,
+            mean.abs() < most_bias,
             "{kind:?} is off in one direction: {mean}"
         );
         logs.sort_by(|left, right| left.abs().total_cmp(&right.abs()));

@@ -27,50 +27,58 @@ fn answer(canonical_model: &str, assumptions: &Value) -> Value {
 }
 
 #[test]
-fn a_published_architecture_makes_the_costs_and_tests_the_rest() {
+fn a_published_architecture_tests_the_estimate_and_moves_nothing() {
     let own = answer("deepseek/deepseek-v3.2", &json!({}));
     let unnamed = answer("deepseek/m-1", &json!({}));
     assert_eq!(unnamed.get("published"), None);
-    // The estimates of sizes are those of the prices alone.
-    for quantity in [
-        "active_parameters",
-        "total_parameters",
-        "kv_bytes_per_token_stored",
-    ] {
-        let median = |of: &Value| of["quantities"][quantity]["median"].clone();
-        assert_eq!(median(&own), median(&unnamed), "{quantity}");
+    assert_eq!(own["margins"], unnamed["margins"]);
+    for (quantity, estimate) in unnamed["quantities"].as_object().unwrap() {
+        assert_eq!(
+            own["quantities"][quantity]["median"], estimate["median"],
+            "{quantity}"
+        );
     }
-    let total = &own["published"]["values"]["total_parameters"];
+    let values = own["published"]["values"].as_object().unwrap();
+    let total = &values["total_parameters"];
     assert_eq!(
         (total["value"].as_f64(), &total["within_90"]),
         (Some(685e9), &json!(false))
     );
-    let estimate = &own["quantities"]["total_parameters"];
-    assert_eq!(estimate["identified"], false);
-    let reason = estimate["not_identified_because"].as_str().unwrap();
-    assert!(reason.contains("685B"), "{reason}");
-    // Costs and margins are those of the same sizes where they are stated.
-    let sizes = [
-        "active_parameters",
-        "total_parameters",
-        "kv_bytes_per_token_read",
-        "kv_bytes_per_token_stored",
-    ];
-    let sizes = sizes.map(|name| {
-        (
-            name.to_owned(),
-            own["published"]["values"][name]["value"].clone(),
-        )
-    });
-    let stated = answer("deepseek/m-1", &Value::Object(sizes.into_iter().collect()));
-    assert_eq!(own["margins"], stated["margins"]);
-    for cost in ["cost_input_usd_per_mtok", "cost_output_usd_per_mtok"] {
+    // What misses is not identified; a quantity that was not keeps its reason.
+    for (quantity, public) in values {
+        let estimate = &own["quantities"][quantity];
+        assert!(
+            public["within_90"] == true || estimate["identified"] == false,
+            "{quantity}"
+        );
+        let was_identified = &unnamed["quantities"][quantity]["identified"];
+        let reason = estimate["not_identified_because"]
+            .as_str()
+            .unwrap_or_default();
+        let is_contradicted = reason.starts_with("the public value");
         assert_eq!(
-            own["quantities"][cost], stated["quantities"][cost],
-            "{cost}"
+            is_contradicted,
+            *was_identified == true && public["within_90"] == false,
+            "{quantity}"
         );
     }
-    assert_ne!(own["margins"], unnamed["margins"]);
+}
+
+#[test]
+fn a_size_that_is_stated_is_no_test() {
+    for stated in [json!(7e9), json!({"low": 6e9, "high": 8e9})] {
+        let own = answer(
+            "deepseek/deepseek-v3.2",
+            &json!({"total_parameters": stated}),
+        );
+        let values = own["published"]["values"].as_object().unwrap();
+        assert!(
+            !values.contains_key("total_parameters") && values.contains_key("active_parameters")
+        );
+    }
+    // A class that the model is not of leaves an estimate.
+    let dense = answer("deepseek/deepseek-v3.2", &json!({"architecture": "dense"}));
+    assert!(dense["quantities"]["total_parameters"]["median"].is_number());
 }
 
 #[test]

@@ -116,6 +116,13 @@ async fn the_rows_have_the_figures_of_the_api() {
             of("active_parameters_low_90") < low && low < median,
             "{low}"
         );
+        // What is public of a model comes first: in its row, on its page and on its badge.
+        let row = api.get("/ui/?open=on").await;
+        assert!(page(&row, StatusCode::OK).contains("public; by prices"));
+        let own = api.get("/ui/models/openai/gpt-oss-120b").await;
+        assert!(page(&own, StatusCode::OK).contains("as published. Prices alone say"));
+        let badge = api.get("/models/openai/gpt-oss-120b/badge.svg").await;
+        assert!(badge.text().contains("(public)"), "{}", badge.text());
         let open = api.get("/charts/market.json?open=on").await.json();
         assert!(
             open["rows"][0]["published"].as_f64().unwrap() > 1e9,

@@ -119,12 +119,12 @@ pub fn infer_while(
 
 /// The canonical name of the sheets' model, else its name at the first seller.
 fn name_of(sheets: &[PriceSheet]) -> String {
-    let stated = sheets
-        .iter()
-        .find_map(|sheet| sheet.canonical_model.clone());
-    let first = sheets.first().map(|sheet| &sheet.model);
-    let read = first.and_then(|model| canonical_model(model));
-    stated.or(read).or(first.cloned()).unwrap_or_default()
+    let Some(sheet) = sheets.first() else {
+        return String::new();
+    };
+    let read = || canonical_model(&sheet.model);
+    let name = sheet.canonical_model.clone().or_else(read);
+    name.unwrap_or_else(|| sheet.model.clone())
 }
 
 /// Textbook readings from the sheets of a request, without the joint estimate.

@@ -124,10 +124,15 @@ macro_rules! joint_quantities {
                 })
             }
 
-            /// The estimate of a quantity, to be changed.
-            pub(crate) fn get_mut(&mut self, quantity: JointQuantity) -> &mut QuantityEstimate {
+            /// Takes back that a quantity is identified, also as served: its public value lies outside of the interval.
+            pub(crate) fn contradict(&mut self, quantity: JointQuantity, value: f64) {
                 match quantity {
-                    $( JointQuantity::$variant => Shown::estimate_mut(&mut self.$name), )+
+                    $( JointQuantity::$variant => {
+                        $( if let Some(served) = &mut self.$served {
+                            served.contradict(value * served.median / self.$name.median);
+                        } )?
+                        Shown::estimate_mut(&mut self.$name).contradict(value);
+                    } )+
                 }
             }
 

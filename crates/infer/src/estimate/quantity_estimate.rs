@@ -279,10 +279,12 @@ impl Shown for RatioEstimate {
 }
 
 impl QuantityEstimate {
-    /// Takes back that it is identified: a public value lies outside of its interval.
+    /// Takes back that it is identified, if it is: a public value lies outside of its interval.
     pub(super) fn contradict(&mut self, value: f64) {
-        self.identified = false;
-        self.not_identified_because = Some(NotIdentified::Contradicted { value });
+        if self.identified {
+            self.identified = false;
+            self.not_identified_because = Some(NotIdentified::Contradicted { value });
+        }
     }
 
     /// KV bytes with this many bytes per element.

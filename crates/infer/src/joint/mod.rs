@@ -34,7 +34,7 @@ use super::posterior::{
 };
 use crate::clue;
 use crate::estimate::judgement::model_check;
-use crate::estimate::judgement::published::{Published, with_architecture};
+use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::{LARGEST_PARETO_K, MOST_SPREAD};
 use crate::estimate::samples::{PriorAndPosterior, Samples};
@@ -55,13 +55,6 @@ use unroof_roofline::reference::{RecordSetting, track_record_of_quantity};
 
 /// Smallest reported move of a quantity by a clue: 3 %, the noise of the draws.
 const LEAST_MOVE: f64 = 0.03;
-/// Quantities that follow from the sizes of the model and the machine.
-const OF_MACHINES: [JointQuantity; 4] = [
-    JointQuantity::CrossoverContext,
-    JointQuantity::LatencyFloor,
-    JointQuantity::CostInput,
-    JointQuantity::CostOutput,
-];
 
 /// Values common to all quantities.
 struct Shared<'a> {
@@ -81,8 +74,7 @@ struct Shared<'a> {
     steps: Vec<Step>,
 }
 
-/// Estimates from sheets of one model, beside its public values where its name has any: costs and margins are those of a
-/// published architecture then.
+/// Estimates from sheets of one model, beside its public values where its name has any.
 ///
 /// # Errors
 /// The work is cancelled.
@@ -95,14 +87,7 @@ pub fn estimate_named(
     wanted: &CancelToken,
 ) -> Result<Joint, Cancelled> {
     let mut joint = estimate(contents, readings, assumptions, calibration, wanted)?;
-    if let Some(public) = with_architecture(name, assumptions) {
-        let of_public = estimate(contents, readings, &public, calibration, wanted)?;
-        for quantity in OF_MACHINES {
-            *joint.quantities.get_mut(quantity) = of_public.quantities.get(quantity).clone();
-        }
-        joint.margins = of_public.margins;
-    }
-    joint.published = Published::beside(name, &mut joint.quantities);
+    joint.published = Published::beside(name, assumptions, &mut joint.quantities);
     Ok(joint)
 }
 

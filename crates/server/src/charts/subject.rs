@@ -9,7 +9,6 @@ use crate::question::Question;
 use unroof_base::input::json;
 use unroof_edge::{INTERNAL, NOT_FOUND, Problem};
 use unroof_infer::estimate::StoredEstimate;
-use unroof_infer::estimate::judgement::published::public_value;
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::sheet::{PriceSheet, canonical};
@@ -91,7 +90,8 @@ impl Subject {
 
     /// The value of a quantity that is public.
     pub(crate) fn truth(&self, quantity: JointQuantity) -> Option<f64> {
-        public_value(self.canonical_model.as_deref()?, quantity)
+        let public = self.estimate.published.as_ref()?.value(quantity)?;
+        Some(public.value)
     }
 
     /// The sheet by which it is shown.

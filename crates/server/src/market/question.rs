@@ -173,7 +173,10 @@ impl MarketQuestion {
             Sort::Hosts => Some(model.hosts as f64),
             Sort::Lowest => model.lowest().map(Price::blended),
             Sort::Median => model.median(self.copies).map(Price::blended),
-            Sort::Quantity => model.estimate(self.quantity)?.median,
+            Sort::Quantity => {
+                let public = model.truth(self.quantity);
+                public.or(model.estimate(self.quantity)?.median)
+            }
         }
     }
 

@@ -66,7 +66,7 @@ pub fn finding(estimate: &StoredEstimate) -> String {
 fn held(figures: &[Figure]) -> Option<f64> {
     let identified = figures.iter().filter(|(_, own)| own.identified);
     let records = identified.filter_map(|(_, own)| own.track_record.as_ref()?.coverage_90);
-    let cases = records.map(|covered| (10.0 * covered).round());
+    let cases = records.map(|covered| (10.0 * covered).floor());
     cases.min_by(f64::total_cmp)
 }
 
@@ -107,7 +107,11 @@ fn known_publicly(estimate: &StoredEstimate, public: &str) -> String {
         let own = estimate.quantity(quantity)?;
         let mut said = in_words(&(quantity, own));
         said.pop();
-        Some(format!("{said}: {})", test_in_words(public)))
+        let test = match (public.within_90, own.identified) {
+            (true, false) => "inside, but mostly the prior".to_owned(),
+            _ => test_in_words(public),
+        };
+        Some(format!("{said}: {test})"))
     });
     let tested: Vec<String> = tested.collect();
     format!("{public}. Prices alone say {}", listed(&tested))
@@ -240,7 +244,7 @@ mod tests {
 
     fn quantity(identified: bool, is_scored: bool) -> Value {
         let interval = json!({"low": 14e9, "high": 320e9});
-        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0, "coverage_90": 0.92});
+        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0, "coverage_90": 0.857});
         json!({
             "median": 60e9, "interval_50": interval, "interval_90": interval,
             "prior": {"median": 16e9, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 0.5,
@@ -316,7 +320,7 @@ mod tests {
         });
         assert_eq!(
             finding(&estimate(&quantities)),
-            "probably 60B active parameters (14B to 320B); total parameters and KV cache not identified from this sheet. In 9 of 10 \
+            "probably 60B active parameters (14B to 320B); total parameters and KV cache not identified from this sheet. In 8 of 10 \
              such cases the truth lay inside"
         );
         quantities

@@ -18,7 +18,6 @@ use utoipa::ToSchema;
 
 use super::size_in_name::size_in_name;
 use crate::estimate::quantities::{JointQuantity, Quantities};
-use crate::estimate::quantity_estimate::NotIdentified;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::quantity::Quantity;
 use unroof_base::units::significant;
@@ -26,6 +25,15 @@ use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::{OpenModel, open_models};
+
+/// Quantities that a model's authors publish, and the assumptions that state them.
+const SIZES: [(JointQuantity, Quantity); 5] = [
+    (JointQuantity::ActiveParameters, Quantity::ActiveParameters),
+    (JointQuantity::TotalParameters, Quantity::TotalParameters),
+    (JointQuantity::KvBytesRead, Quantity::KvBytesRead),
+    (JointQuantity::KvBytesReadSlope, Quantity::KvBytesReadSlope),
+    (JointQuantity::KvBytesStored, Quantity::KvBytesStored),
+];
 
 /// Origin of public values, the highest rank first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -37,8 +45,7 @@ pub enum PublishedBy {
     Name,
 }
 
-/// Public values of the model, beside what prices alone say. No estimate is made from them, but for costs and margins, which
-/// are those of a published architecture.
+/// Public values of the model, beside what prices alone say. No estimate is made from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Published {
     /// Name of the model that has these values.
@@ -63,6 +70,17 @@ pub struct PublishedValue {
     pub estimate_over_value: f64,
 }
 
+impl PublishedBy {
+    /// Label of the origin on pages.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Architecture => "open weights",
+            Self::Name => "size in the name",
+        }
+    }
+}
+
 impl Published {
     /// The public value of a quantity.
     #[must_use]
@@ -71,30 +89,32 @@ impl Published {
     }
 
     /// Public values of a model beside its estimates; none where nothing is public. A quantity whose value lies outside of its
-    /// 90 % interval is not identified.
-    pub(crate) fn beside(name: &str, quantities: &mut Quantities) -> Option<Self> {
+    /// 90 % interval is not identified. One that is stated has no test.
+    pub(crate) fn beside(
+        name: &str,
+        assumptions: &Assumptions,
+        quantities: &mut Quantities,
+    ) -> Option<Self> {
         let open = open_model_of(name);
         let mut values = BTreeMap::new();
-        for quantity in JointQuantity::ALL {
-            let value = public_value(name, quantity);
-            let estimate = quantities.get_mut(quantity);
-            let is_stated = estimate.not_identified_because == Some(NotIdentified::Stated);
-            let Some(value) = value.filter(|_| !is_stated) else {
+        for (quantity, size) in SIZES {
+            let Some(value) = public_value(name, quantity) else {
                 continue;
             };
-            let interval = estimate.interval_90;
-            let within_90 = (interval.low..=interval.high).contains(&value);
-            if !within_90 {
-                estimate.contradict(value);
+            if assumptions.states(size) {
+                continue;
             }
-            values.insert(
-                quantity.name().to_owned(),
-                PublishedValue {
-                    value: significant(value),
-                    within_90,
-                    estimate_over_value: significant(estimate.median / value),
-                },
-            );
+            let estimate = quantities.get(quantity);
+            let interval = estimate.interval_90;
+            let public = PublishedValue {
+                value: significant(value),
+                within_90: (interval.low..=interval.high).contains(&value),
+                estimate_over_value: significant(estimate.median / value),
+            };
+            if !public.within_90 {
+                quantities.contradict(quantity, value);
+            }
+            values.insert(quantity.name().to_owned(), public);
         }
         (!values.is_empty()).then(|| Self {
             model: open.map_or(name, |open| &open.name).to_owned(),
@@ -107,35 +127,6 @@ impl Published {
             values,
         })
     }
-}
-
-/// The assumptions with the sizes of a model's published architecture; none where it is not public, or any size is stated.
-pub(crate) fn with_architecture(name: &str, assumptions: &Assumptions) -> Option<Assumptions> {
-    const SIZES: [(JointQuantity, Quantity); 4] = [
-        (JointQuantity::ActiveParameters, Quantity::ActiveParameters),
-        (JointQuantity::TotalParameters, Quantity::TotalParameters),
-        (JointQuantity::KvBytesRead, Quantity::KvBytesRead),
-        (JointQuantity::KvBytesStored, Quantity::KvBytesStored),
-    ];
-    let open = open_model_of(name)?;
-    if SIZES.iter().any(|(_, size)| assumptions.states(*size)) {
-        return None;
-    }
-    let bytes = assumptions
-        .middle(Quantity::KvBytesPerElement)
-        .unwrap_or(1.0);
-    let mut stated = assumptions.clone();
-    for (quantity, size) in SIZES {
-        let each = if matches!(size, Quantity::KvBytesRead | Quantity::KvBytesStored) {
-            bytes
-        } else {
-            1.0
-        };
-        if let Some(value) = published_value(open, quantity) {
-            stated = stated.stating(size, value * each);
-        }
-    }
-    Some(stated)
 }
 
 /// The open-weight models by their canonical names.

@@ -55,7 +55,7 @@ const QUANTITY_COLUMNS: [QuantityColumn; 4] = [
     ),
     (
         |of| of.identified,
-        "whether the sheet adds 0.3 bits of information or more",
+        "whether the quantity is identified",
         |estimate| estimate.identified.into(),
     ),
 ];

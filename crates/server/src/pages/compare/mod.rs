@@ -227,14 +227,14 @@ fn compared(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Published values that an identified estimate misses: what follows from such an estimate is wrong too.
+/// Published values that an estimate misses: what follows from such an estimate is wrong too.
 fn outside(comparison: &Comparison) -> Markup {
     let of_quantity = |quantity: &ComparedQuantity| {
         let named = comparison.models.iter().zip(&quantity.values);
         let missed = named.filter_map(|(model, value)| {
             let (truth, interval) = (value.truth?, value.interval_90);
             let is_inside = (interval.low..=interval.high).contains(&truth);
-            (value.identified && !is_inside).then(|| {
+            (!is_inside).then(|| {
                 format!(
                     "{} of {}: published {}, estimated {}",
                     quantity.label,

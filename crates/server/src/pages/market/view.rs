@@ -84,8 +84,8 @@ impl View<'_> {
             h1 { (models) "; " (label) " identified for " (count(identified)) }
             p.note {
                 "One row per model, from the prices of all its hosts, in US dollars per million tokens: input · output. The strip is the estimate: its dot is the median, its \
-                 dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the public value, which comes first. It is faint where \
-                 the quantity is not identified. " a href="/ui/truth" { "How often such estimates are right" } "."
+                 dark part the 50 % interval, its light part that of 90 %, grey the prior, an upright mark the public value. Where a value is public, it is the number, \
+                 and the estimate follows it. A strip is faint where the quantity is not identified. " a href="/ui/truth" { "How often such estimates are right" } "."
             }
         }
     }

@@ -6,7 +6,7 @@ use super::Shown;
 use crate::pages::words::doubts;
 use crate::question::Question;
 use unroof_infer::estimate::judgement::headline::finding;
-use unroof_infer::estimate::judgement::published::{Published, PublishedBy};
+use unroof_infer::estimate::judgement::published::Published;
 use unroof_report::names::{model_address, segment};
 use unroof_report::words::capital;
 
@@ -53,19 +53,12 @@ pub(super) fn head(shown: &Shown) -> Markup {
     }
 }
 
-/// Origin of the public values, which no quantity but costs and margins is made from.
+/// Origin of the public values, which no estimate is made from.
 fn public(published: &Published) -> Markup {
     html! {
         p {
-            @match published.by {
-                PublishedBy::Architecture => {
-                    span.tag.good { "open weights" } " Costs and margins are those of the published architecture of "
-                    (published.model) ". The other estimates are from prices alone, as a test of them."
-                }
-                PublishedBy::Name => {
-                    span.tag { "size in the name" } " The estimate is from prices alone, as a test of them."
-                }
-            }
+            span.tag.good { (published.by.label()) } " Every estimate below is from prices alone. The law of prices has seen open models, so a hit is no \
+             proof: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
             @if !published.sources.is_empty() {
                 details { summary { "sources" } ul { @for source in &published.sources { li { (source) } } } }
             }

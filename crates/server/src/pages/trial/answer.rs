@@ -151,8 +151,8 @@ impl Shown {
             (quantities::all(&self.estimate))
             p.note {
                 "Bright: 50 % and 90 % interval with the median. Grey: the 90 % interval before the sheet was read. Each strip has an axis of \
-                 its own. A quantity is identified where the sheet adds at least 0.3 bits and such estimates beat the prior on \
-                 open-weight models."
+                 its own. A quantity is identified where the sheet adds at least 0.3 bits, the interval spans a factor of 30 at most, and such \
+                 estimates beat the prior on open-weight models."
             }
             (regime(&joint.quantities.memory_time_over_compute_time))
             div.columns {
