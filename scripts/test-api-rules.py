@@ -75,6 +75,7 @@ RULES = [
     r": the catalog has no usable offer of the provider `.*`",
     r": the catalog's format is not recognised.*",
     r": invalid query string: `.*` is not a (canonical name|quantity)",
+    r": invalid query string: \d+ models",
     r": line \d+, column \d+: a text holds the NUL character",
     # Texts with a meaning: names, and addresses of networks.
     r"/(name|networks/\d+|providers/\d+): (a text of 0 characters|a text with control characters|not a network)",
