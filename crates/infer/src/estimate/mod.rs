@@ -88,14 +88,14 @@ pub fn infer_while(
     let assumptions = &request.assumptions;
     let contents = pricing_contents(request);
     let mut textbook = read(&contents, assumptions);
-    let joint = crate::joint::estimate_named(
-        &name_of(&request.sheets),
+    let joint = crate::joint::estimate(
         &contents,
         &textbook.readings,
         assumptions,
         calibration,
         wanted,
     )?;
+    let joint = joint.beside_public_values(&name_of(&request.sheets), assumptions);
     let sold_speed = crate::estimate::judgement::impossible_speed::SoldSpeed::fastest(&contents);
     if let Some(sold) = sold_speed.filter(|sold| sold.is_doubtful(&joint)) {
         let active = crate::joint::active_by_prices(&contents, assumptions, calibration, wanted)?;

@@ -7,6 +7,7 @@ use crate::estimate::judgement::model_check::Misfit;
 use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::Quantities;
 use crate::estimate::{margins, nearest, storage_tiers};
+use crate::evidence::assumptions::Assumptions;
 
 /// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -34,6 +35,14 @@ pub struct Joint {
     pub misfit: Misfit,
     /// Reliability of the draws.
     pub diagnostics: Diagnostics,
+}
+
+impl Joint {
+    /// The estimate beside the public values of a model of this name, where there are any.
+    pub(crate) fn beside_public_values(mut self, name: &str, assumptions: &Assumptions) -> Self {
+        self.published = Published::beside(name, assumptions, &mut self.quantities);
+        self
+    }
 }
 
 /// Reliability of the draws.

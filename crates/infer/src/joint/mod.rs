@@ -34,7 +34,6 @@ use super::posterior::{
 };
 use crate::clue;
 use crate::estimate::judgement::model_check;
-use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::{LARGEST_PARETO_K, MOST_SPREAD};
 use crate::estimate::samples::{PriorAndPosterior, Samples};
@@ -72,23 +71,6 @@ struct Shared<'a> {
     /// Settings that the sheets may be in, and their independent decisions.
     settings: (Vec<RecordSetting>, usize),
     steps: Vec<Step>,
-}
-
-/// Estimates from sheets of one model, beside its public values where its name has any.
-///
-/// # Errors
-/// The work is cancelled.
-pub fn estimate_named(
-    name: &str,
-    contents: &[PriceSheet],
-    readings: &[Reading],
-    assumptions: &Assumptions,
-    calibration: &Calibration,
-    wanted: &CancelToken,
-) -> Result<Joint, Cancelled> {
-    let mut joint = estimate(contents, readings, assumptions, calibration, wanted)?;
-    joint.published = Published::beside(name, assumptions, &mut joint.quantities);
-    Ok(joint)
 }
 
 /// Estimates from sheets of one model, from prices alone.

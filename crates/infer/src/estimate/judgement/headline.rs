@@ -107,21 +107,20 @@ fn known_publicly(estimate: &StoredEstimate, public: &str) -> String {
         let own = estimate.quantity(quantity)?;
         let mut said = in_words(&(quantity, own));
         said.pop();
-        let test = match (public.within_90, own.identified) {
-            (true, false) => "inside, but mostly the prior".to_owned(),
-            _ => test_in_words(public),
-        };
-        Some(format!("{said}: {test})"))
+        let test = test_in_words(public);
+        let is_weak = public.within_90 && !own.identified;
+        let doubt = if is_weak { ", but not identified" } else { "" };
+        Some(format!("{said}: {test}{doubt})"))
     });
     let tested: Vec<String> = tested.collect();
     format!("{public}. Prices alone say {}", listed(&tested))
 }
 
-/// Whether the estimate from prices holds a public value: `a hit`, or `a miss by a factor of 9.4`.
+/// Whether the estimate from prices holds a public value: `inside`, or `a miss by a factor of 9.4`.
 #[must_use]
 pub fn test_in_words(public: &PublishedValue) -> String {
     if public.within_90 {
-        return "a hit".to_owned();
+        return "inside".to_owned();
     }
     let factor = public.estimate_over_value;
     format!("a miss by a factor of {}", fold(factor.max(1.0 / factor)))
@@ -289,7 +288,7 @@ mod tests {
         assert_eq!(
             finding(&of_model),
             "685B total parameters, 37.0B active, as published. Prices alone say 60B total parameters (14B to 320B: a miss by \
-             a factor of 11.4) and 60B active parameters (14B to 320B: a hit)"
+             a factor of 11.4) and 60B active parameters (14B to 320B: inside)"
         );
         published.by = PublishedBy::Name;
         published.values.remove("active_parameters");

@@ -184,9 +184,8 @@ impl ModelPool {
             .iter()
             .flat_map(|sheet| clue::readings(sheet, &assumptions));
         let readings: Vec<_> = readings.collect();
-        let name = &self.canonical_model;
-        let joint =
-            joint::estimate_named(name, &used, &readings, &assumptions, calibration, wanted)?;
+        let joint = joint::estimate(&used, &readings, &assumptions, calibration, wanted)?;
+        let joint = joint.beside_public_values(&self.canonical_model, &assumptions);
         let calibration_id = joint.diagnostics.calibration_id.clone();
         Ok(ModelEstimate {
             id: self.estimate_id(&calibration_id),

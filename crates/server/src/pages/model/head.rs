@@ -57,7 +57,7 @@ pub(super) fn head(shown: &Shown) -> Markup {
 fn public(published: &Published) -> Markup {
     html! {
         p {
-            span.tag.good { (published.by.label()) } " Every estimate below is from prices alone. The law of prices has seen open models, so a hit is no \
+            span.tag.good { (published.by.label()) } " Every estimate below is from prices alone. The law of prices has seen open models, so that a value inside is no \
              proof: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
             @if !published.sources.is_empty() {
                 details { summary { "sources" } ul { @for source in &published.sources { li { (source) } } } }
