@@ -144,16 +144,7 @@ impl<Request: Body + Clone> RequestFlags<Request> {
                     let items = value.split(',');
                     items.map(|item| stated_value(item.trim())).collect()
                 }
-                FILE_PLACEHOLDER => {
-                    let file = Path::new(value);
-                    let text = read_input(file)?;
-                    if file.extension().is_some_and(|extension| extension == "csv") {
-                        rows_of(&text).with_context(|| format!("`{value}` is not valid CSV"))?
-                    } else {
-                        let read = serde_json::from_slice(&text);
-                        read.with_context(|| format!("`{value}` is not valid JSON"))?
-                    }
-                }
+                FILE_PLACEHOLDER => table_or_json(Path::new(value))?,
                 TRUTH_PLACEHOLDER => {
                     let truth = value.parse();
                     truth.map_or_else(|_| Value::String(value.clone()), Value::Bool)
@@ -169,6 +160,19 @@ impl<Request: Body + Clone> RequestFlags<Request> {
     pub(crate) fn name_flags(&self, error: RequestError) -> RequestError {
         naming_flags(error, &self.stated, &flags::<Request>())
     }
+}
+
+/// The rows of a CSV file, or the content of a JSON file.
+pub(crate) fn table_or_json(file: &Path) -> Result<Value, Failure> {
+    let text = read_input(file)?;
+    let name = file.display();
+    Ok(
+        if file.extension().is_some_and(|extension| extension == "csv") {
+            rows_of(&text).with_context(|| format!("`{name}` is not valid CSV"))?
+        } else {
+            serde_json::from_slice(&text).with_context(|| format!("`{name}` is not valid JSON"))?
+        },
+    )
 }
 
 /// Rows of a table as objects of its columns, cells that are empty left out.

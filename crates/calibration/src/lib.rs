@@ -1,4 +1,5 @@
 //! Calibration from open-weight models, whose figures are public: the law of prices, and the scores of estimates.
 
+pub mod knowledge;
 pub mod prices;
 pub mod validation;

@@ -6,6 +6,7 @@ pub mod efficiencies;
 mod fit;
 mod generated;
 pub mod joint;
+mod knowledge;
 pub mod reporting;
 mod validate;
 
@@ -30,6 +31,8 @@ enum Command {
     Calibrate(calibrate::CalibrateArguments),
     /// Count the open-weight models whose costs exceed their prices
     Costs(costs::CostsArguments),
+    /// Fit the law of knowledge scores to a table of scores
+    Knowledge(knowledge::KnowledgeArguments),
     /// Write the track record and the page of the joint estimate
     Validate(validate::ValidateArguments),
 }
@@ -43,6 +46,7 @@ where
         Command::Fit(arguments) => fit::run(&arguments, out),
         Command::Calibrate(arguments) => calibrate::run(&arguments, out),
         Command::Costs(arguments) => costs::run(&arguments, out),
+        Command::Knowledge(arguments) => knowledge::run(&arguments, out),
         Command::Validate(arguments) => validate::run(&arguments, out),
     }
 }

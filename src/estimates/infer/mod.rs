@@ -1,5 +1,6 @@
 //! `unroof infer`: the answer to a sheet, without a server.
 
+mod evidence;
 mod markdown;
 
 use std::io::Write;
@@ -45,6 +46,10 @@ pub(crate) struct InferArguments {
     /// Assumptions stated about the machine: JSON, or @ and the name of a file with it
     #[arg(long, value_name = "JSON|@FILE")]
     assumptions: Option<String>,
+    /// Public facts beside the prices, such as knowledge scores: a CSV table or a JSON list with the columns model, kind,
+    /// benchmark, accuracy, effort, architecture, source and date
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
     /// Print the answer as HTTP gives it; a list where there is more than one
     #[arg(long)]
     json: bool,
@@ -93,6 +98,9 @@ pub(crate) fn run(arguments: &InferArguments, verbosity: Verbosity) -> Result<()
         })?;
         is_list |= file.is_list;
         requests.extend(file.requests);
+    }
+    if let Some(file) = &arguments.evidence {
+        evidence::add(file, &mut requests)?;
     }
     let estimator = arguments.calibration.estimator()?;
     let answers: Vec<Answer> = requests

@@ -58,6 +58,11 @@ pub(super) fn full_sheet() -> Value {
             {"service_tier": "fast", "input": "7.5", "output": "60"},
             {"schedule": "night", "input": "0.30000000000000004", "output": "0.300000000000000001"},
         ],
+        "evidence": [
+            {"kind": "knowledge_score", "benchmark": "aa-omniscience", "accuracy": 0.31, "effort": "none",
+                "source": "https://scores.example", "date": "2026-07-10"},
+            {"kind": "architecture", "architecture": "mixture_of_experts", "source": "https://acme.example", "date": "2026-07-10"},
+        ],
         "modifiers": [
             {"name": "residency", "when": {"region": {"is": "eu"}}, "multiplier": "1.10", "applies_to": ["input"]},
         ],

@@ -87,6 +87,8 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
             most_weight: MOST_WEIGHT,
         },
         context_tier: context_tiers::law(&priced),
+        // Scores of knowledge are not a part of the data: their publishers hold them.
+        knowledge: Calibration::shipped().knowledge,
         hosts: markups(false),
         authors: markups(true),
         population,

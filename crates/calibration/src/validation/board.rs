@@ -51,7 +51,7 @@ pub struct DecisionScores {
 
 /// Scores estimates in every setting.
 #[must_use]
-pub fn board(models: &[&PricedModel], by: By<'_>, shown: Shown) -> Board {
+pub fn board(models: &[&PricedModel], by: By<'_>, shown: Shown<'_>) -> Board {
     let in_setting = |setting| validate(models, setting, by, shown);
     let pooled_hosts = in_setting(RecordSetting::PooledHosts);
     let periods = in_setting(RecordSetting::AllPeriods);

@@ -9,6 +9,7 @@ use super::readings::{ReadingError, Typical, typical_readings};
 use super::ridge::Ridge;
 use super::score::{Distribution, Exact, Outcome, Scores};
 
+use crate::knowledge::ScoredModel;
 use crate::prices::PricedModel;
 use unroof_infer::clue::observed;
 use unroof_infer::estimate::quantities::JointQuantity as J;
@@ -20,12 +21,12 @@ use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::calibration::Calibration;
 
 /// Parts of a sheet that the estimate uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each kind of clue takes part or does not"
 )]
-pub struct Shown {
+pub struct Shown<'a> {
     /// Whether input prices are shown.
     pub input: bool,
     /// Whether output prices are shown.
@@ -34,15 +35,18 @@ pub struct Shown {
     pub context: bool,
     /// Whether context tiers are shown.
     pub tiers: bool,
+    /// Knowledge scores that are shown beside the sheets.
+    pub scores: &'a [ScoredModel],
 }
 
-impl Shown {
-    /// All parts of a sheet.
+impl Shown<'_> {
+    /// All parts of a sheet, and no knowledge scores.
     pub const ALL: Self = Self {
         input: true,
         output: true,
         context: true,
         tiers: true,
+        scores: &[],
     };
 }
 
@@ -57,12 +61,21 @@ pub(super) fn estimate(
     model: &PricedModel,
     calibration: &Calibration,
     ridges: &[Option<Ridge>],
-    shown: Shown,
+    shown: Shown<'_>,
 ) -> (BTreeMap<&'static str, Outcome>, Vec<ReadingError>) {
     let assumptions = operating_point();
     let prior = Prior::new(calibration, &roomy_operating_point());
     let sheets = model.sheets.iter();
-    let contents: Vec<PriceSheet> = sheets.map(|sheet| with_shown(sheet, shown)).collect();
+    let mut contents: Vec<PriceSheet> = sheets.map(|sheet| with_shown(sheet, shown)).collect();
+    let is_own = |scored: &&ScoredModel| scored.open_model.as_deref() == Some(&*model.name);
+    if let Some(sheet) = contents.first_mut() {
+        sheet.evidence = shown
+            .scores
+            .iter()
+            .filter(is_own)
+            .map(ScoredModel::evidence)
+            .collect();
+    }
     let terms = observed(&contents, &assumptions, calibration);
     let posterior = sample(&prior, &terms, EFFECTIVE_DRAWS);
     let prior_draws = sample_prior(&prior, PRIOR_DRAWS);
@@ -135,7 +148,7 @@ impl Conditioned<'_> {
 }
 
 /// The sheet, reduced to these parts.
-fn with_shown(sheet: &PriceSheet, shown: Shown) -> PriceSheet {
+fn with_shown(sheet: &PriceSheet, shown: Shown<'_>) -> PriceSheet {
     let mut content = sheet.pricing_content();
     for cell in &mut content.rates {
         cell.input = cell.input.take().filter(|_| shown.input);

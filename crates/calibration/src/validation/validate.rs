@@ -13,6 +13,7 @@ use super::ridge::Ridge;
 use super::score::{Counted, Outcome, Score};
 use super::scored::scored_models;
 use super::setting::{Case, Fold, folds};
+use crate::knowledge;
 use crate::prices::{PricedModel, Settings, calibrate};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_price_sheet::vendors::vendor;
@@ -86,7 +87,7 @@ pub fn validate(
     models: &[&PricedModel],
     setting: RecordSetting,
     by: By<'_>,
-    shown: Shown,
+    shown: Shown<'_>,
 ) -> Validation {
     validation(&folds(models, setting), setting, by, shown)
 }
@@ -95,7 +96,7 @@ pub(super) fn validation(
     folds: &[Fold],
     setting: RecordSetting,
     by: By<'_>,
-    shown: Shown,
+    shown: Shown<'_>,
 ) -> Validation {
     let by_fold = in_parallel(folds, |fold| outcomes(fold, by, shown));
     let by_model: Vec<ModelOutcome> = by_fold.into_iter().flatten().collect();
@@ -138,12 +139,16 @@ fn in_parallel<In: Sync, Out: Send>(items: &[In], work: impl Fn(&In) -> Out + Sy
 }
 
 /// Every estimate of a fold.
-fn outcomes(fold: &Fold, by: By<'_>, shown: Shown) -> Vec<ModelOutcome> {
+fn outcomes(fold: &Fold, by: By<'_>, shown: Shown<'_>) -> Vec<ModelOutcome> {
     let training: Vec<&PricedModel> = fold.training.iter().collect();
-    let calibration = match by {
+    let mut calibration = match by {
         By::Calibration(given) => without_markup(given, fold.hidden.as_deref()),
         By::LeavingOut(settings) => calibrate(&training, &settings(&training)),
     };
+    let models = fold.cases.iter().map(|case| case.model.name.as_str());
+    if let Some(law) = knowledge::fit_without(&models.collect::<Vec<_>>(), shown.scores) {
+        calibration.knowledge = law;
+    }
     let ridges = SCORED.map(|(quantity, _)| Ridge::fit(&training, quantity));
     let outcome = |case: &Case| {
         let model = &case.model;

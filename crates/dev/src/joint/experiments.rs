@@ -25,7 +25,7 @@ pub struct Experiments {
 }
 
 /// A variant of the estimate: its name, and what it changes.
-type Way = (&'static str, fn(&mut Settings, &mut Shown));
+type Way = (&'static str, fn(&mut Settings, &mut Shown<'static>));
 
 /// The first ones are the candidates for settings.
 const WAYS: [Way; 9] = [
@@ -60,14 +60,15 @@ const WAYS: [Way; 9] = [
     }),
 ];
 
-const NOTHING: Shown = Shown {
+const NOTHING: Shown<'static> = Shown {
     input: false,
     output: false,
     context: false,
     tiers: false,
+    scores: &[],
 };
 
-fn changed((_, change): Way) -> (Settings, Shown) {
+fn changed((_, change): Way) -> (Settings, Shown<'static>) {
     let (mut settings, mut shown) = (Settings::default(), Shown::ALL);
     change(&mut settings, &mut shown);
     (settings, shown)

@@ -22,6 +22,7 @@
 //! assert_eq!(number("batch_discount_utilisation"), Some(0.5));
 //! ```
 
+mod architecture_word;
 mod batch_discount;
 mod cache_read;
 mod cache_storage;
@@ -33,6 +34,7 @@ mod context_bands;
 mod context_maximum;
 mod context_tier;
 mod fast_mode;
+mod knowledge_score;
 mod model_kind;
 mod output_ratio;
 pub(crate) mod output_speed;

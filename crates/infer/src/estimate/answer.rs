@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::estimate::judgement::conflict::Conflict;
 use crate::evidence::reading::{Input, Reading};
 use crate::joint::Joint;
-use unroof_price_sheet::sheet::{Limits, RateCell, ServiceTier, SheetId};
+use unroof_price_sheet::sheet::{EvidenceItem, Limits, RateCell, ServiceTier, SheetId};
 
 /// The answer to a price sheet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -76,6 +76,10 @@ pub struct SheetSummary {
     pub limits: Limits,
     /// Service tiers of the offer, by name.
     pub service_tiers: BTreeMap<String, ServiceTier>,
+    /// Public facts that the estimate reads beside the prices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub evidence: Vec<EvidenceItem>,
     /// The prices, sorted, in their shortest spelling.
     pub rates: Vec<RateCell>,
 }

@@ -193,6 +193,7 @@ fn summary(content: PriceSheet) -> SheetSummary {
         valid_to: content.valid_to,
         limits: content.limits,
         service_tiers: content.service_tiers,
+        evidence: content.evidence,
         rates: content.rates,
     }
 }

@@ -9,7 +9,8 @@ use super::fields::{
     MOST_COUNT, currency, day, ends_after_start, refers_within_sheet, timestamp, verbatim,
 };
 use super::{
-    CapacityOffer, JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier, Source,
+    CapacityOffer, EvidenceItem, JsonObject, Modifier, OtherMeter, RateCell, Schedule, ServiceTier,
+    Source,
 };
 use unroof_base::input::body::document::{
     choice, choices, document, filled, maybe, name, or_null, part, text,
@@ -70,6 +71,8 @@ document! {
         service_tiers: BTreeMap<String, ServiceTier> = filled(MapOf(object())),
         /// Prices of the offer, a cell per set of conditions.
         rates: Vec<RateCell> = plain(value(RateCell::list()).hint("list at least one rate cell, such as {\"input\": \"1.25\", \"output\": \"10\"}")),
+        /// Public facts about the model beside its prices; they are not a part of the pricing content.
+        evidence: Vec<EvidenceItem> = filled(List::entries(object())),
         /// Factors that apply to many prices at once.
         modifiers: Vec<Modifier> = filled(List::entries(object())),
         /// Prices other than for text tokens.

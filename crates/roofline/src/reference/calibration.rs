@@ -41,10 +41,55 @@ pub struct Calibration {
     pub price_law: PriceLaw,
     /// Relation of long-context thresholds to the KV cache.
     pub context_tier: ContextTierLaw,
+    /// Knowledge of models as a function of their total parameters.
+    pub knowledge: KnowledgeLaw,
     /// Markups of known hosts on models of others, relative to the law.
     pub hosts: BTreeMap<String, HostMarkup>,
     /// Markups of vendors on models of their own, relative to the law; by the vendor's name.
     pub authors: BTreeMap<String, HostMarkup>,
+}
+
+/// Law of knowledge scores: log odds of a right answer = `intercept` + `total`·log(`N_t`/10⁹) + `per_year`·years since 2025 +
+/// `reasoning` where the model reasons first + deviation of the vendor + Student-t deviation of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeLaw {
+    /// log odds of a model of a billion parameters, released at the start of 2025, without reasoning
+    pub intercept: f64,
+    /// Log odds per log of total parameters.
+    pub total: f64,
+    /// Log odds per year of release.
+    pub per_year: f64,
+    /// Log odds that reasoning before the answers adds.
+    pub reasoning: f64,
+    /// Standard deviation of vendors.
+    pub vendor_sd: f64,
+    /// Scale of the deviation of a model within its vendor.
+    pub model_scale: f64,
+    /// Degrees of freedom of that deviation.
+    pub degrees_of_freedom: f64,
+    /// Log odds of the best open model; beyond them the deviation widens by what they are exceeded.
+    pub highest: f64,
+    /// Models of the fit.
+    pub models: usize,
+    /// Vendors of the fit.
+    pub vendors: usize,
+    /// Record on open models whose vendors were left out.
+    pub record: KnowledgeRecord,
+}
+
+/// Errors of total parameters on author's sheets of open models, with the vendor left out of prices and scores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnowledgeRecord {
+    /// Models with an author's sheet and a score.
+    pub models: usize,
+    /// Root mean square of log(estimate/truth) without the score.
+    pub rmse_without: f64,
+    /// Root mean square of log(estimate/truth) with the score.
+    pub rmse_with: f64,
+    /// Share of 90 % intervals that held the truth, with the score.
+    pub coverage_90: f64,
 }
 
 /// Data of a calibration's fit.

@@ -34,7 +34,7 @@ use crate::joint;
 use crate::joint::{ENGINE_VERSION, Joint};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::sheet::compare::decision::Prices;
-use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_price_sheet::sheet::{EvidenceItem, PriceSheet, SheetId};
 use unroof_roofline::reference::calibration::Calibration;
 
 /// The estimate of a model from all its sheets.
@@ -56,6 +56,10 @@ pub struct ModelEstimate {
     pub price_sheets: Vec<ModelSheet>,
     /// Number of separate pricing decisions among them.
     pub decisions: usize,
+    /// Public facts that the estimate reads beside the prices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    pub evidence: Vec<EvidenceItem>,
     /// Joint estimate from these sheets, with intervals.
     #[serde(flatten)]
     pub joint: Box<Joint>,
@@ -96,6 +100,8 @@ pub struct ModelPool {
     contents: Vec<PriceSheet>,
     is_used: Vec<bool>,
     decisions: usize,
+    /// Public facts on any of the sheets, each once.
+    evidence: Vec<EvidenceItem>,
 }
 
 impl ModelPool {
@@ -132,15 +138,20 @@ impl ModelPool {
                 .collect(),
             decisions: distinct.len(),
             contents,
+            evidence: evidence_of(sheets),
         }
     }
 
-    /// The sheets that are read.
+    /// The sheets that are read; the first has the public facts of all.
     #[must_use]
     pub fn used(&self) -> Vec<PriceSheet> {
         let marked = self.contents.iter().zip(&self.is_used);
         let used = marked.filter(|(_, is_used)| **is_used);
-        used.map(|(sheet, _)| sheet.clone()).collect()
+        let mut used: Vec<PriceSheet> = used.map(|(sheet, _)| sheet.clone()).collect();
+        if let Some(first) = used.first_mut() {
+            first.evidence.clone_from(&self.evidence);
+        }
+        used
     }
 
     /// Ids of all sheets.
@@ -159,6 +170,8 @@ impl ModelPool {
     pub fn estimate_id(&self, calibration_id: &str) -> Uuid {
         let mut sheets: Vec<String> = self.sheet_ids().map(|id| id.to_string()).collect();
         sheets.sort_unstable();
+        let facts = self.evidence.iter();
+        sheets.extend(facts.map(|fact| json!(fact).to_string()));
         let question = json!({
             "of": "model",
             "engine_version": ENGINE_VERSION,
@@ -195,6 +208,7 @@ impl ModelPool {
             calibration_id,
             price_sheets: self.sheets(),
             decisions: self.decisions,
+            evidence: self.evidence.clone(),
             joint: Box::new(joint),
         })
     }
@@ -215,7 +229,7 @@ impl ModelPool {
             "diagnostics",
         ];
         let mut answer: Map<String, Value> = serde_json::from_str(answer).ok()?;
-        let head = json!({
+        let mut head = json!({
             "id": self.estimate_id(calibration_id),
             "of": ModelMark::Model,
             "canonical_model": self.canonical_model,
@@ -224,6 +238,9 @@ impl ModelPool {
             "price_sheets": self.sheets(),
             "decisions": self.decisions,
         });
+        if !self.evidence.is_empty() {
+            head["evidence"] = json!(self.evidence);
+        }
         let Value::Object(mut estimate) = head else {
             return None;
         };
@@ -250,6 +267,17 @@ impl ModelPool {
         };
         marked.map(sheet).collect()
     }
+}
+
+/// The public facts on any of the sheets, each once, in an order of their own.
+fn evidence_of(sheets: &[PriceSheet]) -> Vec<EvidenceItem> {
+    let mut facts: Vec<EvidenceItem> = sheets
+        .iter()
+        .flat_map(|sheet| sheet.evidence.clone())
+        .collect();
+    facts.sort_by_cached_key(|fact| json!(fact).to_string());
+    facts.dedup();
+    facts
 }
 
 /// The author in `author/model`.

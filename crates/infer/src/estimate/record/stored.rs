@@ -67,6 +67,9 @@ struct HeadSheet {
     used: Option<bool>,
     /// With the speeds that were measured then; the stored sheet may have others.
     service_tiers: Option<Value>,
+    /// Facts that were known then; the stored sheet may have others.
+    #[serde(default)]
+    evidence: Vec<Value>,
 }
 
 impl StoredQuestion {
@@ -189,7 +192,7 @@ impl Head {
         let assumptions = input::read(text.as_bytes(), Assumptions::read).ok()?;
         let content = |sheet: &HeadSheet| {
             let stored = sheets.get(&sheet.id)?;
-            Some(read(stored, sheet.service_tiers.as_ref())?.evidence_content())
+            Some(read(stored, Some(sheet))?.evidence_content())
         };
         let contents: Vec<PriceSheet> = self
             .price_sheets
@@ -236,15 +239,16 @@ impl Head {
     }
 }
 
-/// A stored sheet, with other service tiers where they are given.
-fn read(document: &str, service_tiers: Option<&Value>) -> Option<PriceSheet> {
+/// A stored sheet, with the service tiers and the facts of an answer where they are given.
+fn read(document: &str, of_answer: Option<&HeadSheet>) -> Option<PriceSheet> {
     let mut text = document.to_owned();
-    if let Some(tiers) = service_tiers {
+    if let Some(head) = of_answer {
         let mut sheet: Value = serde_json::from_str(document).ok()?;
-        let tiers = tiers.clone();
-        sheet
-            .as_object_mut()?
-            .insert("service_tiers".to_owned(), tiers);
+        let fields = sheet.as_object_mut()?;
+        if let Some(tiers) = head.service_tiers.clone() {
+            fields.insert("service_tiers".to_owned(), tiers);
+        }
+        fields.insert("evidence".to_owned(), head.evidence.clone().into());
         text = sheet.to_string();
     }
     canonical::read(&json::parse(text.as_bytes()).ok()?).ok()

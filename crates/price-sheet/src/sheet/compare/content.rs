@@ -30,18 +30,20 @@ impl fmt::Display for SheetId {
 }
 
 impl PriceSheet {
-    /// The sheet reduced to its pricing content: without `sources`, `notes`, `aliases`, `unmapped` and measured speeds, with
-    /// defaults filled in, normalised decimals and sorted rates.
+    /// The sheet reduced to its pricing content: without `sources`, `notes`, `aliases`, `unmapped`, `evidence` and measured
+    /// speeds, with defaults filled in, normalised decimals and sorted rates.
     #[must_use]
     pub fn pricing_content(&self) -> Self {
         let mut content = self.evidence_content();
         for tier in content.service_tiers.values_mut() {
             tier.measured = None;
         }
+        content.evidence.clear();
         content
     }
 
-    /// The pricing content with the measured speeds, which say something about the machine and change with every snapshot.
+    /// The pricing content with measured speeds and public facts, which say something about the machine and the model, and
+    /// change without the prices.
     #[must_use]
     pub fn evidence_content(&self) -> Self {
         let mut content = self.clone();
@@ -96,11 +98,11 @@ impl PriceSheet {
         SheetId(digest(&self.pricing_content()))
     }
 
-    /// Identity of the evidence: that of the pricing content, and of the measured speeds where there are any.
+    /// Identity of the evidence: that of the pricing content, and of measured speeds and public facts where there are any.
     #[must_use]
     pub fn evidence_id(&self) -> String {
         let is_measured = |tier: &ServiceTier| tier.measured.is_some();
-        if self.service_tiers.values().any(is_measured) {
+        if !self.evidence.is_empty() || self.service_tiers.values().any(is_measured) {
             return digest(&self.evidence_content()).to_string();
         }
         self.id().to_string()

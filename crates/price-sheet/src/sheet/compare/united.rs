@@ -241,9 +241,13 @@ fn add_what_is_missing(sheet: &mut PriceSheet, second: &PriceSheet) {
         other.capacity_offers,
         |one, other| one.name == other.name,
     );
+    add_new(&mut sheet.evidence, other.evidence, |one, other| {
+        one == other
+    });
     add_new(&mut sheet.aliases, other.aliases, |one, other| one == other);
     add_new(&mut sheet.notes, other.notes, |one, other| one == other);
     sheet.aliases.truncate(MOST_ENTRIES);
+    sheet.evidence.truncate(MOST_ENTRIES);
     sheet.notes.truncate(MOST_ENTRIES);
     for (name, value) in other.unmapped {
         sheet.unmapped.entry(name).or_insert(value);

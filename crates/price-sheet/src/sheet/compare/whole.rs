@@ -83,6 +83,7 @@ fn take_up(known: &mut PriceSheet, other: &PriceSheet, rates: Vec<RateCell>) {
     known.limits.max_input = known.limits.max_input.max(other.limits.max_input);
     add_missing(&mut known.service_tiers, &other.service_tiers);
     add_missing(&mut known.schedules, &other.schedules);
+    known.evidence.extend(other.evidence.iter().cloned());
 }
 
 /// Adds what the map does not have.
