@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod catalog;
+pub mod closed_weights;
 pub mod cost;
 pub mod history;
 pub mod sheet;

@@ -20,11 +20,11 @@ baidu qianfan wenxin
 bytedance bytedance-seed volcengine ark doubao
 databricks dbrx mosaicml
 deepseek deepseek-ai
-google gemini gemma google-ai-studio google-vertex vertex vertex-ai vertexai
+google gemini gemma google-ai-studio google-vertex google-vertex-anthropic vertex vertex-ai vertexai
 ibm granite ibm-granite watsonx
 meituan longcat meituan-longcat
 meta llama meta-llama
-microsoft azure azure-ai azure-openai phi
+microsoft azure azure-ai azure-cognitive-services azure-openai phi
 minimax minimaxai
 mistral mistralai
 moonshotai kimi moonshot

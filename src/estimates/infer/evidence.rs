@@ -29,7 +29,8 @@ pub(super) fn add(file: &Path, requests: &mut [Request]) -> Result<(), Failure> 
     if found || names.is_empty() {
         return Ok(());
     }
-    let known: Vec<&str> = facts.iter().map(|(model, _)| model.as_str()).collect();
+    let mut known: Vec<&str> = facts.iter().map(|(model, _)| model.as_str()).collect();
+    known.dedup();
     let nearest = nearest_names(&names[0], &known);
     let failure = anyhow!("no row of `{}` is about {}", file.display(), names[0]);
     Err(Failure::Usage(failure).with_hint(match nearest.as_slice() {

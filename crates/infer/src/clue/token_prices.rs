@@ -139,6 +139,9 @@ impl Spread {
     }
 }
 
+/// log of the factor within which a price list with the same ratio is a copy of another, with a surcharge or a rebate: 1.4.
+const NEAR_COPY: f64 = 0.336_472_236_621_212_9;
+
 /// One host's prices without its markup, and their uncertainty as a measure of the model.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
@@ -238,6 +241,7 @@ fn halfway(left: &HostMarkup, right: &HostMarkup) -> HostMarkup {
 /// Offers with the same ratio of prices: each informs about the level, all of them together once about the ratio.
 fn one_ratio(offers: &[Offer]) -> Option<Offer> {
     let first = *offers.first()?;
+    let offers = &without_near_copies(offers);
     let complete = |offer: &Offer| Some([offer.price[INPUT]?, offer.price[OUTPUT]?]);
     let lines: Vec<[f64; 2]> = offers.iter().filter_map(complete).collect();
     if lines.len() < 2 {
@@ -271,6 +275,22 @@ fn one_ratio(offers: &[Offer]) -> Option<Offer> {
             ],
         ],
     })
+}
+
+/// The offers whose prices are not near those of one before them: who adds a few percent to a list copies it.
+fn without_near_copies(offers: &[Offer]) -> Vec<Offer> {
+    let mut kept: Vec<Offer> = Vec::new();
+    for offer in offers {
+        let is_near = |known: &Offer| {
+            let apart = |line: usize| Some((offer.price[line]? - known.price[line]?).abs());
+            let apart = apart(INPUT).or_else(|| apart(OUTPUT));
+            apart.is_some_and(|apart| apart <= NEAR_COPY)
+        };
+        if !kept.iter().any(is_near) {
+            kept.push(*offer);
+        }
+    }
+    kept
 }
 
 /// Variance of the mean of both lines.

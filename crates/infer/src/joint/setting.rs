@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use unroof_price_sheet::catalog::is_sold_by_author;
+use unroof_price_sheet::closed_weights::runs_the_weights;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::decisions;
 use unroof_price_sheet::vendors::vendor;
@@ -14,6 +15,9 @@ pub(super) fn settings_of(contents: &[PriceSheet]) -> Vec<RecordSetting> {
         .iter()
         .map(|sheet| vendor(&sheet.provider))
         .collect();
+    if are_closed(contents) {
+        return vec![RecordSetting::AuthorAlone];
+    }
     if sellers.len() != 1 {
         return vec![if has_periods(contents) {
             RecordSetting::AllPeriods
@@ -29,6 +33,18 @@ pub(super) fn settings_of(contents: &[PriceSheet]) -> Vec<RecordSetting> {
     } else {
         vec![RecordSetting::OtherHostAlone]
     }
+}
+
+/// Whether the sheets are of closed weights and the author's own is among them: clouds that run them repeat its prices.
+fn are_closed(contents: &[PriceSheet]) -> bool {
+    let runs = |sheet: &PriceSheet| {
+        let model = sheet.canonical_model.as_deref()?;
+        runs_the_weights(model, &sheet.provider)
+    };
+    contents.iter().all(|sheet| runs(sheet) == Some(true))
+        && contents
+            .iter()
+            .any(|sheet| is_sold_by_author(sheet) == Some(true))
 }
 
 /// Pricing decisions that are not copies of one another.
@@ -89,6 +105,17 @@ mod tests {
         assert_eq!(settings_of(&two), [PooledHosts]);
         let one = [sheet("zai", "glm-5"), sheet("zhipuai-cn", "glm-5")];
         assert_eq!(settings_of(&one), [AuthorAlone]);
+    }
+
+    #[test]
+    fn closed_weights_have_the_record_of_their_author_at_clouds_that_run_them() {
+        let of = |provider: &str| PriceSheet {
+            canonical_model: Some("anthropic/claude-opus-5".to_owned()),
+            ..sheet(provider, "claude-opus-5")
+        };
+        let clouds = [of("anthropic"), of("amazon-bedrock"), of("google-vertex")];
+        assert_eq!(settings_of(&clouds), [AuthorAlone]);
+        assert_eq!(settings_of(&[of("anthropic"), of("acme")]), [PooledHosts]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The sheets of a model that are read: one per pricing decision of a seller, and not too many.
 
+use unroof_price_sheet::closed_weights::runs_the_weights;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::sheet::compare::decision::{Likeness, Prices};
 
@@ -19,6 +20,14 @@ pub(super) fn own_decisions(contents: &[PriceSheet], prices: &[Prices]) -> Vec<u
         }
     }
     own
+}
+
+/// The sheets of sellers that run the weights. Where these are closed, the prices of a reseller say what it adds to the
+/// author's, and nothing about the machine; where only resellers are known, theirs are read.
+pub(super) fn of_hosts(own: Vec<usize>, model: &str, contents: &[PriceSheet]) -> Vec<usize> {
+    let runs = |place: &usize| runs_the_weights(model, &contents[*place].provider) != Some(false);
+    let hosts: Vec<usize> = own.iter().copied().filter(runs).collect();
+    if hosts.is_empty() { own } else { hosts }
 }
 
 /// The first sheet of every decision; its copies are left out.

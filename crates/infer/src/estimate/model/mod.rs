@@ -27,7 +27,9 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use self::decisions::{MOST_SHEETS, distinct_decisions, own_decisions, spread_over_sellers};
+use self::decisions::{
+    MOST_SHEETS, distinct_decisions, of_hosts, own_decisions, spread_over_sellers,
+};
 use crate::clue;
 use crate::evidence::assumptions::Assumptions;
 use crate::joint;
@@ -89,7 +91,7 @@ pub struct ModelSheet {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_from: Option<jiff::Timestamp>,
     /// Whether the estimate reads it. One that repeats a decision of its own seller is not read, nor are those beyond the
-    /// 64 most different ones.
+    /// 64 most different ones, nor those of resellers of closed weights.
     pub used: bool,
 }
 
@@ -124,7 +126,11 @@ impl ModelPool {
         });
         contents.dedup_by_key(|sheet| sheet.id());
         let prices: Vec<Prices> = contents.iter().map(Prices::of).collect();
-        let own = own_decisions(&contents, &prices);
+        let own = of_hosts(
+            own_decisions(&contents, &prices),
+            canonical_model,
+            &contents,
+        );
         let distinct = distinct_decisions(&own, &prices);
         let used = if own.len() <= MOST_SHEETS {
             own

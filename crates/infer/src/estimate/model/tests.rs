@@ -160,3 +160,51 @@ fn estimates_differ_by_a_factor_of_two_or_by_intervals_that_part() {
     assert!((found[0].factor - 0.01).abs() < 1e-9);
     assert!(!found[0].intervals_overlap);
 }
+
+#[test]
+fn resellers_of_closed_weights_change_nothing_and_alone_they_are_read() {
+    let own = sheet("anthropic", "5", "25");
+    let cloud = sheet("amazon-bedrock", "5.5", "27.5");
+    let mut sheets = vec![own, cloud];
+    let quantities = |sheets: &[PriceSheet]| {
+        let pool = ModelPool::new("anthropic/claude-opus-5", sheets);
+        let estimate = pool.estimate(Calibration::shipped(), &CancelToken::default());
+        serde_json::to_string(&estimate.unwrap().joint.quantities).unwrap()
+    };
+    let before = quantities(&sheets);
+    for number in 1..=30 {
+        let factor = 1.0 + 0.013 * f64::from(number);
+        let (input, output) = (
+            format!("{:.3}", 5.0 * factor),
+            format!("{:.3}", 25.0 * factor),
+        );
+        sheets.push(sheet(&format!("seller-{number}"), &input, &output));
+    }
+    assert_eq!(quantities(&sheets), before);
+    let resold = &sheets[2..];
+    assert!(
+        !ModelPool::new("anthropic/claude-opus-5", resold)
+            .used()
+            .is_empty()
+    );
+}
+
+#[test]
+fn near_copies_of_one_list_narrow_nothing() {
+    let width = |sheets: &[PriceSheet]| {
+        let total = estimate(sheets)
+            .joint
+            .quantities
+            .total_parameters
+            .interval_90;
+        (total.high / total.low).ln()
+    };
+    let mut sheets = vec![sheet("acme", "1", "4"), sheet("beta", "1.05", "4.2")];
+    let few = width(&sheets);
+    for number in 1..=30 {
+        let factor = 1.0 + 0.013 * f64::from(number);
+        let (input, output) = (format!("{factor:.3}"), format!("{:.3}", 4.0 * factor));
+        sheets.push(sheet(&format!("seller-{number}"), &input, &output));
+    }
+    assert!(width(&sheets) > 0.9 * few, "{} {few}", width(&sheets));
+}
