@@ -144,7 +144,7 @@ impl ModelEstimator {
             author: author_of(model).to_owned(),
             calibration_id: calibration_id.to_owned(),
             sheets: i64::try_from(pool.sheet_ids().count()).unwrap_or(i64::MAX),
-            used: pool.used().iter().map(|sheet| sheet.id().0).collect(),
+            used: pool.used_ids().map(|id| id.0).collect(),
             decisions: i64::try_from(pool.decisions()).unwrap_or(i64::MAX),
             observed_at,
             news,

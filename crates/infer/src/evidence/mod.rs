@@ -25,6 +25,7 @@ pub(crate) mod hold_cost;
 pub mod kv_reading;
 pub mod likelihood;
 pub mod machine;
+pub mod open_name;
 pub mod quantity;
 pub mod reading;
 pub mod release;

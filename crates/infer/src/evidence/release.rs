@@ -1,4 +1,4 @@
-//! Release date of a model: the stated one, else the earliest of its sheets.
+//! Release date of a model: the stated one, else the earliest of its sheets, else that of the open weights of its name.
 //!
 //! ```
 //! use unroof_infer::evidence::release::years;
@@ -10,7 +10,9 @@
 
 use jiff::civil::{Date, date};
 
+use crate::evidence::open_name::open_model_of;
 use crate::evidence::sheet::Evidence;
+use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_roofline::reference::calibration::Calibration;
 
 /// Days of a year.
@@ -33,14 +35,14 @@ pub(crate) struct Release {
     pub(crate) sd: f64,
 }
 
-/// The release of the model of these sheets: the stated one, else the earliest that a sheet names.
+/// The release of the model of these sheets: the stated one, else the earliest that a sheet names, else that of its open weights.
 pub(crate) fn release(sheets: &[Evidence<'_>], calibration: &Calibration) -> Release {
     let dates = &calibration.population.dates;
     let stated = sheets
         .first()
         .and_then(|evidence| evidence.assumptions.release_date());
     let named = sheets.iter().filter_map(|evidence| evidence.sheet.released);
-    match stated.or(named.min()) {
+    match stated.or(named.min()).or_else(|| known(sheets)) {
         Some(day) => Release {
             years: years(day) - dates.mean_years,
             sd: 0.0,
@@ -50,6 +52,14 @@ pub(crate) fn release(sheets: &[Evidence<'_>], calibration: &Calibration) -> Rel
             sd: dates.sd_years,
         },
     }
+}
+
+/// The release of the open weights that the first sheet names.
+fn known(sheets: &[Evidence<'_>]) -> Option<Date> {
+    let sheet = sheets.first()?.sheet;
+    let read = || canonical_model(&sheet.model);
+    let name = sheet.canonical_model.clone().or_else(read)?;
+    open_model_of(&name)?.released
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@
 //! assert_eq!(published_value(model, JointQuantity::BatchOverOptimal), None);
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,12 +18,12 @@ use utoipa::ToSchema;
 use super::size_in_name::size_in_name;
 use crate::estimate::quantities::{JointQuantity, Quantities};
 use crate::evidence::assumptions::Assumptions;
+pub use crate::evidence::open_name::open_model_of;
 use crate::evidence::quantity::Quantity;
 use unroof_base::units::significant;
-use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_roofline::forward::KvCache;
 use unroof_roofline::forward::READ_CONTEXT_TOKENS;
-use unroof_roofline::reference::{OpenModel, open_models};
+use unroof_roofline::reference::OpenModel;
 
 /// Quantities that a model's authors publish, and the assumptions that state them.
 const SIZES: [(JointQuantity, Quantity); 5] = [
@@ -127,26 +126,6 @@ impl Published {
             values,
         })
     }
-}
-
-/// The open-weight models by their canonical names.
-static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLock::new(|| {
-    let mut named = HashMap::new();
-    for model in open_models() {
-        // Some rows hold several models, and some the base and the tuned one.
-        let name = model.name.split([' ', '/']).next().unwrap_or(&model.name);
-        let spellings = ["", "-instruct", "-chat"].map(|ending| format!("{name}{ending}"));
-        for name in spellings.iter().filter_map(|name| canonical_model(name)) {
-            named.entry(name).or_insert(model);
-        }
-    }
-    named
-});
-
-/// The open-weight model of a canonical name, `author/model`.
-#[must_use]
-pub fn open_model_of(canonical_name: &str) -> Option<&'static OpenModel> {
-    BY_CANONICAL_NAME.get(canonical_name).copied()
 }
 
 /// The public value of a quantity of a model by its name: that of its published architecture, else the size in the name.

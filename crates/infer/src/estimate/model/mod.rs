@@ -22,6 +22,7 @@ mod tests;
 
 pub use difference::{Difference, differences};
 
+use jiff::civil::Date;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -58,6 +59,10 @@ pub struct ModelEstimate {
     pub price_sheets: Vec<ModelSheet>,
     /// Number of separate pricing decisions among them.
     pub decisions: usize,
+    /// Day of release that the estimate reads: the earliest on any of the sheets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = Date, required = false)]
+    pub released: Option<Date>,
     /// Public facts that the estimate reads beside the prices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
@@ -102,6 +107,8 @@ pub struct ModelPool {
     contents: Vec<PriceSheet>,
     is_used: Vec<bool>,
     decisions: usize,
+    /// Earliest day of release that a sheet states.
+    released: Option<Date>,
     /// Public facts on any of the sheets, each once.
     evidence: Vec<EvidenceItem>,
 }
@@ -143,12 +150,13 @@ impl ModelPool {
                 .map(|place| used.binary_search(&place).is_ok())
                 .collect(),
             decisions: distinct.len(),
+            released: contents.iter().filter_map(|sheet| sheet.released).min(),
             contents,
             evidence: evidence_of(sheets),
         }
     }
 
-    /// The sheets that are read; the first has the public facts of all.
+    /// The sheets that are read; the first has the public facts of all, and the earliest day of release that any states.
     #[must_use]
     pub fn used(&self) -> Vec<PriceSheet> {
         let marked = self.contents.iter().zip(&self.is_used);
@@ -156,8 +164,25 @@ impl ModelPool {
         let mut used: Vec<PriceSheet> = used.map(|(sheet, _)| sheet.clone()).collect();
         if let Some(first) = used.first_mut() {
             first.evidence.clone_from(&self.evidence);
+            first.released = self.released;
         }
         used
+    }
+
+    /// Ids of the sheets that are read.
+    pub fn used_ids(&self) -> impl Iterator<Item = SheetId> {
+        let marked = self.contents.iter().zip(&self.is_used);
+        let used = marked.filter(|(_, is_used)| **is_used);
+        used.map(|(sheet, _)| sheet.id())
+    }
+
+    /// The pool with these facts and this release, as an estimate has read them.
+    pub(crate) fn with_facts(self, evidence: Vec<EvidenceItem>, released: Option<Date>) -> Self {
+        Self {
+            evidence,
+            released,
+            ..self
+        }
     }
 
     /// Ids of all sheets.
@@ -214,6 +239,7 @@ impl ModelPool {
             calibration_id,
             price_sheets: self.sheets(),
             decisions: self.decisions,
+            released: self.released,
             evidence: self.evidence.clone(),
             joint: Box::new(joint),
         })
@@ -234,6 +260,9 @@ impl ModelPool {
             "misfit",
             "diagnostics",
         ];
+        if !self.used().iter().all(|used| self.contents.contains(used)) {
+            return None;
+        }
         let mut answer: Map<String, Value> = serde_json::from_str(answer).ok()?;
         let mut head = json!({
             "id": self.estimate_id(calibration_id),
@@ -244,6 +273,9 @@ impl ModelPool {
             "price_sheets": self.sheets(),
             "decisions": self.decisions,
         });
+        if let Some(released) = self.released {
+            head["released"] = json!(released);
+        }
         if !self.evidence.is_empty() {
             head["evidence"] = json!(self.evidence);
         }

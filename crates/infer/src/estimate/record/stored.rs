@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -14,9 +15,10 @@ use crate::evidence::assumptions::Assumptions;
 use crate::joint;
 use crate::joint::ENGINE_VERSION;
 use unroof_base::input;
+use unroof_base::input::body::Body;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_base::input::json;
-use unroof_price_sheet::sheet::{PriceSheet, canonical};
+use unroof_price_sheet::sheet::{EvidenceItem, PriceSheet, canonical};
 
 /// The sheets of an estimate as the engine reads them, and the assumptions.
 #[derive(Debug, Clone)]
@@ -56,6 +58,11 @@ struct Head {
     calibration_id: String,
     canonical_model: Option<String>,
     price_sheets: Vec<HeadSheet>,
+    /// Facts that the estimate of a model reads.
+    #[serde(default)]
+    evidence: Vec<Value>,
+    /// Day of release that it reads.
+    released: Option<Date>,
     /// Assumptions of the estimate; none for the estimate of a model.
     assumptions: Option<Value>,
 }
@@ -231,11 +238,12 @@ impl Head {
         };
         let stored = used().map(|sheet| read(sheets.get(&sheet.id)?, None));
         let stored: Vec<PriceSheet> = stored.collect::<Option<_>>()?;
-        let question = Question::of_pool(&ModelPool::new(model, &stored));
-        let read_now = question.contents.iter().map(|sheet| sheet.id().0);
-        read_now
-            .eq(used().map(|sheet| sheet.id))
-            .then_some(question)
+        let facts = Value::from(self.evidence.clone()).to_string();
+        let facts = input::read(facts.as_bytes(), |root| root.list_of(EvidenceItem::read)).ok()?;
+        let pool = ModelPool::new(model, &stored).with_facts(facts, self.released);
+        let read_now = pool.used_ids().map(|id| id.0);
+        let is_same = read_now.eq(used().map(|sheet| sheet.id));
+        is_same.then(|| Question::of_pool(&pool))
     }
 }
 
