@@ -1,16 +1,23 @@
-//! A compute margin that the caller states, of its own knowledge or as it was reported of a vendor.
+//! A compute margin: as the caller states it, else as it was reported of a vendor that sells its own closed models.
 
 use super::Clue;
-use crate::evidence::assumptions::Interval;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::likelihood::{Likelihood, Observed, log_normal, normal_tail, terms};
 use crate::evidence::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
+use jiff::civil::{Date, date};
+use jiff::tz::TimeZone;
 use unroof_base::units::elementary::exp;
+use unroof_price_sheet::catalog::canonical::canonical_model;
+use unroof_price_sheet::catalog::is_sold_by_author;
+use unroof_price_sheet::closed_weights::runs_the_weights;
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_price_sheet::vendors::vendor;
 use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::{reported_compute_margin, vendors_with_compute_margin};
 
-/// A term only where a margin is stated: no margin is assumed of itself.
+/// A term only where a margin is stated or was reported: none is assumed of itself.
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
 
 /// Standard deviation of log cost over price of one line around that of all that a vendor sells: a factor of 1.5 either way
@@ -26,8 +33,8 @@ struct StatedMargin {
 }
 
 impl StatedMargin {
-    fn new(price_usd_per_mtok: f64, margin: Interval) -> Self {
-        let (most, least) = ((1.0 - margin.low).ln(), (1.0 - margin.high).ln());
+    fn new(price_usd_per_mtok: f64, (low, high): (f64, f64)) -> Self {
+        let (most, least) = ((1.0 - low).ln(), (1.0 - high).ln());
         let of_span = (most - least) / (2.0 * NINETY_PERCENT);
         Self {
             log_cost: price_usd_per_mtok.ln() + f64::midpoint(most, least),
@@ -56,13 +63,36 @@ impl Likelihood for StatedMargin {
 
 fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
     let stated = |evidence: &Evidence<'_>| {
-        let margin = evidence.assumptions.stated(Q::ComputeMargin)?;
+        let of_caller = evidence.assumptions.stated(Q::ComputeMargin);
+        let of_caller = of_caller.map(|margin| (margin.low, margin.high));
+        let margin = of_caller.or_else(|| Some(reported_of(evidence.sheet)?.1))?;
         let rate = evidence.assumptions.middle(Q::UsdPerCurrencyUnit);
         let usd = rate.or(evidence.in_usd().then_some(1.0))?;
         let price = usd * evidence.base_cell()?.output().ok()?.to_f64();
         Some(StatedMargin::new(price, margin))
     };
     terms(sheets.iter().find_map(stated))
+}
+
+/// First day whose prices the reported margins are about.
+const REPORTED_FROM: Date = date(2025, 1, 1);
+
+/// The vendor that sells the sheet's closed model of its own, and the least and greatest compute margin that was reported of
+/// it; none of sheets from before the reports.
+pub(crate) fn reported_of(sheet: &PriceSheet) -> Option<(&'static str, (f64, f64))> {
+    let name = sheet.canonical_model.clone();
+    let name = name.or_else(|| canonical_model(&sheet.model))?;
+    let is_own = runs_the_weights(&name, &sheet.provider)? && is_sold_by_author(sheet)?;
+    let start = sheet
+        .valid_from
+        .map(|start| start.to_zoned(TimeZone::UTC).date());
+    let is_recent = start
+        .or(sheet.released)
+        .is_none_or(|day| day >= REPORTED_FROM);
+    let seller = vendor(&sheet.provider);
+    let vendors = vendors_with_compute_margin();
+    let vendor = vendors.into_iter().find(|known| *known == seller)?;
+    (is_own && is_recent).then_some((vendor, reported_compute_margin(vendor)?))
 }
 
 #[cfg(test)]
@@ -130,5 +160,20 @@ mod tests {
             error.contains("anthropic") && error.contains("openai"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_report_is_read_of_the_vendors_own_closed_models_alone() {
+        let sheet = |provider: &str, model: &str, day: Date| PriceSheet {
+            released: Some(day),
+            ..PriceSheet::new(provider, model, Vec::new())
+        };
+        let (before, since) = (date(2023, 6, 1), date(2026, 3, 5));
+        let of = |provider, model, day| reported_of(&sheet(provider, model, day));
+        assert_eq!(of("openai", "gpt-5.4", since), Some(("openai", (0.7, 0.7))));
+        assert_eq!(of("azure", "gpt-5.4", since), None);
+        assert_eq!(of("openai", "gpt-4", before), None);
+        assert_eq!(of("openai", "gpt-oss-120b", since), None);
+        assert_eq!(of("google", "gemini-3.1-pro", since), None);
     }
 }

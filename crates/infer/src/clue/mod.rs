@@ -29,7 +29,7 @@ mod cache_storage;
 mod cache_ttl;
 mod cache_write;
 mod capacity_offer;
-mod compute_margin;
+pub(crate) mod compute_margin;
 mod context_bands;
 mod context_maximum;
 mod context_tier;

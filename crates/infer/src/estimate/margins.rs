@@ -55,7 +55,7 @@ pub struct LineMargin {
 }
 
 /// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ImpliedMargin {
     /// Margin at the median of the cost.
     pub median: f64,
@@ -169,6 +169,15 @@ pub fn of_lines(
         .into_iter()
         .map(|line| margin(&line, quantities, draws))
         .collect()
+}
+
+/// The base output price of the first sheet that states one, USD per Mtok.
+pub(crate) fn base_output_price(contents: &[PriceSheet], assumptions: &Assumptions) -> Option<f64> {
+    let price = |sheet: &PriceSheet| {
+        let output = sheet.base_rate()?.output.as_ref()?.to_f64();
+        Some(output * usd_per_unit(sheet, assumptions)?)
+    };
+    contents.iter().find_map(price)
 }
 
 /// USD per unit of the sheet's currency, where it is known.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::margin_report::MarginReport;
 use crate::estimate::judgement::model_check::Misfit;
 use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::Quantities;
@@ -25,6 +26,10 @@ pub struct Joint {
     pub prompt_tokens: f64,
     /// Margin of each price line: 1 − cost ÷ price.
     pub margins: Vec<margins::LineMargin>,
+    /// Compute margin that was reported of the vendor, and the estimate without it; left out where none is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub margin_report: Option<MarginReport>,
     /// Storage tier of each cache offer.
     pub storage_tiers: Vec<storage_tiers::OfferTiers>,
     /// Open-weight models with the most similar figures.

@@ -18,6 +18,7 @@
 
 mod answer;
 mod doubts;
+mod margin_report;
 mod setting;
 pub(crate) mod steps;
 
@@ -27,6 +28,7 @@ pub use crate::estimate::quantity_estimate::{
     LEAST_BITS, Move, NotIdentified, PriorEstimate, QuantityEstimate, RatioEstimate, Regime,
 };
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
+pub use margin_report::{MarginReport, Without};
 
 use super::posterior::{
     Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
@@ -107,15 +109,20 @@ pub fn estimate(
         wanted.check()?;
         Ok(shared.estimate(quantity))
     })?;
+    let margin_report = MarginReport::read_of(contents, assumptions, calibration, &prior, wanted)?;
+    let mut diagnostics = diagnostics(&posterior, contents, assumptions, calibration);
+    let report = margin_report.as_ref().map(MarginReport::in_words);
+    diagnostics.warnings.extend(report);
     Ok(Joint {
         prompt_tokens: prior.prompt_tokens(),
         published: None,
+        margin_report,
         margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
         quantities,
-        diagnostics: diagnostics(&posterior, contents, assumptions, calibration),
+        diagnostics,
         misfit,
     })
 }

@@ -248,12 +248,14 @@ impl ModelPool {
     /// The estimate where one sheet alone is read, from the stored answer to it; none where that is not its answer.
     #[must_use]
     pub fn from_answer(&self, answer: &str, calibration_id: &str) -> Option<Value> {
-        const PUBLISHED: &str = "published";
-        const JOINT: [&str; 9] = [
+        /// Left out where nothing is public.
+        const OPTIONAL: [&str; 2] = ["published", "margin_report"];
+        const JOINT: [&str; 10] = [
             "quantities",
-            PUBLISHED,
+            "published",
             "prompt_tokens",
             "margins",
+            "margin_report",
             "storage_tiers",
             "nearest_open_models",
             "attention_layouts",
@@ -285,8 +287,7 @@ impl ModelPool {
         for name in JOINT {
             match answer.remove(name) {
                 Some(part) => estimate.insert(name.to_owned(), part),
-                // Left out where nothing is public.
-                None if name == PUBLISHED => None,
+                None if OPTIONAL.contains(&name) => None,
                 None => return None,
             };
         }
