@@ -2,76 +2,80 @@
 
 use super::Clue;
 use crate::evidence::clue_table::ClueKind;
-use crate::evidence::likelihood::{Likelihood, Observed, log_normal, normal_tail, terms};
+use crate::evidence::likelihood::{
+    Likelihood, Observed, student_t_below, student_t_over_peak, terms,
+};
 use crate::evidence::quantity::{NINETY_PERCENT, Quantity as Q};
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
-use unroof_base::units::elementary::exp;
+use statrs::distribution::StudentsT;
 use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::closed_weights::runs_the_weights;
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::vendors::vendor;
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::calibration::{Calibration, PriceLaw};
 use unroof_roofline::reference::{reported_compute_margin, vendors_with_compute_margin};
 
 /// A term only where a margin is stated or was reported: none is assumed of itself.
 pub(super) static CLUE: Clue = Clue::new(&[], |_| Ok(Vec::new())).observed_by(observe);
 
-/// Standard deviation of log cost over price of one line around that of all that a vendor sells: a factor of 1.5 either way
-/// in two of three cases \[D, chosen\].
-const OF_LINES_SD: f64 = 0.4;
-
-/// The output line of the first priced sheet, at a stated compute margin.
+/// The output line of the first priced sheet, at a compute margin of all that the vendor sells.
 #[derive(Debug, Clone)]
-struct StatedMargin {
+struct VendorMargin {
     /// log of the cost that the margin leaves of the price, USD per Mtok
     log_cost: f64,
-    sd: f64,
+    /// Scale of log cost over price of one line around that of all lines.
+    scale: f64,
+    law: StudentsT,
 }
 
-impl StatedMargin {
-    fn new(price_usd_per_mtok: f64, (low, high): (f64, f64)) -> Self {
+impl VendorMargin {
+    /// One line earns more or less than all of them as output prices of one size differ at a seller: by the law of prices.
+    fn new(price_usd_per_mtok: f64, (low, high): (f64, f64), law: &PriceLaw) -> Option<Self> {
         let (most, least) = ((1.0 - low).ln(), (1.0 - high).ln());
         let of_span = (most - least) / (2.0 * NINETY_PERCENT);
-        Self {
+        let of_lines = (law.deviation[1][1] + law.noise[1][1]).sqrt();
+        Some(Self {
             log_cost: price_usd_per_mtok.ln() + f64::midpoint(most, least),
-            sd: of_span.hypot(OF_LINES_SD),
-        }
+            scale: of_span.hypot(of_lines),
+            law: StudentsT::new(0.0, 1.0, law.degrees_of_freedom).ok()?,
+        })
     }
 
-    fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
-        unknowns.log_output_cost() - self.log_cost
+    /// Scales between the cost of a draw and what the margin leaves.
+    fn standardised(&self, unknowns: &Unknowns<'_>) -> f64 {
+        (unknowns.log_output_cost() - self.log_cost) / self.scale
     }
 }
 
-impl Likelihood for StatedMargin {
+impl Likelihood for VendorMargin {
     fn parts(&self) -> &[ClueKind] {
         &[ClueKind::ComputeMargin]
     }
 
     fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
-        exp(log_normal(self.residual(unknowns), self.sd))
+        student_t_over_peak(self.standardised(unknowns), self.law.freedom())
     }
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
-        normal_tail(self.residual(unknowns), self.sd)
+        2.0 * student_t_below(-self.standardised(unknowns).abs(), &self.law)
     }
 }
 
-fn observe(sheets: &[Evidence<'_>], _calibration: &Calibration) -> Observed {
-    let stated = |evidence: &Evidence<'_>| {
+fn observe(sheets: &[Evidence<'_>], calibration: &Calibration) -> Observed {
+    let of_vendor = |evidence: &Evidence<'_>| {
         let of_caller = evidence.assumptions.stated(Q::ComputeMargin);
         let of_caller = of_caller.map(|margin| (margin.low, margin.high));
         let margin = of_caller.or_else(|| Some(reported_of(evidence.sheet)?.1))?;
         let rate = evidence.assumptions.middle(Q::UsdPerCurrencyUnit);
         let usd = rate.or(evidence.in_usd().then_some(1.0))?;
         let price = usd * evidence.base_cell()?.output().ok()?.to_f64();
-        Some(StatedMargin::new(price, margin))
+        VendorMargin::new(price, margin, &calibration.price_law)
     };
-    terms(sheets.iter().find_map(stated))
+    terms(sheets.iter().find_map(of_vendor))
 }
 
 /// First day whose prices the reported margins are about.
