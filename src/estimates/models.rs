@@ -133,12 +133,13 @@ fn write_models(
     let is_wide = terminal::width() >= WIDE;
     let mut header = vec!["model", "active", "90 %", "total"];
     header.extend(is_wide.then_some("90 %"));
-    header.extend(["KV bytes", "sheets"]);
+    header.extend(["published", "KV bytes", "sheets"]);
     let texts = page.data.iter().map(|row| cells(row, is_wide));
     write_rows(out, &header, texts)?;
     paragraph(
         out,
-        "Parameters and KV bytes read per token: medians, * where identified.",
+        "Parameters and KV bytes read per token by prices alone: medians, * where identified. Published are active and total \
+         parameters of open weights, or the size in a name.",
         0,
     )?;
     let mut next = "`unroof show NAME` shows one.".to_owned();
@@ -146,6 +147,19 @@ fn write_models(
         next.push_str(" There may be more: name a beginning or an author, or raise --limit.");
     }
     paragraph(out, &next, 0)
+}
+
+/// The public sizes of a model, such as `37.0B of 685B`.
+fn published(row: &Value) -> String {
+    let of = |name: &str| row[name].as_f64().map(compact);
+    match (
+        of("published_active_parameters"),
+        of("published_total_parameters"),
+    ) {
+        (Some(active), Some(total)) => format!("{active} of {total}"),
+        (Some(size), None) | (None, Some(size)) => size,
+        (None, None) => "–".to_owned(),
+    }
 }
 
 fn cells(row: &Value, is_wide: bool) -> Vec<String> {
@@ -167,6 +181,6 @@ fn cells(row: &Value, is_wide: bool) -> Vec<String> {
     let name = row["canonical_model"].as_str().unwrap_or_default();
     let mut cells = vec![terminal::quoted(name), active, active_span, total];
     cells.extend(is_wide.then_some(total_span));
-    cells.extend([kv, row["sheets"].to_string()]);
+    cells.extend([published(row), kv, row["sheets"].to_string()]);
     cells
 }

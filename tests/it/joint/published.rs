@@ -18,6 +18,8 @@ use crate::support::{json_files, say};
 fn answer(canonical_model: &str, assumptions: &Value) -> Value {
     let sheet = json!({
         "schema": "pricesheet/v1", "provider": "deepseek", "model": "m-1", "canonical_model": canonical_model,
+        // Where no sheet states it, the release of open weights is known by their name.
+        "released": "2025-12-01",
         "currency": "USD", "unit": "per_1m_tokens", "rates": [{"input": "0.28", "output": "0.42", "cache_read": "0.028"}],
         "sources": [{"url": "https://example.com", "format": "official"}],
     });

@@ -190,3 +190,30 @@ async fn a_page_is_kept_by_its_tag_and_its_files_for_a_year() {
         );
     }
 }
+
+#[tokio::test]
+async fn lists_have_the_published_sizes_of_their_models() {
+    on_each_database(async |database| {
+        let api = with_models(database).await;
+        let model = unroof_roofline::reference::open_model("GPT-OSS-120B").unwrap();
+        for list in ["models", "estimates"] {
+            let named = format!("/{list}?canonical_model=openai/gpt-oss-120b");
+            let rows = api.get(&named).await.json();
+            let row = &rows["data"][0];
+            assert_eq!(
+                row["published_total_parameters"].as_f64(),
+                Some(model.architecture.total_parameters)
+            );
+            assert_eq!(
+                row["published_active_parameters"].as_f64(),
+                Some(model.architecture.active_parameters)
+            );
+            let closed = api
+                .get(&format!("/{list}?canonical_model=acme/m-1"))
+                .await
+                .json();
+            assert!(closed["data"][0]["published_total_parameters"].is_null());
+        }
+    })
+    .await;
+}

@@ -184,7 +184,7 @@ impl fmt::Display for NotIdentified {
             ),
             Self::Misfit => write!(
                 out,
-                "the prices contradict each other or the price law; see `misfit`"
+                "the prices contradict each other or the price law, or the model is of another kind; see `misfit`"
             ),
             Self::TooLittle { bits, missing } => {
                 let bits = readable((bits * 100.0).floor() / 100.0);

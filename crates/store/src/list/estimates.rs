@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use crate::connect::query::Query;
 use crate::connect::value::Value;
+use crate::list::public_size::PublicSize;
 use crate::list::query::{AsOf, Order, Place, Selection, SortKey};
 use crate::list::row_values;
 use crate::record::checksum::{Document, StoredDocument};
@@ -61,6 +62,14 @@ pub struct EstimateRow {
     pub readings_defined: i64,
     /// Number of pairs of readings that contradict each other.
     pub conflicts: i64,
+    /// Published active parameters: of the model's architecture, else a size in its name; null where none is public.
+    #[sqlx(rename = "canonical_model", try_from = "Option<String>")]
+    #[schema(value_type = Option<f64>)]
+    pub published_active_parameters: PublicSize<false>,
+    /// Published total parameters, likewise.
+    #[sqlx(rename = "canonical_model", try_from = "Option<String>")]
+    #[schema(value_type = Option<f64>)]
+    pub published_total_parameters: PublicSize<true>,
     /// Four values per quantity and one number per scalar reading.
     #[serde(flatten, serialize_with = "row_values::all")]
     #[schema(ignore)]

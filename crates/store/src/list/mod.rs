@@ -11,6 +11,7 @@ pub(crate) mod market;
 pub(crate) mod meters;
 pub(crate) mod models;
 pub(crate) mod price_sheets;
+pub(crate) mod public_size;
 pub(crate) mod query;
 pub(crate) mod row_values;
 pub(crate) mod search;

@@ -11,6 +11,7 @@ use crate::connect::value::Kind::{Flag, Id, Number, Text, Time};
 use crate::connect::value::Value;
 use crate::connect::version::take_numbers;
 use crate::keep::chain::{self, Heads};
+use crate::list::public_size::PublicSize;
 use crate::list::query::{AsOf, NamePrefix};
 use crate::list::row_values;
 use crate::record::checksum::StoredDocument;
@@ -139,6 +140,14 @@ pub struct ModelRow {
     pub engine_version: String,
     /// The calibration behind the estimate.
     pub calibration_id: String,
+    /// Published active parameters: of the model's architecture, else a size in its name; null where none is public.
+    #[sqlx(rename = "canonical_model", try_from = "Option<String>")]
+    #[schema(value_type = Option<f64>)]
+    pub published_active_parameters: PublicSize<false>,
+    /// Published total parameters, likewise.
+    #[sqlx(rename = "canonical_model", try_from = "Option<String>")]
+    #[schema(value_type = Option<f64>)]
+    pub published_total_parameters: PublicSize<true>,
     /// Four values per quantity.
     #[serde(flatten, serialize_with = "row_values::quantities")]
     #[schema(ignore)]

@@ -10,7 +10,7 @@
 
 use super::published::{Published, PublishedBy, PublishedValue};
 use crate::estimate::quantities::JointQuantity;
-use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate};
+use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate, StoredSheet};
 use crate::posterior::Interval;
 use unroof_base::units::compact;
 use unroof_price_sheet::catalog::is_sold_by_author;
@@ -25,7 +25,7 @@ type Figure<'a> = (JointQuantity, &'a EstimatedQuantity);
 /// The model, and its seller where that is another.
 #[must_use]
 pub fn subject(estimate: &StoredEstimate) -> String {
-    let sheets = &estimate.price_sheets;
+    let sheets: Vec<&StoredSheet> = estimate.sheets_used().collect();
     let Some(first) = sheets.first() else {
         return estimate.canonical_model.clone().unwrap_or_default();
     };

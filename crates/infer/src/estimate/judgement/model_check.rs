@@ -1,4 +1,5 @@
-//! Whether the sheets fit the model: the tail probability of each clue, and prices in an order that no cost explains.
+//! Whether the sheets fit the model: the tail probability of each clue, prices in an order that no cost explains, and
+//! language models of another kind.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,7 +18,7 @@ pub struct Misfit {
     pub threshold: f64,
     /// Posterior predictive checks of the clues, in order, each given the clues before it.
     pub checks: Vec<Check>,
-    /// Prices in an order that no cost explains.
+    /// Prices in an order that no cost explains, and kinds of language models that the equations are not about.
     pub contradictions: Vec<String>,
 }
 
@@ -53,9 +54,22 @@ pub(crate) fn check(contents: &[PriceSheet], steps: &[Step]) -> Misfit {
     }
 }
 
-/// Pairs of prices in an impossible order.
+/// Words in the names of models that write by diffusion.
+const DIFFUSION: [&str; 3] = ["mercury", "diffusion", "llada"];
+
+/// Diffusion makes many tokens in one pass, and none of them by a step of decoding.
+fn diffusion(sheet: &PriceSheet) -> Option<String> {
+    let name = sheet.canonical_model.as_ref().unwrap_or(&sheet.model);
+    let name = name.to_lowercase();
+    let is_one = DIFFUSION.iter().any(|word| name.contains(word));
+    is_one.then(|| {
+        "a diffusion model generates many tokens per pass: it is outside of the equations of decoding".to_owned()
+    })
+}
+
+/// A kind of model that is not described, and pairs of prices in an impossible order.
 fn contradictions(sheet: &PriceSheet) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = Vec::from_iter(diffusion(sheet));
     for cell in &sheet.rates {
         let input = ("a fresh prompt token", &cell.input);
         let cached = ("a prompt token found in the cache", &cell.cache_read);
@@ -79,5 +93,19 @@ fn place(cell: &RateCell) -> String {
     match cell.context_tier.min_prompt_tokens {
         0 => cell.service_tier.clone(),
         tokens => format!("{} above {tokens} tokens", cell.service_tier),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diffusion_model_is_named_as_outside_the_model() {
+        let of = |model: &str| check(&[PriceSheet::new("acme", model, Vec::new())], &[]);
+        let outside = of("inception/mercury-2");
+        assert!(outside.flagged && outside.contradictions[0].contains("diffusion"));
+        assert!(of("google/diffusiongemma-26B-A4B-it").flagged);
+        assert!(!of("gpt-5.4").flagged);
     }
 }

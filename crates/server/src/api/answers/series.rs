@@ -255,6 +255,8 @@ mod tests {
             sheets: 1,
             decisions: 1,
             observed_at: at(day),
+            published_active_parameters: None.into(),
+            published_total_parameters: None.into(),
             row_values: row_values.to_string(),
         }
     }
