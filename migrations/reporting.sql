@@ -83,8 +83,8 @@ CROSS JOIN LATERAL jsonb_to_record(estimates.row_values::jsonb) AS value (
     peak_schedule_utilisation double precision,
     output_speed_weight_bytes double precision,
     context_maximum_kv_bytes double precision,
-    knowledge_score_total_parameters double precision,
     price_level_active_parameters double precision,
+    knowledge_score_total_parameters double precision,
     capacity_full_load_cost double precision,
     capacity_break_even_utilisation double precision);
 COMMENT ON VIEW reporting.estimates IS
@@ -596,8 +596,8 @@ BEGIN
             ('peak_schedule_utilisation', 'Reading of peak_utilisation_over_off_peak_utilisation: U_peak/U_off = p_off/p_peak'),
             ('output_speed_weight_bytes', 'Reading of weight_bytes, an upper bound: w·N_t ≤ η_m·W·V/v, B'),
             ('context_maximum_kv_bytes', 'Reading of kv_bytes_per_token_stored, an upper bound: k_st ≤ (C − w·N_t)/(B_min·L_limit), bytes/token'),
-            ('knowledge_score_total_parameters', 'Reading of total_parameters: log N_t/10⁹ = (log(a/(1−a)) − a₀ − c·years − e)/b'),
             ('price_level_active_parameters', 'Reading of active_parameters, an upper bound: N_a ≤ fx·p_in·1e-6·(1 − μ_in)·η_pre·U·M·3600/R, parameters'),
+            ('knowledge_score_total_parameters', 'Reading of total_parameters: log N_t/10⁹ = (log(a/(1−a)) − a₀ − c·years − e)/b'),
             ('capacity_full_load_cost', 'Reading of capacity_cost_at_full_load: c = 1e6·fx·f/(3600·v_unit), USD/Mtok'),
             ('capacity_break_even_utilisation', 'Reading of break_even_utilisation_of_capacity: U = 1e6·f/(3600·v_unit·p_mix)')
         ) AS shared (column_name, meaning) USING (column_name)

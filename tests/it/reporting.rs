@@ -186,6 +186,8 @@ async fn the_views_have_the_columns_of_the_lists() {
         ] {
             let row = &api.get(path).await.rows()[0];
             let listed = row.as_object().unwrap().keys().map(String::as_str);
+            // Published sizes follow from the name, and no table holds them.
+            let listed = listed.filter(|column| !column.starts_with("published_"));
             let expected: BTreeSet<&str> = listed.chain(more.iter().copied()).collect();
             let columns = columns(database, view).await;
             let found: BTreeSet<&str> = columns.keys().map(String::as_str).collect();

@@ -55,7 +55,7 @@ impl ScoredModel {
 
 /// Degrees of freedom of a model's deviation: chosen, so that a benchmark that went wrong counts little.
 const DEGREES_OF_FREEDOM: f64 = 4.0;
-/// Rounds of the fit; its numbers stand still to nine digits long before.
+/// Rounds of the fit: its numbers are the same to nine digits long before.
 const ROUNDS: usize = 400;
 
 /// Fits the law by expectation and conditional maximisation; none from models of fewer than three vendors.

@@ -165,22 +165,22 @@ fn errors(outcomes: &[ModelOutcome], scores: &[ScoredModel], quantity: &str) -> 
             .iter()
             .any(|scored| scored.open_model.as_deref() == Some(&*outcome.model))
     };
-    let scored: Vec<_> = outcomes
+    let found: Vec<_> = outcomes
         .iter()
         .filter(is_scored)
         .map(|outcome| &outcome.quantities[quantity])
         .collect();
-    let squares: f64 = scored
+    let squares: f64 = found
         .iter()
         .map(|of| (of.median / of.truth).ln().powi(2))
         .sum();
-    let held = scored
+    let held = found
         .iter()
         .filter(|of| (of.low_90..=of.high_90).contains(&of.truth))
         .count();
-    let all = scored.len() as f64;
+    let all = found.len() as f64;
     Errors {
-        models: scored.len(),
+        models: found.len(),
         rmse: (squares / all).sqrt(),
         coverage: held as f64 / all,
     }

@@ -61,7 +61,7 @@ fn section(out: &mut String, answer: &Answer, calibration: &Calibration) -> std:
     if let Some(published) = &answer.joint.published {
         writeln!(out, "- {}", public_values(published))?;
     }
-    for margin in &answer.joint.margins {
+    for margin in answer.joint.best_margins() {
         writeln!(
             out,
             "- margin of {}: {}; cost exceeds price with a probability of {:.0} %",

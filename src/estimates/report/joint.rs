@@ -221,7 +221,7 @@ fn regime(estimated: &StoredEstimate) -> Option<String> {
 const MAIN_LINES: [&str; 3] = ["input", "output", "cached_input"];
 
 fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Option<String> {
-    let margins = estimated.margins.iter();
+    let margins = estimated.best_margins().iter();
     let shown = margins.filter(|margin| is_shown(&margin.line));
     let of_lines = shown.map(|margin| {
         let line = margin.line.replace('_', " ");
@@ -232,8 +232,13 @@ fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Optio
     });
     let of_lines = joined(of_lines, ", ");
     let prompt = readable(estimated.prompt_tokens);
+    let of = if estimated.serving().is_some() {
+        " of the published architecture"
+    } else {
+        ""
+    };
     (!of_lines.is_empty())
-        .then(|| format!("margins, 1 − cost/price, at prompts of {prompt} tokens: {of_lines}"))
+        .then(|| format!("margins{of}, 1 − cost/price, at prompts of {prompt} tokens: {of_lines}"))
 }
 
 /// A share in percent, without the sign.

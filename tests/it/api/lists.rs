@@ -7,7 +7,7 @@ use crate::support::{
     Api, NOW, TestDatabase, examples, on_each_database, repository, sheet, sheet_of, with,
 };
 
-const ESTIMATE_COLUMNS: [&str; 16] = [
+const ESTIMATE_COLUMNS: [&str; 18] = [
     "id",
     "provider",
     "model",
@@ -24,6 +24,8 @@ const ESTIMATE_COLUMNS: [&str; 16] = [
     "engine_version",
     "readings_defined",
     "conflicts",
+    "published_active_parameters",
+    "published_total_parameters",
 ];
 
 const SHEET_COLUMNS: [&str; 15] = [

@@ -154,6 +154,7 @@ fn a_value_lies_within_its_range() {
         "cache_ttl_five_minute_rule",
         "batch_discount_utilisation",
         "peak_schedule_utilisation",
+        "knowledge_score_total_parameters",
         "capacity_full_load_cost",
         "capacity_break_even_utilisation",
     ];

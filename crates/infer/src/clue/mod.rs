@@ -22,7 +22,6 @@
 //! assert_eq!(number("batch_discount_utilisation"), Some(0.5));
 //! ```
 
-mod architecture_word;
 mod batch_discount;
 mod cache_read;
 mod cache_storage;
@@ -33,9 +32,8 @@ pub(crate) mod compute_margin;
 mod context_bands;
 mod context_maximum;
 mod context_tier;
+mod facts;
 mod fast_mode;
-mod knowledge_score;
-mod model_kind;
 mod output_ratio;
 pub(crate) mod output_speed;
 mod peak_schedule;
@@ -43,6 +41,8 @@ mod price_level;
 mod reasoning_output;
 mod recompute_or_hold;
 mod token_prices;
+
+use facts::{knowledge_score, model_kind};
 
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::builder::{Drawn, ReadingBuilder};

@@ -12,14 +12,14 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::quantities::Quantities;
+use super::quantities::JointQuantity;
+use super::samples::{Samples, Spread};
 use crate::clue;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity;
 use crate::evidence::reading::Reading;
 use crate::evidence::unknowns::{Running, Unknowns};
-use crate::joint::QuantityEstimate;
 use crate::posterior::{Draws, Interval, summarize};
 use unroof_base::units::{Decimal, significant};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
@@ -146,12 +146,32 @@ const OF_BATCHES: [Kind; 2] = [
 /// Modes that are sold faster run smaller batches; a prompt costs what it costs in the standard tier.
 const OF_FAST_MODES: [Kind; 2] = [STANDARD[0], STANDARD[1]];
 
+/// Costs of input and output tokens, USD per Mtok.
+#[derive(Debug, Clone, Copy)]
+pub struct Costs {
+    /// Cost of a fresh prompt token.
+    pub input: Spread,
+    /// Cost of a generated token.
+    pub output: Spread,
+}
+
+impl Costs {
+    /// The costs of draws.
+    #[must_use]
+    pub fn of(samples: &Samples) -> Self {
+        Self {
+            input: samples.spread(JointQuantity::CostInput),
+            output: samples.spread(JointQuantity::CostOutput),
+        }
+    }
+}
+
 /// Margins of the lines of the first sheet that states an output or an input price.
 #[must_use]
 pub fn of_lines(
     contents: &[PriceSheet],
     assumptions: &Assumptions,
-    quantities: &Quantities,
+    costs: Costs,
     draws: &Draws<'_>,
 ) -> Vec<LineMargin> {
     let has_prices = |sheet: &&PriceSheet| {
@@ -167,17 +187,8 @@ pub fn of_lines(
     };
     lines(sheet, usd, assumptions)
         .into_iter()
-        .map(|line| margin(&line, quantities, draws))
+        .map(|line| margin(&line, costs, draws))
         .collect()
-}
-
-/// The base output price of the first sheet that states one, USD per Mtok.
-pub(crate) fn base_output_price(contents: &[PriceSheet], assumptions: &Assumptions) -> Option<f64> {
-    let price = |sheet: &PriceSheet| {
-        let output = sheet.base_rate()?.output.as_ref()?.to_f64();
-        Some(output * usd_per_unit(sheet, assumptions)?)
-    };
-    contents.iter().find_map(price)
 }
 
 /// USD per unit of the sheet's currency, where it is known.
@@ -263,27 +274,27 @@ impl Line {
 }
 
 /// The quantity that is the cost of a line, so that both have the same figures.
-fn cost_of<'q>(line: &Line, quantities: &'q Quantities) -> Option<&'q QuantityEstimate> {
+fn cost_of(line: &Line, costs: Costs) -> Option<Spread> {
     match line.kind {
-        "input" => Some(&quantities.cost_input_usd_per_mtok),
-        "output" if line.log_batch_ratio <= 0.0 => Some(&quantities.cost_output_usd_per_mtok),
+        "input" => Some(costs.input),
+        "output" if line.log_batch_ratio <= 0.0 => Some(costs.output),
         _ => None,
     }
 }
 
-fn margin(line: &Line, quantities: &Quantities, draws: &Draws<'_>) -> LineMargin {
-    let costs: Vec<(f64, f64)> = draws
+fn margin(line: &Line, costs: Costs, draws: &Draws<'_>) -> LineMargin {
+    let stated = cost_of(line, costs)
+        .and_then(|cost| ImpliedMargin::new(line.price, cost.median, cost.interval_90));
+    let over_price: Vec<(f64, f64)> = draws
         .iter()
         .zip(draws.weights())
         .step_by(STRIDE)
         .filter(|(_, weight)| **weight > 0.0)
         .map(|(unknowns, weight)| (line.log_cost_over_price(&unknowns), *weight))
         .collect();
-    let all: f64 = costs.iter().map(|(_, weight)| weight).sum();
-    let stated = cost_of(line, quantities)
-        .and_then(|cost| ImpliedMargin::new(line.price, cost.median, cost.interval_90));
-    let implied = stated.unwrap_or_else(|| ImpliedMargin::of_logs(&costs));
-    let exceeding: f64 = costs
+    let all: f64 = over_price.iter().map(|(_, weight)| weight).sum();
+    let implied = stated.unwrap_or_else(|| ImpliedMargin::of_logs(&over_price));
+    let exceeding: f64 = over_price
         .iter()
         .filter(|(log, _)| *log > 0.0)
         .map(|(_, weight)| weight)

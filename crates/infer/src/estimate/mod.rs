@@ -95,7 +95,8 @@ pub fn infer_while(
         calibration,
         wanted,
     )?;
-    let joint = joint.beside_public_values(&name_of(&request.sheets), assumptions);
+    let name = name_of(&request.sheets);
+    let joint = joint.beside_public_values(&name, &contents, assumptions, calibration, wanted)?;
     let sold_speed = crate::estimate::judgement::impossible_speed::SoldSpeed::fastest(&contents);
     if let Some(sold) = sold_speed.filter(|sold| sold.is_doubtful(&joint)) {
         let active = crate::joint::active_by_prices(&contents, assumptions, calibration, wanted)?;

@@ -18,8 +18,11 @@
 //! assert!(of_prices("15", "75").probability_of_more_than(&of_prices("0.5", "2.5")) > 0.8);
 //! ```
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::quantities::JointQuantity;
-use crate::posterior::{Draws, Summary, summarize};
+use crate::posterior::{Draws, Interval, Summary, summarize};
 
 /// Weighted draws of all quantities together.
 #[derive(Debug, Clone)]
@@ -27,6 +30,15 @@ pub struct Samples {
     /// Logarithms of the quantities, draw by draw, in the order of [`JointQuantity::ALL`].
     logs: Vec<[f64; JointQuantity::COUNT]>,
     weights: Vec<f64>,
+}
+
+/// Median and 90 % interval of a quantity.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Spread {
+    /// Median of the estimate.
+    pub median: f64,
+    /// Interval that contains the value with a probability of 90 %.
+    pub interval_90: Interval,
 }
 
 /// The draws before and after the sheets are read.
@@ -64,6 +76,16 @@ impl Samples {
     #[must_use]
     pub fn summary(&self, quantity: JointQuantity) -> Summary {
         summarize(self.logs(quantity), &self.weights)
+    }
+
+    /// Median and 90 % interval of a quantity.
+    #[must_use]
+    pub fn spread(&self, quantity: JointQuantity) -> Spread {
+        let summary = self.summary(quantity);
+        Spread {
+            median: summary.median(),
+            interval_90: summary.interval_90(),
+        }
     }
 
     /// A quantity in its order.

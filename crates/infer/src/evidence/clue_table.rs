@@ -18,8 +18,7 @@ use utoipa::ToSchema;
 macro_rules! clue_table {
     ($macro:ident) => {
         $macro! {
-            model_kind { ModelKind "release date and cache offer" } {}
-            architecture_word { Architecture "architecture in words" } {}
+            model_kind { ModelKind "release date and cache offer" Architecture "architecture in words" } {}
             compute_margin { ComputeMargin "compute margin" } {}
             token_prices { InputPrice "input price" OutputPrice "output price" } {}
             context_tier { ContextTier "context tier" } {
@@ -62,10 +61,10 @@ macro_rules! clue_table {
             }
             output_speed { OutputSpeed "output speed" } { OutputSpeedWeightBytes "output_speed_weight_bytes" }
             context_maximum { ContextMaximum "maximum context" } { ContextMaximumKvBytes "context_maximum_kv_bytes" }
+            price_level { PriceLevel "price level" } { PriceLevelActiveParameters "price_level_active_parameters" }
             knowledge_score { KnowledgeScore "knowledge score" } {
                 KnowledgeScoreTotalParameters "knowledge_score_total_parameters"
             }
-            price_level { PriceLevel "price level" } { PriceLevelActiveParameters "price_level_active_parameters" }
             capacity_offer { CapacityOffer "capacity offer" } {
                 CapacityFullLoadCost "capacity_full_load_cost"
                 CapacityBreakEvenUtilisation "capacity_break_even_utilisation"

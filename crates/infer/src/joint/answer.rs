@@ -4,11 +4,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::margin_report::MarginReport;
+use super::published_serving::serving_of;
 use crate::estimate::judgement::model_check::Misfit;
 use crate::estimate::judgement::published::Published;
 use crate::estimate::quantities::Quantities;
 use crate::estimate::{margins, nearest, storage_tiers};
 use crate::evidence::assumptions::Assumptions;
+use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Version of the engine; another version may read the same sheet differently, so it is part of an answer's identity.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -44,9 +48,27 @@ pub struct Joint {
 
 impl Joint {
     /// The estimate beside the public values of a model of this name, where there are any.
-    pub(crate) fn beside_public_values(mut self, name: &str, assumptions: &Assumptions) -> Self {
+    pub(crate) fn beside_public_values(
+        mut self,
+        name: &str,
+        contents: &[PriceSheet],
+        assumptions: &Assumptions,
+        calibration: &Calibration,
+        wanted: &CancelToken,
+    ) -> Result<Self, Cancelled> {
         self.published = Published::beside(name, assumptions, &mut self.quantities);
-        self
+        if let Some(published) = &mut self.published {
+            published.serving = serving_of(name, contents, assumptions, calibration, wanted)?;
+        }
+        Ok(self)
+    }
+
+    /// The margins to be shown: of the published architecture, where there is one, else by prices alone.
+    #[must_use]
+    pub fn best_margins(&self) -> &[margins::LineMargin] {
+        let published = self.published.as_ref();
+        let serving = published.and_then(|published| published.serving.as_ref());
+        serving.map_or(&self.margins, |serving| &serving.margins)
     }
 }
 

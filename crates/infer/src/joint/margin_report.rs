@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::posterior;
+use super::drawn_again;
 use crate::clue;
 use crate::clue::compute_margin::reported_of;
-use crate::estimate::judgement::headline::{margin_in_words, rough};
-use crate::estimate::margins::{ImpliedMargin, base_output_price};
+use crate::estimate::judgement::words::{margin_in_words, rough};
+use crate::estimate::margins::LineMargin;
 use crate::estimate::quantities::JointQuantity;
-use crate::estimate::samples::Samples;
+use crate::estimate::samples::Spread;
 use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ClueKind;
 use crate::evidence::quantity::Quantity;
-use crate::posterior::{Interval, Prior};
+use crate::posterior::Prior;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::calibration::Calibration;
@@ -33,20 +33,9 @@ pub struct MarginReport {
     /// Period and source of each report.
     pub sources: Vec<String>,
     /// Estimates without the report, by quantity.
-    pub without: BTreeMap<String, Without>,
-    /// Margin of the output price without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub output_margin_without: Option<ImpliedMargin>,
-}
-
-/// A quantity without the report.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
-pub struct Without {
-    /// Median of the estimate.
-    pub median: f64,
-    /// Interval of 90 %.
-    pub interval_90: Interval,
+    pub without: BTreeMap<String, Spread>,
+    /// Margin of each price line without it.
+    pub margins_without: Vec<LineMargin>,
 }
 
 impl MarginReport {
@@ -73,16 +62,12 @@ impl MarginReport {
         if terms.len() == all {
             return Ok(None);
         }
-        let samples = Samples::of(&posterior(prior, &terms, wanted)?.draws);
-        let without = |quantity: JointQuantity| {
-            let summary = samples.summary(quantity);
-            Without {
-                median: summary.median(),
-                interval_90: summary.interval_90(),
-            }
+        let Some((samples, margins_without)) =
+            drawn_again(contents, assumptions, prior, &terms, wanted)?
+        else {
+            return Ok(None);
         };
-        let cost = without(JointQuantity::CostOutput);
-        let price = base_output_price(contents, assumptions);
+        let without = |quantity: JointQuantity| samples.spread(quantity);
         let rows = compute_margins().iter();
         let sources = rows.filter(|row| row.vendor == vendor && row.is_offered);
         Ok(Some(Self {
@@ -96,8 +81,7 @@ impl MarginReport {
                 .into_iter()
                 .map(|quantity| (quantity.name().to_owned(), without(quantity)))
                 .collect(),
-            output_margin_without: price
-                .and_then(|price| ImpliedMargin::new(price, cost.median, cost.interval_90)),
+            margins_without,
         }))
     }
 
@@ -111,7 +95,7 @@ impl MarginReport {
             format!("{} %", percent(self.low))
         };
         let size = |quantity: JointQuantity| {
-            let Without {
+            let Spread {
                 median,
                 interval_90,
             } = self.without[quantity.name()];
@@ -122,15 +106,16 @@ impl MarginReport {
                 rough(interval_90.high)
             )
         };
-        let margin = self.output_margin_without.map_or(String::new(), |margin| {
+        let mut lines = self.margins_without.iter();
+        let output = lines.find(|margin| margin.line == "output");
+        let margin = output.map_or(String::new(), |margin| {
             format!(
-                " and an output margin of {}",
+                ", output margin {}",
                 margin_in_words(margin.median, margin.interval_90)
             )
         });
         format!(
-            "a compute margin of {reported} was reported of {} and is read as evidence; no public truth tells how often that is \
-             right. Without it: {} active, {} total parameters{margin}",
+            "a compute margin of {reported} was reported of {} and is read, without a record. Without it: {} active, {} total{margin}",
             self.vendor,
             size(JointQuantity::ActiveParameters),
             size(JointQuantity::TotalParameters),

@@ -19,6 +19,7 @@
 mod answer;
 mod doubts;
 mod margin_report;
+mod published_serving;
 mod setting;
 pub(crate) mod steps;
 
@@ -28,7 +29,7 @@ pub use crate::estimate::quantity_estimate::{
     LEAST_BITS, Move, NotIdentified, PriorEstimate, QuantityEstimate, RatioEstimate, Regime,
 };
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
-pub use margin_report::{MarginReport, Without};
+pub use margin_report::MarginReport;
 
 use super::posterior::{
     Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
@@ -36,6 +37,7 @@ use super::posterior::{
 };
 use crate::clue;
 use crate::estimate::judgement::model_check;
+use crate::estimate::margins::{Costs, LineMargin};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::{LARGEST_PARETO_K, MOST_SPREAD};
 use crate::estimate::samples::{PriorAndPosterior, Samples};
@@ -109,6 +111,7 @@ pub fn estimate(
         wanted.check()?;
         Ok(shared.estimate(quantity))
     })?;
+    let costs = Costs::of(&shared.samples);
     let margin_report = MarginReport::read_of(contents, assumptions, calibration, &prior, wanted)?;
     let mut diagnostics = diagnostics(&posterior, contents, assumptions, calibration);
     let report = margin_report.as_ref().map(MarginReport::in_words);
@@ -117,7 +120,7 @@ pub fn estimate(
         prompt_tokens: prior.prompt_tokens(),
         published: None,
         margin_report,
-        margins: margins::of_lines(contents, assumptions, &quantities, &posterior.draws),
+        margins: margins::of_lines(contents, assumptions, costs, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
@@ -171,6 +174,24 @@ fn samples_and<T>(
         posterior: Samples::of(&posterior.draws),
     };
     Ok((samples, of_posterior(&posterior.draws)))
+}
+
+/// The quantities and the margins of another posterior of the same sheets; none where few draws carry it.
+fn drawn_again(
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    prior: &Prior,
+    terms: &Observed,
+    wanted: &CancelToken,
+) -> Result<Option<(Samples, Vec<LineMargin>)>, Cancelled> {
+    let posterior = posterior(prior, terms, wanted)?;
+    if posterior.pareto_k > LARGEST_PARETO_K {
+        return Ok(None);
+    }
+    let samples = Samples::of(&posterior.draws);
+    let costs = Costs::of(&samples);
+    let margins = margins::of_lines(contents, assumptions, costs, &posterior.draws);
+    Ok(Some((samples, margins)))
 }
 
 /// The posterior; without terms the prior.

@@ -8,16 +8,14 @@
 //! assert!(errors_in_words(1.5, 3.0).starts_with("off by a factor of 1.5"));
 //! ```
 
+pub use super::words::{margin_in_words, rough};
+
 use super::published::{Published, PublishedBy, PublishedValue};
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::record::stored_estimate::{EstimatedQuantity, StoredEstimate, StoredSheet};
-use crate::posterior::Interval;
 use unroof_base::units::compact;
 use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::PriceSheet;
-
-/// A space at which no line is broken.
-const NO_BREAK: char = '\u{a0}';
 
 /// A quantity with its estimate.
 type Figure<'a> = (JointQuantity, &'a EstimatedQuantity);
@@ -178,32 +176,6 @@ fn in_words((quantity, own): &Figure) -> String {
     }
 }
 
-/// A number in two digits.
-#[must_use]
-pub fn rough(number: f64) -> String {
-    let two: f64 = format!("{number:.1e}").parse().unwrap_or(number);
-    let text = compact(two);
-    let (digits, unit) = text.split_at(text.trim_end_matches(char::is_alphabetic).len());
-    let digits = if digits.contains('.') && !digits.contains('e') {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        digits
-    };
-    format!("{digits}{unit}")
-}
-
-/// A margin with its interval, in percent.
-#[must_use]
-pub fn margin_in_words(median: f64, interval: Interval) -> String {
-    let percent = |share: f64| format!("{:.0}", 100.0 * share).replace('-', "−");
-    format!(
-        "{}{NO_BREAK}% ({} to {}{NO_BREAK}%)",
-        percent(median),
-        percent(interval.low),
-        percent(interval.high)
-    )
-}
-
 /// Errors of estimates on models whose values are public: the median, and that which nine of ten do not exceed, as factors.
 #[must_use]
 pub fn errors_in_words(median: f64, of_nine_in_ten: f64) -> String {
@@ -283,6 +255,7 @@ mod tests {
                 ("total_parameters".to_owned(), value(685e9, false, 0.0876)),
             ]
             .into(),
+            serving: None,
         };
         of_model.published = Some(published.clone());
         assert_eq!(

@@ -20,3 +20,4 @@ pub(crate) mod model_check;
 pub mod published;
 pub mod size_in_name;
 pub mod warnings;
+pub mod words;

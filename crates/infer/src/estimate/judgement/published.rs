@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::size_in_name::size_in_name;
+use crate::estimate::margins::LineMargin;
 use crate::estimate::quantities::{JointQuantity, Quantities};
+use crate::estimate::samples::Spread;
 use crate::evidence::assumptions::Assumptions;
 pub use crate::evidence::open_name::open_model_of;
 use crate::evidence::quantity::Quantity;
@@ -26,7 +28,7 @@ use unroof_roofline::forward::READ_CONTEXT_TOKENS;
 use unroof_roofline::reference::OpenModel;
 
 /// Quantities that a model's authors publish, and the assumptions that state them.
-const SIZES: [(JointQuantity, Quantity); 5] = [
+pub(crate) const SIZES: [(JointQuantity, Quantity); 5] = [
     (JointQuantity::ActiveParameters, Quantity::ActiveParameters),
     (JointQuantity::TotalParameters, Quantity::TotalParameters),
     (JointQuantity::KvBytesRead, Quantity::KvBytesRead),
@@ -56,6 +58,19 @@ pub struct Published {
     pub sources: Vec<String>,
     /// The values by quantity, beside the estimates.
     pub values: BTreeMap<String, PublishedValue>,
+    /// Costs and margins of the published architecture; left out of a size in a name, or where a size is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub serving: Option<PublishedServing>,
+}
+
+/// Costs and margins of the published architecture, which prices alone do not know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PublishedServing {
+    /// Quantities that follow from the sizes and the machine, by name.
+    pub quantities: BTreeMap<String, Spread>,
+    /// Margin of each price line: 1 − cost ÷ price.
+    pub margins: Vec<LineMargin>,
 }
 
 /// A public value, and how far the estimate from prices is from it.
@@ -124,6 +139,7 @@ impl Published {
             },
             sources: open.map_or_else(Vec::new, |open| open.sources.clone()),
             values,
+            serving: None,
         })
     }
 }

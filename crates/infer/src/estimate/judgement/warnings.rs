@@ -35,7 +35,7 @@ pub fn warnings(estimate: &StoredEstimate, currency: Option<&str>) -> Vec<String
     let contradictions = misfit.contradictions.iter();
     let contradictions = contradictions.map(|found| format!("misfit: {found}"));
     let doubts = estimate.diagnostics.warnings.iter().cloned();
-    let below_cost = estimate.margins.iter().filter_map(below_cost);
+    let below_cost = estimate.best_margins().iter().filter_map(below_cost);
     let foreign = foreign(estimate, currency).into_iter();
     let of_prices = foreign.chain(unlikely).chain(contradictions);
     of_prices.chain(doubts).chain(below_cost).collect()

@@ -179,8 +179,8 @@ impl ModelPool {
     /// The pool with these facts and this release, as an estimate has read them.
     pub(crate) fn with_facts(self, evidence: Vec<EvidenceItem>, released: Option<Date>) -> Self {
         Self {
-            evidence,
             released,
+            evidence,
             ..self
         }
     }
@@ -229,7 +229,8 @@ impl ModelPool {
             .flat_map(|sheet| clue::readings(sheet, &assumptions));
         let readings: Vec<_> = readings.collect();
         let joint = joint::estimate(&used, &readings, &assumptions, calibration, wanted)?;
-        let joint = joint.beside_public_values(&self.canonical_model, &assumptions);
+        let name = &self.canonical_model;
+        let joint = joint.beside_public_values(name, &used, &assumptions, calibration, wanted)?;
         let calibration_id = joint.diagnostics.calibration_id.clone();
         Ok(ModelEstimate {
             id: self.estimate_id(&calibration_id),

@@ -21,7 +21,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
-use crate::estimate::judgement::published::Published;
+use crate::estimate::judgement::published::{Published, PublishedServing};
 use crate::estimate::margins::LineMargin;
 use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
@@ -98,10 +98,25 @@ impl StoredEstimate {
         all.find_map(|estimate| Some((estimate.regime?, estimate.regime_probability?)))
     }
 
+    /// Costs and margins of the published architecture.
+    #[must_use]
+    pub fn serving(&self) -> Option<&PublishedServing> {
+        self.published.as_ref()?.serving.as_ref()
+    }
+
+    /// The margins to be shown: of the published architecture, where there is one, else by prices alone.
+    #[must_use]
+    pub fn best_margins(&self) -> &[LineMargin] {
+        self.serving()
+            .map_or(&self.margins, |serving| &serving.margins)
+    }
+
     /// Margin of the output price.
     #[must_use]
     pub fn output_margin(&self) -> Option<&LineMargin> {
-        self.margins.iter().find(|margin| margin.line == "output")
+        self.best_margins()
+            .iter()
+            .find(|margin| margin.line == "output")
     }
 
     /// The sheets that it reads.

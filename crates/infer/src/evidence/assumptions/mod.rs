@@ -183,6 +183,13 @@ impl Assumptions {
         Some(assumptions)
     }
 
+    /// Copy that states a quantity.
+    #[must_use]
+    pub(crate) fn stating(mut self, quantity: Q, value: f64) -> Self {
+        self.stated.insert(quantity, Interval::new(value, value));
+        self
+    }
+
     /// Whether the model is dense or a mixture of experts, as stated.
     #[must_use]
     pub fn architecture(&self) -> Option<SizeClass> {

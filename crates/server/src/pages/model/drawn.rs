@@ -102,15 +102,26 @@ pub(super) fn costs(shown: &Shown) -> Markup {
 }
 
 fn cost_finding(shown: &Shown, output: &Chart) -> String {
-    let cost = shown.subject.estimate.quantity(JointQuantity::CostOutput);
-    cost.map_or_else(
+    let quantity = JointQuantity::CostOutput;
+    let estimate = &shown.subject.estimate;
+    let by_prices = || {
+        let cost = estimate.quantity(quantity)?;
+        Some(("", cost.median, cost.interval_90))
+    };
+    let serving = estimate.serving();
+    let published = serving.and_then(|serving| serving.quantities.get(quantity.name()));
+    let published = published.map(|cost| {
+        let said = " with the published architecture; the charts know prices alone";
+        (said, cost.median, cost.interval_90)
+    });
+    published.or_else(by_prices).map_or_else(
         || output.title.clone(),
-        |cost| {
+        |(by, median, interval)| {
             format!(
-                "A million output tokens cost about ${} to make (${} to ${})",
-                compact(cost.median),
-                compact(cost.interval_90.low),
-                compact(cost.interval_90.high)
+                "A million output tokens cost about ${} to make (${} to ${}){by}",
+                compact(median),
+                compact(interval.low),
+                compact(interval.high)
             )
         },
     )
@@ -119,7 +130,7 @@ fn cost_finding(shown: &Shown, output: &Chart) -> String {
 /// The margin of each line of the tariff.
 fn margins(shown: &Shown) -> Markup {
     let estimate = &shown.subject.estimate;
-    let margins = &estimate.margins;
+    let margins = estimate.best_margins();
     html! {
         @if margins.is_empty() {
             (empty(&html! {
@@ -127,7 +138,7 @@ fn margins(shown: &Shown) -> Markup {
                     a href="/docs/" { "/infer" } "." }
             }))
         } @else {
-            h3 { "Margin of each line, without public truth" }
+            h3 { "Margin of each line, " @if estimate.serving().is_some() { "of the published architecture" } @else { "without public truth" } }
             p.note {
                 "1 − cost ÷ price, at prompts of " (readable(estimate.prompt_tokens)) " tokens. No vendor publishes it, except DeepSeek for one day."
             }

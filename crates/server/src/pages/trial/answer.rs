@@ -216,7 +216,7 @@ fn regime(ratio: &RatioEstimate) -> Markup {
 }
 
 fn margins(joint: &Joint) -> Markup {
-    let margins = &joint.margins;
+    let margins = joint.best_margins();
     html! {
         @if !margins.is_empty() {
             div {

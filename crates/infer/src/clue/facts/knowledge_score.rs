@@ -1,6 +1,6 @@
 //! Knowledge score: the share of a benchmark's questions that a model answers right, evidence of its total parameters.
 
-use super::{Clue, Readings, or_lacking};
+use crate::clue::{Clue, Readings, or_lacking};
 use crate::evidence::builder::ReadingBuilder;
 use crate::evidence::clue_table::{ClueKind, ReadingId};
 use crate::evidence::likelihood::{Likelihood, Observed, student_t_over_peak, terms};
@@ -12,7 +12,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use unroof_price_sheet::sheet::{EvidenceItem, EvidenceKind, ReasoningEffort};
 use unroof_roofline::reference::calibration::{Calibration, KnowledgeLaw};
 
-pub(super) static CLUE: Clue = Clue::new(&[&TOTAL], read).observed_by(observe);
+pub(in crate::clue) static CLUE: Clue = Clue::new(&[&TOTAL], read).observed_by(observe);
 
 static TOTAL: Specification = Specification {
     quantity: "total_parameters",
