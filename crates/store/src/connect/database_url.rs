@@ -35,6 +35,9 @@ pub enum DatabaseUrlError {
          hostaddr, port, dbname, user, password, application_name and options"
     )]
     Parameter,
+    /// A parameter of an SQLite file.
+    #[error("`sqlite:` takes a path without parameters: leave out `?` and what is behind it")]
+    SqliteParameter,
 }
 
 /// Parameters that the driver reads after `?`. It logs the values of all others.
@@ -55,6 +58,11 @@ impl FromStr for DatabaseUrl {
         let path = text
             .strip_prefix("sqlite:")
             .map(|path| path.strip_prefix("//").unwrap_or(path));
+        // What other programs ask for with it is done anyway: the file is created.
+        let path = path.map(|path| path.strip_suffix("?mode=rwc").unwrap_or(path));
+        if path.is_some_and(|path| path.contains('?')) {
+            return Err(DatabaseUrlError::SqliteParameter);
+        }
         // An address behind `sqlite:` is not a path and may hold a password.
         path.filter(|path| !["", ":memory:"].contains(path) && !path.contains("://"))
             .map(|path| Self::Sqlite(path.into()))
@@ -119,6 +127,12 @@ mod tests {
             "sqlite:///a/b.db".parse(),
             Ok(DatabaseUrl::Sqlite("/a/b.db".into()))
         );
+        assert_eq!(
+            "sqlite://a/b.db?mode=rwc".parse(),
+            Ok(DatabaseUrl::Sqlite("a/b.db".into()))
+        );
+        let refused = "sqlite:a.db?mode=ro".parse::<DatabaseUrl>();
+        assert_eq!(refused, Err(DatabaseUrlError::SqliteParameter));
         for text in ["", "mysql://db", "sqlite:", "sqlite::memory:", "a.db"] {
             let read = text.parse::<DatabaseUrl>();
             assert_eq!(read, Err(DatabaseUrlError::Unknown), "{text}");
