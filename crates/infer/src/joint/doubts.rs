@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use unroof_base::units::{Decimal, readable};
+use unroof_price_sheet::catalog::canonical::canonical_model;
+use unroof_price_sheet::closed_weights::runs_the_weights;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
 
 /// Least price of text in published catalogs, USD per million tokens (Qwen2.5-Coder-3B at Nebius and nscale).
@@ -16,7 +18,7 @@ const CHEAPER: [&str; 2] = ["batch", "flex"];
 
 /// The doubts about sheets, each with what may be meant.
 pub(super) fn doubts(contents: &[PriceSheet]) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Vec<String> = Vec::from_iter(resold(contents));
     for sheet in contents {
         found.extend(unit(sheet));
         found.extend(dearer_batches(sheet));
@@ -26,6 +28,24 @@ pub(super) fn doubts(contents: &[PriceSheet]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     found.retain(|doubt| seen.insert(doubt.clone()));
     found
+}
+
+/// Closed weights of which only resellers' prices are known.
+fn resold(contents: &[PriceSheet]) -> Option<String> {
+    let first = contents.first()?;
+    let is_resold = |sheet: &PriceSheet| {
+        let canonical = sheet.canonical_model.clone();
+        let name = canonical.or_else(|| canonical_model(&sheet.model))?;
+        runs_the_weights(&name, &sheet.provider).map(|runs| !runs)
+    };
+    let are_resold = contents.iter().all(|sheet| is_resold(sheet) == Some(true));
+    are_resold.then(|| {
+        format!(
+            "{} resells closed weights, as far as is known here: its prices say what it adds to those of the author, and the record \
+             is of hosts that run the weights",
+            first.provider
+        )
+    })
 }
 
 /// Prices per thousand tokens, or in cents.
@@ -162,5 +182,16 @@ mod tests {
         assert!(found(cell("batch", 0, "2", "9")).contains("exchanged"));
         assert!(found(cell("turbo", 0, "2", "9")).contains("`turbo`"));
         assert!(found(cell("standard", 200_000, "2", "9")).contains("no prompt"));
+    }
+
+    #[test]
+    fn a_seller_that_only_resells_closed_weights_is_named() {
+        let of = |provider: &str, model: &str| {
+            let rates = vec![cell("standard", 0, "1.2", "6")];
+            doubts(&[PriceSheet::new(provider, model, rates)]).join(" ")
+        };
+        assert!(of("acme", "claude-opus-5").starts_with("acme resells closed weights"));
+        assert_eq!(of("amazon-bedrock", "anthropic.claude-opus-5"), "");
+        assert_eq!(of("acme", "gpt-oss-120b"), "");
     }
 }
