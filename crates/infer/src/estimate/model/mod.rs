@@ -59,7 +59,7 @@ pub struct ModelEstimate {
     pub price_sheets: Vec<ModelSheet>,
     /// Number of separate pricing decisions among them.
     pub decisions: usize,
-    /// Day of release that the estimate reads: the earliest on any of the sheets.
+    /// Day of release that the estimate reads: as the author's own sheets state it, else the middle of all that are stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, format = Date, required = false)]
     pub released: Option<Date>,
@@ -107,7 +107,7 @@ pub struct ModelPool {
     contents: Vec<PriceSheet>,
     is_used: Vec<bool>,
     decisions: usize,
-    /// Earliest day of release that a sheet states.
+    /// Day of release, as [`release_of`] finds it.
     released: Option<Date>,
     /// Public facts on any of the sheets, each once.
     evidence: Vec<EvidenceItem>,
@@ -150,21 +150,23 @@ impl ModelPool {
                 .map(|place| used.binary_search(&place).is_ok())
                 .collect(),
             decisions: distinct.len(),
-            released: contents.iter().filter_map(|sheet| sheet.released).min(),
+            released: release_of(&contents, author),
             contents,
             evidence: evidence_of(sheets),
         }
     }
 
-    /// The sheets that are read; the first has the public facts of all, and the earliest day of release that any states.
+    /// The sheets that are read, each with the release of the model; the first has the public facts of all.
     #[must_use]
     pub fn used(&self) -> Vec<PriceSheet> {
         let marked = self.contents.iter().zip(&self.is_used);
         let used = marked.filter(|(_, is_used)| **is_used);
         let mut used: Vec<PriceSheet> = used.map(|(sheet, _)| sheet.clone()).collect();
+        for sheet in &mut used {
+            sheet.released = self.released;
+        }
         if let Some(first) = used.first_mut() {
             first.evidence.clone_from(&self.evidence);
-            first.released = self.released;
         }
         used
     }
@@ -307,6 +309,16 @@ impl ModelPool {
         };
         marked.map(sheet).collect()
     }
+}
+
+/// The earliest day of release on the author's own sheets; where they state none, the middle of all stated days, since one
+/// catalog in many is wrong by years.
+fn release_of(contents: &[PriceSheet], author: &str) -> Option<Date> {
+    let own = contents.iter().filter(|sheet| sheet.provider == author);
+    let mut stated: Vec<Date> = contents.iter().filter_map(|sheet| sheet.released).collect();
+    stated.sort_unstable();
+    let middle = stated.get(stated.len().saturating_sub(1) / 2).copied();
+    own.filter_map(|sheet| sheet.released).min().or(middle)
 }
 
 /// The public facts on any of the sheets, each once, in an order of their own.

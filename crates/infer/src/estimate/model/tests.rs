@@ -208,3 +208,26 @@ fn near_copies_of_one_list_narrow_nothing() {
     }
     assert!(width(&sheets) > 0.9 * few, "{} {few}", width(&sheets));
 }
+
+#[test]
+fn the_author_knows_the_release_and_else_the_middle_of_what_is_stated_counts() {
+    let dated = |provider: &str, day: Option<&str>| PriceSheet {
+        released: day.map(|day| day.parse().unwrap()),
+        ..sheet(provider, "1", "4")
+    };
+    let of = |sheets: &[PriceSheet]| {
+        let used = ModelPool::new("acme/m-1", sheets).used();
+        assert!(used.iter().all(|sheet| sheet.released == used[0].released));
+        used[0].released.map(|day| day.to_string())
+    };
+    let mut sheets = vec![
+        dated("beta", Some("2023-01-01")),
+        dated("gamma", Some("2025-11-13")),
+        dated("delta", Some("2025-11-14")),
+        dated("acme", None),
+    ];
+    assert_eq!(of(&sheets).as_deref(), Some("2025-11-13"));
+    sheets.push(dated("acme", Some("2025-11-12")));
+    assert_eq!(of(&sheets).as_deref(), Some("2025-11-12"));
+    assert_eq!(of(&[dated("beta", None)]), None);
+}
