@@ -42,6 +42,7 @@ use uuid::Uuid;
 
 pub use crate::estimate::judgement::conflict::Conflict;
 pub use crate::estimate::judgement::warnings::warnings;
+pub use crate::estimate::record::model_costs::ModelCosts;
 pub use crate::estimate::record::row::{
     Column, ListRow, StoredQuantity, StoredRow, columns, row_columns,
 };

@@ -12,6 +12,7 @@
 //! # Ok::<(), unroof_base::input::RequestError>(())
 //! ```
 
+pub(crate) mod model_costs;
 pub(crate) mod row;
 pub(crate) mod stored;
 pub mod stored_estimate;

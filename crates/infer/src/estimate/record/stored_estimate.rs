@@ -26,6 +26,7 @@ use crate::estimate::margins::LineMargin;
 use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
 use crate::estimate::quantity_estimate::{PriorEstimate, Regime};
+use crate::estimate::samples::Spread;
 use crate::estimate::storage_tiers::OfferTiers;
 use crate::joint::Diagnostics;
 use crate::posterior::Interval;
@@ -102,6 +103,20 @@ impl StoredEstimate {
     #[must_use]
     pub fn serving(&self) -> Option<&PublishedServing> {
         self.published.as_ref()?.serving.as_ref()
+    }
+
+    /// A quantity to be shown: of the published architecture, where it has it, else by prices alone.
+    #[must_use]
+    pub fn best_spread(&self, quantity: JointQuantity) -> Option<Spread> {
+        let served = self.serving();
+        let served = served.and_then(|serving| serving.quantities.get(quantity.name()));
+        served.copied().or_else(|| {
+            let own = self.quantity(quantity)?;
+            Some(Spread {
+                median: own.median,
+                interval_90: own.interval_90,
+            })
+        })
     }
 
     /// The margins to be shown: of the published architecture, where there is one, else by prices alone.

@@ -18,13 +18,11 @@ use unroof_edge::{
     CachedBody, KnownTag, NOT_FOUND, Names, NoModel, Problem, Reply, Running, StoreRefusals, Text,
     Unchanged,
 };
-use unroof_infer::estimate::judgement::published::Published;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::model::{ModelEstimate, ModelPool};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::vendor::{MOST_MODELS, VendorEstimate, VendorModel, estimate};
-use unroof_infer::estimate::{Column, StoredRow, columns};
-use unroof_infer::posterior::Interval;
+use unroof_infer::estimate::{Column, ModelCosts, columns};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_price_sheet::vendors::vendor;
 use unroof_store::access::Scope;
@@ -110,47 +108,14 @@ pub(crate) struct ModelOffer {
 }
 
 impl ModelOffer {
-    fn new(offer: ModelOfferRow, costs: &CostsOfModel) -> Self {
+    fn new(offer: ModelOfferRow, costs: &ModelCosts) -> Self {
         let is_usd = offer.currency == "USD";
-        let margin = |price: Option<f64>, quantity| {
-            let (cost, cost_90) = costs.of(quantity)?;
-            ImpliedMargin::new(price.filter(|_| is_usd)?, cost, cost_90)
-        };
+        let margin = |price: Option<f64>, cost| costs.margin(price.filter(|_| is_usd)?, cost);
         Self {
             input_margin: margin(offer.input_per_mtok, JointQuantity::CostInput),
             output_margin: margin(offer.output_per_mtok, JointQuantity::CostOutput),
             offer,
         }
-    }
-}
-
-/// Costs of a model: those of its published architecture, else by prices alone.
-struct CostsOfModel {
-    published: Option<Published>,
-    by_prices: StoredRow,
-}
-
-impl CostsOfModel {
-    fn read(document: &str, row_values: &str) -> Self {
-        #[derive(Deserialize)]
-        struct Head {
-            published: Option<Published>,
-        }
-        let head = serde_json::from_str::<Head>(document);
-        Self {
-            published: head.ok().and_then(|head| head.published),
-            by_prices: StoredRow::read(row_values),
-        }
-    }
-
-    fn of(&self, quantity: JointQuantity) -> Option<(f64, Interval)> {
-        let serving = self
-            .published
-            .as_ref()
-            .and_then(|public| public.serving.as_ref());
-        let published = serving.and_then(|serving| serving.quantities.get(quantity.name()));
-        let published = published.map(|cost| (cost.median, cost.interval_90));
-        published.or_else(|| self.by_prices.quantity(quantity).span())
     }
 }
 
@@ -240,7 +205,7 @@ impl ModelShown {
         let document = store.estimate(row.id, None).await?;
         let document = document.ok_or(StoreError::Damaged(row.id))?;
         let offers = store.offers_of_model(name, as_of).await?;
-        let costs = CostsOfModel::read(&document, &row.row_values);
+        let costs = ModelCosts::read(&document, &row.row_values);
         let offers = offers
             .into_iter()
             .map(|offer| ModelOffer::new(offer, &costs));

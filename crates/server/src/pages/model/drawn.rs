@@ -96,32 +96,22 @@ pub(super) fn costs(shown: &Shown) -> Markup {
         div.columns {
             @for (chart, side) in &charts { (figure(chart, "cost", &shown.question.with("side", side).query())) }
         }
+        @if shown.subject.estimate.serving().is_some() { p.note { "The costs and margins in words are of the published architecture; the charts are of prices alone." } }
         (margins(shown))
     };
     section("cost", &cost_finding(shown, &charts[1].0), &content)
 }
 
 fn cost_finding(shown: &Shown, output: &Chart) -> String {
-    let quantity = JointQuantity::CostOutput;
     let estimate = &shown.subject.estimate;
-    let by_prices = || {
-        let cost = estimate.quantity(quantity)?;
-        Some(("", cost.median, cost.interval_90))
-    };
-    let serving = estimate.serving();
-    let published = serving.and_then(|serving| serving.quantities.get(quantity.name()));
-    let published = published.map(|cost| {
-        let said = " with the published architecture; the charts know prices alone";
-        (said, cost.median, cost.interval_90)
-    });
-    published.or_else(by_prices).map_or_else(
+    estimate.best_spread(JointQuantity::CostOutput).map_or_else(
         || output.title.clone(),
-        |(by, median, interval)| {
+        |cost| {
             format!(
-                "A million output tokens cost about ${} to make (${} to ${}){by}",
-                compact(median),
-                compact(interval.low),
-                compact(interval.high)
+                "A million output tokens cost about ${} to make (${} to ${})",
+                compact(cost.median),
+                compact(cost.interval_90.low),
+                compact(cost.interval_90.high)
             )
         },
     )
