@@ -53,12 +53,12 @@ pub(super) fn head(shown: &Shown) -> Markup {
     }
 }
 
-/// Origin of the public values, which no estimate is made from.
+/// Origin of the public values, from which costs and margins in words are made, and no other estimate.
 fn public(published: &Published) -> Markup {
     html! {
         p {
-            span.tag.good { (published.by.label()) } " Every estimate below is from prices alone. The law of prices has seen open models, so that a value inside is no \
-             proof: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
+            span.tag.good { (published.by.label()) } " Every estimate below is from prices alone" @if published.serving.is_some() { ", but costs and margins in words are of the published architecture" }
+            ". The law of prices has seen open models, so that a value inside is no proof: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
             @if !published.sources.is_empty() {
                 details { summary { "sources" } ul { @for source in &published.sources { li { (source) } } } }
             }
