@@ -9,7 +9,7 @@ use unroof_base::input::body::{Source, plain, value};
 document! {
     /// A public fact about a model beside its prices. It is not a part of the pricing content.
     #[derive(PartialEq)]
-    #[check(has_what_its_kind_needs(kind, benchmark, accuracy, architecture))]
+    #[check(has_what_its_kind_needs(kind))]
     pub struct EvidenceItem {
         /// Kind of the fact.
         kind: EvidenceKind = plain(value(choice()).hint("write \"knowledge_score\" or \"architecture\"")),
@@ -68,28 +68,21 @@ choices! {
     }
 }
 
-fn has_what_its_kind_needs(
-    object: Source<'_, '_>,
-    kind: Option<&EvidenceKind>,
-    benchmark: Option<&Option<Benchmark>>,
-    accuracy: Option<&Option<f64>>,
-    architecture: Option<&Option<ArchitectureWord>>,
-) {
-    let lacks = |field: &str, hint: &str| {
-        object.fault(format!("the field `{field}` is missing"), hint);
+/// Records the fields that the kind needs and the item does not have.
+fn has_what_its_kind_needs(object: Source<'_, '_>, kind: Option<&EvidenceKind>) {
+    let needed: &[(&'static str, &str)] = match kind {
+        Some(EvidenceKind::KnowledgeScore) => &[
+            ("benchmark", "write \"benchmark\": \"aa-omniscience\""),
+            ("accuracy", "write the share of right answers, such as 0.31"),
+        ],
+        Some(EvidenceKind::Architecture) => {
+            &[("architecture", "write \"dense\" or \"mixture_of_experts\"")]
+        }
+        None => &[],
     };
-    match kind {
-        Some(EvidenceKind::KnowledgeScore) => {
-            if benchmark == Some(&None) {
-                lacks("benchmark", "write \"benchmark\": \"aa-omniscience\"");
-            }
-            if accuracy == Some(&None) {
-                lacks("accuracy", "write the share of right answers, such as 0.31");
-            }
+    for (field, hint) in needed {
+        if object.get(field).is_none() {
+            object.fault(format!("the field `{field}` is missing"), *hint);
         }
-        Some(EvidenceKind::Architecture) if architecture == Some(&None) => {
-            lacks("architecture", "write \"dense\" or \"mixture_of_experts\"");
-        }
-        _ => {}
     }
 }

@@ -172,6 +172,7 @@ impl Likelihood for KnowledgeScore {
 mod tests {
     use super::*;
     use crate::estimate::{Answer, Format, infer, read_request};
+    use unroof_base::input::RequestError;
 
     /// The answer to a sheet with these facts.
     fn answer(evidence: &str) -> Answer {
@@ -262,6 +263,16 @@ mod tests {
             error.contains("/evidence/0/accuracy") && error.contains("aa-omniscience"),
             "{error}"
         );
+        // One mistake is one fault.
+        let unknown = body.replace(
+            r#""accuracy": 2"#,
+            r#""benchmark": "gpqa", "accuracy": 0.2"#,
+        );
+        let Err(RequestError::Wrong(faults)) = read_request(unknown.as_bytes(), &Format::Canonical)
+        else {
+            panic!("it was read")
+        };
+        assert_eq!(faults.len(), 1, "{faults:?}");
     }
 
     #[test]
