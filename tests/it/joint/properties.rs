@@ -129,18 +129,19 @@ fn the_same_question_has_the_same_bytes() {
 
 #[test]
 fn moves_multiply_to_the_whole_and_hidden_uncertainty_has_no_place() {
-    for name in [
-        "google_gemini-2.5-pro.json",
-        "anthropic_claude-opus-4-6.json",
-        "openai_gpt-6-astra.json",
+    for (name, least_draws) in [
+        ("google_gemini-2.5-pro.json", 3_500.0),
+        ("anthropic_claude-opus-4-6.json", 3_500.0),
+        // Its reported margin asks for a large model, and its fastest mode for a small one.
+        ("openai_gpt-6-astra.json", 1_000.0),
     ] {
         let answer = ask(&example(name), &json!({}));
         let diagnostics = &answer.joint.diagnostics;
         let is_report = |warning: &String| warning.starts_with("a compute margin of");
         let has_doubts = !diagnostics.warnings.iter().all(is_report);
         assert!(
-            // Many draws of large models fit no machine, and a reported margin asks for large ones.
-            diagnostics.effective_sample_size >= 1_000.0,
+            // Many draws of large models fit no machine.
+            diagnostics.effective_sample_size >= least_draws,
             "{name}: {}",
             diagnostics.effective_sample_size
         );

@@ -88,7 +88,7 @@ fn costs_and_margins_are_those_of_the_published_architecture() {
     let lines = serving["margins"].as_array().unwrap();
     assert_eq!(lines.len(), own["margins"].as_array().unwrap().len());
     assert_ne!(serving["margins"], own["margins"]);
-    // A size in a name is no architecture, and a stated one takes its place.
+    // A name does not give an architecture, and a stated size takes its place.
     let named = answer("deepseek/m-7b", &json!({}));
     let other = answer("deepseek/deepseek-v3.2", &json!({"total_parameters": 7e11}));
     for without in [named, other] {

@@ -7,7 +7,7 @@
 //! assert_eq!((size.total, size.active), (Some(30e9), Some(3e9)));
 //! // Of Llama-4 the active parameters are stated, and the number of experts.
 //! assert_eq!(size_in_name("meta/llama-4-scout-17b-16e").total, None);
-//! // A number that is no size: tokens of context, bits, an effective size.
+//! // Numbers that are not sizes: tokens of context, bits, an effective size.
 //! assert_eq!(size_in_name("gemma-3n-e4b-128k-4bit").total, None);
 //! ```
 

@@ -58,7 +58,7 @@ fn public(published: &Published) -> Markup {
     html! {
         p {
             span.tag.good { (published.by.label()) } " Every estimate below is from prices alone" @if published.serving.is_some() { ", but costs and margins in words are of the published architecture" }
-            ". The law of prices has seen open models, so that a value inside is no proof: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
+            ". The law of prices has seen open models, so a value inside proves little: " a href="/ui/truth" { "the record" } " is of models whose family it had not seen."
             @if !published.sources.is_empty() {
                 details { summary { "sources" } ul { @for source in &published.sources { li { (source) } } } }
             }
