@@ -102,6 +102,13 @@ impl Published {
         self.values.get(quantity.name())
     }
 
+    /// A quantity of the published architecture as it is served.
+    #[must_use]
+    pub fn served(&self, quantity: JointQuantity) -> Option<Spread> {
+        let serving = self.serving.as_ref()?;
+        serving.quantities.get(quantity.name()).copied()
+    }
+
     /// Public values of a model beside its estimates; none where nothing is public. A quantity whose value lies outside of its
     /// 90 % interval is not identified. One that is stated has no test.
     pub(crate) fn beside(

@@ -48,9 +48,8 @@ impl ModelCosts {
 
     fn of(&self, quantity: JointQuantity) -> Option<(f64, Interval)> {
         let published = self.published.as_ref();
-        let serving = published.and_then(|published| published.serving.as_ref());
-        let cost = serving.and_then(|serving| serving.quantities.get(quantity.name()));
-        let cost = cost.map(|cost| (cost.median, cost.interval_90));
-        cost.or_else(|| self.by_prices.quantity(quantity).span())
+        let served = published.and_then(|published| published.served(quantity));
+        let served = served.map(|cost| (cost.median, cost.interval_90));
+        served.or_else(|| self.by_prices.quantity(quantity).span())
     }
 }

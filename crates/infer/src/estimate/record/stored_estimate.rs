@@ -108,9 +108,9 @@ impl StoredEstimate {
     /// A quantity to be shown: of the published architecture, where it has it, else by prices alone.
     #[must_use]
     pub fn best_spread(&self, quantity: JointQuantity) -> Option<Spread> {
-        let served = self.serving();
-        let served = served.and_then(|serving| serving.quantities.get(quantity.name()));
-        served.copied().or_else(|| {
+        let published = self.published.as_ref();
+        let served = published.and_then(|published| published.served(quantity));
+        served.or_else(|| {
             let own = self.quantity(quantity)?;
             Some(Spread {
                 median: own.median,

@@ -24,8 +24,8 @@ const ROWS: [Row; 12] = [
     ("input, median price", |model| {
         median(model.terms.input.price)
     }),
-    ("input, cost", |model| cost(&model.terms.input)),
-    ("input, margin at the median", |model| {
+    ("input, cost by prices", |model| cost(&model.terms.input)),
+    ("input, margin at the median, by prices", |model| {
         margin(&model.terms.input)
     }),
     ("output, lowest price", |model| {
@@ -34,8 +34,8 @@ const ROWS: [Row; 12] = [
     ("output, median price", |model| {
         median(model.terms.output.price)
     }),
-    ("output, cost", |model| cost(&model.terms.output)),
-    ("output, margin at the median", |model| {
+    ("output, cost by prices", |model| cost(&model.terms.output)),
+    ("output, margin at the median, by prices", |model| {
         margin(&model.terms.output)
     }),
     ("cached input, lowest price", |model| {
