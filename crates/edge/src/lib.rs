@@ -2,6 +2,7 @@
 
 mod access;
 mod answer;
+mod document;
 mod limit;
 mod listen;
 
@@ -19,7 +20,8 @@ pub use crate::answer::problem::{
 };
 pub use crate::answer::response_cache::{BodyCache, CachedBody, prefers, prefers_csv};
 pub use crate::answer::since::Since;
-pub use crate::answer::{media_type, stated_length};
+pub use crate::answer::{NDJSON, media_type, stated_length};
+pub use crate::document::put_right;
 pub use crate::limit::bill::{Account, Bill, CPU_OF_POINT, POINTS};
 pub use crate::limit::budget::{Budget, Counted, Held, LARGEST_ANSWER, Text};
 pub use crate::limit::client_limit::Tab;

@@ -10,6 +10,9 @@ pub(crate) mod since;
 
 use axum::http::{HeaderMap, header};
 
+/// Media type of a list: a JSON object per line.
+pub const NDJSON: &str = "application/x-ndjson";
+
 /// Media type of a body, without its parameters.
 #[must_use]
 pub fn media_type(headers: &HeaderMap) -> Option<&str> {

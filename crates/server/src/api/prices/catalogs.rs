@@ -17,7 +17,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::api::calculators::cost::NDJSON;
 use crate::app::Work;
 use crate::compute::{ESTIMATE, Views};
 use crate::list::page::{Direction, FilterText, Moment};
@@ -26,7 +25,7 @@ use crate::query::query;
 use crate::service::access::{Sender, refused_whole};
 use crate::service::extract::{MostBytes, Query};
 use unroof_base::input::schema::one_of_texts;
-use unroof_edge::{Bill, BodyRefusals, Names, Problem, Reply, some_of};
+use unroof_edge::{Bill, BodyRefusals, NDJSON, Names, Problem, Reply, some_of};
 use unroof_import::lines;
 use unroof_import::{
     BegunImport, CatalogFormat, Importer, Line, LineReceiver, Options, Priority, Turn, Version,

@@ -9,11 +9,11 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 
-use super::{NDJSON, as_of};
+use super::as_of;
 use crate::compute::{PRICE_LINES, Views};
 use unroof_base::input::RequestError;
 use unroof_edge::quota::Exhausted;
-use unroof_edge::{Bill, Held, LIMITED, Problem, Running, TOO_LARGE};
+use unroof_edge::{Bill, Held, LIMITED, NDJSON, Problem, Running, TOO_LARGE};
 use unroof_price_sheet::cost::{
     CostEntry, CostRequest, SheetInForce, Tally, cost, read_cost, usage_id,
 };

@@ -13,12 +13,9 @@ use self::lines::answer_lines;
 use crate::compute::{CALCULATE, Views};
 use crate::service::extract::{NoQuery, Question};
 use unroof_base::input::RequestError;
-use unroof_edge::{BodyRefusals, Counted, NOT_FOUND, Problem, Text, media_type};
+use unroof_edge::{BodyRefusals, Counted, NDJSON, NOT_FOUND, Problem, Text, media_type};
 use unroof_price_sheet::cost::{Cost, CostEntry, CostRequest, SheetInForce, cost, read_cost};
 use unroof_store::{AsOf, PriceInForce};
-
-/// Media type of a list: a JSON object per line.
-pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// Compute the exact cost of a usage
 ///

@@ -1,7 +1,5 @@
 //! The OpenAPI document: what utoipa cannot derive from the handlers, and its route.
 
-mod finish;
-mod parts;
 mod security;
 mod webhooks;
 
@@ -18,7 +16,7 @@ use utoipa::openapi::{OpenApi as Document, Ref, RefOr};
 
 use crate::api::answers::models;
 use crate::service::extract::NoQuery;
-use unroof_edge::{CachedBody, Problem, QueryRefusals, Unchanged};
+use unroof_edge::{CachedBody, Problem, QueryRefusals, Unchanged, put_right};
 use unroof_infer::estimate::{Column, columns};
 
 /// The document as JSON, generated from the handlers by `just bless` and compressed by `build.rs`.
@@ -85,8 +83,7 @@ pub(crate) fn complete(mut document: Document) -> Value {
     document.webhooks = Some(sent.paths);
     let mut document = serde_json::to_value(document).unwrap_or_default();
     security::describe(&mut document);
-    finish::finish(&mut document);
-    parts::describe(&mut document);
+    put_right(&mut document);
     document
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::api::calculators::cost::NDJSON;
+use crate::answer::NDJSON;
 
 /// Prefix of references to schemas.
 pub(super) const SCHEMAS: &str = "#/components/schemas/";
