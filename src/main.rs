@@ -59,6 +59,8 @@ enum Command {
     Import(crate::record::import::ImportArguments),
     /// List imports, accept or discard those that are held, and undo one as a whole
     Imports(crate::record::imports::ImportsArguments),
+    /// List what hosts of open models ask over the cost of serving them
+    Margins(crate::estimates::margins::MarginsArguments),
     /// List the stored estimates of models
     Models(crate::estimates::models::ModelsArguments),
     /// Show the stored estimate of a model or of an offer, with its prices and margins
@@ -231,6 +233,7 @@ fn answer(command: Command, verbosity: Verbosity) -> Result<(), Failure> {
         Command::Infer(arguments) => crate::estimates::infer::run(&arguments, verbosity),
         Command::Import(arguments) => crate::record::import::run(&arguments, verbosity),
         Command::Imports(arguments) => crate::record::imports::run(&arguments, verbosity),
+        Command::Margins(arguments) => crate::estimates::margins::run(&arguments, verbosity),
         Command::Models(arguments) => crate::estimates::models::run(&arguments, verbosity),
         Command::Show(arguments) => crate::estimates::show::run(&arguments, verbosity),
         Command::History(arguments) => crate::record::history::run(&arguments, verbosity),

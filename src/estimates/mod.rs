@@ -6,6 +6,7 @@ pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod delete;
 pub(crate) mod infer;
+pub(crate) mod margins;
 pub(crate) mod models;
 pub(crate) mod report;
 pub(crate) mod scale;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use unroof_calibration::cost_law;
 use unroof_calibration::prices::{PricedModel, Settings, built_in, calibrate, read};
 
 use crate::generated::{json, write};
@@ -39,7 +40,11 @@ pub(crate) struct CalibrateArguments {
 /// Calibrates, and writes or prints the result.
 pub(crate) fn run(arguments: &CalibrateArguments, out: &mut impl Write) -> Result<()> {
     let models = arguments.read()?;
-    let calibration = calibrate(&models.iter().collect::<Vec<_>>(), &Settings::default());
+    let models: Vec<&PricedModel> = models.iter().collect();
+    let mut calibration = calibrate(&models, &Settings::default());
+    if arguments.models.is_none() {
+        calibration.cost_law = cost_law::fit(&models);
+    }
     let document = json(&calibration)?;
     let file = &arguments.output;
     if file == Path::new("-") {

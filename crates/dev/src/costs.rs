@@ -13,7 +13,7 @@ use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
 use unroof_infer::posterior::{Prior, sample_prior, summarize};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
-use unroof_roofline::reference::calibration::Calibration;
+use unroof_roofline::reference::calibration::{Calibration, CostRecord};
 use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
 
 use crate::generated::{Template, VALIDATION, VALIDATION_TEXT, write};
@@ -56,6 +56,7 @@ pub(crate) struct CostsArguments {
 pub(crate) fn run(arguments: &CostsArguments, out: &mut impl Write) -> Result<()> {
     let mut page = Template::new(VALIDATION_TEXT);
     fill_prices(&mut page);
+    fill_law(&mut page);
     fill_sizes(&mut page);
     write(&arguments.project.join(VALIDATION), &page.filled())?;
     writeln!(out, "wrote {VALIDATION}")?;
@@ -91,6 +92,33 @@ fn fill_prices(page: &mut Template<'_>) {
         CONTEXTS.map(|context| row(&format!("{} tokens", readable(context)), Some(context)));
     let rows = std::iter::once(row("as learned", None)).chain(stated);
     page.table("decode_contexts.csv", rows);
+}
+
+/// Record of the law of prices over costs.
+fn fill_law(page: &mut Template<'_>) {
+    let law = &Calibration::shipped().cost_law;
+    let row = |name: &str, record: &CostRecord| {
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let line = |line: usize| {
+            [
+                format!("{:.2}", record.rmse_log[line]),
+                percent(record.coverage_90[line]),
+                percent(record.below_cost[line]),
+                percent(record.below_cost_probability[line]),
+            ]
+        };
+        let head = [
+            name.to_owned(),
+            record.prices.to_string(),
+            record.models.to_string(),
+        ];
+        [head.join(" | "), line(0).join(" | "), line(1).join(" | ")]
+    };
+    let rows = [
+        row("hosts", &law.hosts),
+        row("authors of their own models", &law.authors),
+    ];
+    page.table("# Prices over costs", rows);
 }
 
 /// Number of models whose cost is above a price, of those with such a price.

@@ -4,5 +4,6 @@
 pub mod clue;
 pub mod estimate;
 pub mod evidence;
+pub mod hosts;
 pub mod joint;
 pub mod posterior;

@@ -15,7 +15,7 @@ mod question;
 mod service;
 
 use crate::api::answers::{
-    badge, compare, density, estimates, infer, models, reference, series, track_record,
+    badge, compare, density, estimates, infer, margins, models, reference, series, track_record,
 };
 use crate::api::calculators::{calculator, cost};
 use crate::api::operations::{audit, health, keys, openapi, problem_kinds, webhooks};
@@ -65,6 +65,8 @@ macro_rules! with_handlers {
             observe withdrawals::reinstate_price_sheet,
             read models::list_models,
             read models::show_model,
+            read margins::list_margins,
+            read margins::show_margins,
             read series::show_series,
             read badge::show_badge,
             read compare::compare_models,

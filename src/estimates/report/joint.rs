@@ -10,6 +10,7 @@ use unroof_infer::estimate::judgement::headline::{
     errors_in_words, margin_in_words, test_in_words,
 };
 use unroof_infer::estimate::judgement::published::{Published, PublishedBy};
+use unroof_infer::estimate::margins::{LineMargin, UsualMargin};
 use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
 use unroof_infer::estimate::{Answer, Joint, StoredEstimate};
@@ -237,8 +238,31 @@ fn margins(estimated: &StoredEstimate, is_shown: impl Fn(&str) -> bool) -> Optio
     } else {
         ""
     };
-    (!of_lines.is_empty())
-        .then(|| format!("margins{of}, 1 − cost/price, at prompts of {prompt} tokens: {of_lines}"))
+    let usual = usual(
+        estimated
+            .best_margins()
+            .iter()
+            .filter(|margin| is_shown(&margin.line)),
+    );
+    (!of_lines.is_empty()).then(|| {
+        format!("margins{of}, 1 − cost/price, at prompts of {prompt} tokens: {of_lines}{usual}")
+    })
+}
+
+/// The margins that are usual for the costs of these lines.
+fn usual<'m>(margins: impl Iterator<Item = &'m LineMargin>) -> String {
+    let usual: Vec<(&str, UsualMargin)> = margins
+        .filter_map(|margin| Some((margin.line.as_str(), margin.usual?)))
+        .collect();
+    let Some((_, first)) = usual.first() else {
+        return String::new();
+    };
+    let of_lines = usual.iter().map(|(line, usual)| {
+        let median = percent(usual.median);
+        format!("{line} {median}{NO_BREAK}%")
+    });
+    let sellers = first.of.name();
+    format!("; usual of {sellers}: {}", joined(of_lines, ", "))
 }
 
 /// A share in percent, without the sign.

@@ -48,7 +48,7 @@ fn output(place: (&str, &str), arguments: &[&str]) -> String {
     ended.out
 }
 
-const EVERY_COMMAND: [&[&str]; 8] = [
+const EVERY_COMMAND: [&[&str]; 10] = [
     &["models", "gpt"],
     &["models", "--sort", "active"],
     &["show", "openai/gpt-5"],
@@ -57,6 +57,8 @@ const EVERY_COMMAND: [&[&str]; 8] = [
     &["changes"],
     &["search", "gpt"],
     &["compare", "openai/gpt-5", "openai/gpt-5-mini"],
+    &["margins", "--least-models", "1"],
+    &["margins", "gpt-oss-120b"],
 ];
 
 #[test]
@@ -94,7 +96,7 @@ fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
     filled(&database);
     let server = Server::start(&database.url);
     let place = ("UNROOF_DATABASE_URL", database.url.as_str());
-    let paths: [(&[&str], &str); 8] = [
+    let paths: [(&[&str], &str); 10] = [
         (&["models", "gpt", "--limit", "2"], "/models?q=gpt&limit=2"),
         (&["show", "openai/gpt-5"], "/models/openai/gpt-5"),
         (&["show", "gpt-5-mini"], "/models/openai/gpt-5-mini"),
@@ -112,6 +114,8 @@ fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
             &["compare", "gpt-5", "openai/gpt-5-mini"],
             "/compare?model=openai/gpt-5,openai/gpt-5-mini",
         ),
+        (&["margins"], "/margins"),
+        (&["margins", "gpt-oss-120b"], "/margins/openai/gpt-oss-120b"),
     ];
     for (arguments, path) in paths {
         let ask = || get(&client(), &format!("{}{path}", server.address));

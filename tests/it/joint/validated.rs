@@ -47,6 +47,26 @@ fn the_calibration_is_what_the_data_give() {
 }
 
 #[test]
+fn prices_over_costs_are_predicted_for_families_and_sellers_that_were_left_out() {
+    let law = &Calibration::shipped().cost_law;
+    for record in [&law.hosts, &law.authors] {
+        assert!(record.prices > 100, "{record:?}");
+        for line in [0, 1] {
+            let held = record.coverage_90[line];
+            assert!(
+                record.rmse_log[line] < 0.95 && (0.85..=0.95).contains(&held),
+                "{record:?}"
+            );
+        }
+    }
+    // How often a host sells below cost is known beforehand.
+    for line in [0, 1] {
+        let apart = law.hosts.below_cost[line] - law.hosts.below_cost_probability[line];
+        assert!(apart.abs() < 0.05, "{:?}", law.hosts);
+    }
+}
+
+#[test]
 fn estimates_of_families_that_were_left_out_are_good_and_their_intervals_mean_what_they_say() {
     let pooled = &LEAVING_OUT.pooled_hosts.quantities;
     let score = |name: &str| &pooled[name];

@@ -425,6 +425,71 @@ async fn a_vendors_models_have_a_markup_in_common() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hosts_of_open_models_are_ranked_by_what_they_ask_over_the_cost() {
+    on_each_database(async |database| {
+        let api = database.api().await;
+        let open = |provider: &str, output: &str| {
+            let name = json!("openai/gpt-oss-120b");
+            with(hosted(provider, "0.3", output), "/canonical_model", name)
+        };
+        for sheet in [open("acme", "0.03"), open("beta", "3"), open("openai", "1")] {
+            observe(&api, &sheet, MARCH).await;
+        }
+        // A model whose architecture is not published has no cost.
+        observe(&api, &hosted("gamma", "1", "4"), MARCH).await;
+        estimate_models(database).await;
+        let table = api.get("/margins").await.json();
+        let hosts = table["data"].as_array().unwrap();
+        let names: Vec<&str> = hosts
+            .iter()
+            .map(|host| host["provider"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["beta", "openai", "acme"]);
+        let output = |host: usize, field: &str| hosts[host]["output"][field].as_f64().unwrap();
+        assert!((output(0, "price_over_cost") / output(2, "price_over_cost") - 100.0).abs() < 1e-6);
+        assert!(output(0, "price_over_usual") > 1.0 && output(2, "price_over_usual") < 1.0);
+        assert_eq!(
+            (output(0, "below_cost"), output(2, "below_cost")),
+            (0.0, 1.0)
+        );
+        assert_eq!(hosts[1]["own_models"], 1);
+
+        let path = "/margins/openai/gpt-oss-120b";
+        let model = api.get(path).await.json();
+        let sellers = model["data"].as_array().unwrap();
+        assert_eq!(sellers.len(), 3);
+        assert_eq!(
+            (&sellers[0]["provider"], &sellers[0]["kind"]),
+            (&json!("acme"), &json!("host"))
+        );
+        assert_eq!(
+            (&sellers[1]["provider"], &sellers[1]["kind"]),
+            (&json!("openai"), &json!("author"))
+        );
+        let cost = model["output_cost"]["median"].as_f64().unwrap();
+        let margin = sellers[2]["output"]["margin"]["median"].as_f64().unwrap();
+        assert!((margin - (1.0 - cost / 3.0)).abs() < 1e-6);
+        // The cost is of the architecture: a price does not change it.
+        observe(&api, &open("delta", "30"), MARCH).await;
+        assert_eq!(
+            api.get(path).await.json()["output_cost"],
+            model["output_cost"]
+        );
+
+        let closed = api.get("/margins/acme/m-1").await.problem(404);
+        assert!(
+            closed["detail"]
+                .as_str()
+                .unwrap()
+                .contains("is not published"),
+            "{closed}"
+        );
+        api.get("/margins/acme/m-9").await.problem(404);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_model_is_a_problem_with_a_hint() {
     let database = TestDatabase::sqlite();
     let api = database.api().await;

@@ -116,7 +116,10 @@ impl Shown {
         };
         let other = json!({"google": {"id": "google", "name": "Google", "models": {"gemini-2.5-pro": {
             "id": "gemini-2.5-pro", "name": "Gemini 2.5 Pro", "cost": {"input": 1.5, "output": 10},
-            "limit": {"context": 1_048_576, "output": 65_536}}}}});
+            "limit": {"context": 1_048_576, "output": 65_536}}}},
+            "deepinfra": {"id": "deepinfra", "name": "Deep Infra", "models": {"openai/gpt-oss-120b": {
+            "id": "openai/gpt-oss-120b", "name": "GPT OSS 120B", "cost": {"input": 0.05, "output": 0.24},
+            "limit": {"context": 131_072, "output": 16_384}}}}});
         for (seen_at, format, catalog) in [
             ("2026-03-01T00:00:00Z", "litellm", litellm(2.5e-6)),
             ("2026-06-01T00:00:00Z", "litellm", litellm(1.25e-6)),

@@ -64,6 +64,8 @@ async fn every_route_is_listed_and_every_listed_route_is_there() {
         ("/price-sheets/{id}", "get"),
         ("/price-sheets/{id}/withdraw", "post"),
         ("/price-sheets/{id}/withdrawal", "delete"),
+        ("/margins", "get"),
+        ("/margins/{author}/{model}", "get"),
         ("/models", "get"),
         ("/models/{author}/{model}", "get"),
         ("/models/{author}/{model}/series", "get"),

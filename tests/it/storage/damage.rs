@@ -218,6 +218,7 @@ const ROUTES: &[&str] = &[
     "/search?q=m-1",
     "/search?q=be",
     "/vendors/acme",
+    "/margins",
     "/changes",
 ];
 

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use nalgebra::{Matrix2, Vector2};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::data::PricedModel;
-use super::price_law::{self, DENSE_CENTRE, Row, Shown, Size};
+use super::price_law::{self, Regressors, Row, Shown};
 use super::{Settings, context_tiers, count, population};
 use unroof_base::units::significant;
 use unroof_price_sheet::catalog::is_sold_by_author;
@@ -29,31 +31,21 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         .filter(|model| !model.sheets.is_empty())
         .collect();
     let population = population::population(&priced, settings.size_degrees_of_freedom);
-    let sellers: Vec<Seller> = priced
-        .iter()
-        .flat_map(|model| model.sheets.iter().map(seller))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
+    let sellers = sellers(&priced);
     let rows: Vec<Row> = priced
         .iter()
         .enumerate()
         .flat_map(|(place, model)| rows_of(place, model, &sellers, settings))
         .collect();
-    let sizes: Vec<Size> = priced
+    let mean_years = population.dates.mean_years;
+    let sizes: Vec<Regressors> = priced
         .iter()
-        .map(|model| Size {
-            log_active: model.truth.log_active,
-            log_total: model.truth.log_total,
-            years: model
-                .truth
-                .years()
-                .map_or(0.0, |years| years - population.dates.mean_years),
-        })
+        .map(|model| sizes_of(model, mean_years))
         .collect();
     let are_authors: Vec<bool> = sellers.iter().map(|seller| seller.is_author).collect();
     let law = price_law::fit(&sizes, &are_authors, &rows, settings);
-    let [intercept, active, total, dense, author, author_per_year] = law.fixed.map(Into::into);
+    let [centred, by_active, by_total, ..] = law.fixed;
+    let [_, active, total, dense, author, author_per_year] = law.fixed.map(Into::into);
     let markups = |wanted: bool| -> BTreeMap<String, HostMarkup> {
         sellers
             .iter()
@@ -71,11 +63,11 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
     rounded(&Calibration {
         provenance: provenance(models, &priced, rows.len()),
         price_law: PriceLaw {
-            intercept,
+            intercept: (centred - (by_active * CENTRE[0] + by_total * CENTRE[1])).into(),
             active,
             total,
             dense,
-            dense_centre: DENSE_CENTRE,
+            dense_centre: CENTRE[0],
             author,
             author_per_year,
             author_spread: over_lines(&law.unseen_author),
@@ -89,6 +81,8 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
         context_tier: context_tiers::law(&priced),
         // Scores of knowledge are not a part of the data: their publishers hold them.
         knowledge: Calibration::shipped().knowledge,
+        // No estimate uses it: it is fitted once, to all models.
+        cost_law: Calibration::shipped().cost_law,
         hosts: markups(false),
         authors: markups(true),
         population,
@@ -98,14 +92,36 @@ pub fn calibrate(models: &[&PricedModel], settings: &Settings) -> Calibration {
 /// Weight of a decision that very many sellers copy: invented sellers must not make an answer certain.
 const MOST_WEIGHT: f64 = 3.0;
 
-/// A seller, of models of others or of its own.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Seller {
-    is_author: bool,
-    name: String,
+/// Centres of the logarithms of parameters: 16 and 72 billion.
+const CENTRE: [f64; 2] = [23.5, 25.0];
+
+/// The sizes of a model as the law of prices has them.
+fn sizes_of(model: &PricedModel, mean_years: f64) -> Regressors {
+    let truth = &model.truth;
+    let levels = [truth.log_active - CENTRE[0], truth.log_total - CENTRE[1]];
+    Regressors {
+        levels,
+        further: if truth.is_dense() { levels[0] } else { 0.0 },
+        years: truth.years().map_or(0.0, |years| years - mean_years),
+    }
 }
 
-fn seller(sheet: &PriceSheet) -> Seller {
+/// A seller, of models of others or of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Seller {
+    pub(crate) is_author: bool,
+    pub(crate) name: String,
+}
+
+/// Every seller of some models, in order.
+pub(crate) fn sellers(models: &[&PricedModel]) -> Vec<Seller> {
+    let sellers = models
+        .iter()
+        .flat_map(|model| model.sheets.iter().map(seller));
+    sellers.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+pub(crate) fn seller(sheet: &PriceSheet) -> Seller {
     let is_author = sells_own(sheet);
     Seller {
         is_author,
@@ -122,7 +138,7 @@ fn sells_own(sheet: &PriceSheet) -> bool {
 }
 
 /// Every number to nine significant digits, so that the file is the same wherever it is made.
-fn rounded(calibration: &Calibration) -> Calibration {
+pub(crate) fn rounded<Fitted: Serialize + DeserializeOwned>(fitted: &Fitted) -> Fitted {
     fn round(value: &mut Value) {
         match value {
             Value::Number(number) if number.is_f64() => {
@@ -135,7 +151,7 @@ fn rounded(calibration: &Calibration) -> Calibration {
             _ => {}
         }
     }
-    let mut value = serde_json::to_value(calibration).expect("a calibration of numbers serialises");
+    let mut value = serde_json::to_value(fitted).expect("fitted numbers serialise");
     round(&mut value);
     serde_json::from_value(value).expect("rounding keeps the form")
 }
@@ -146,7 +162,7 @@ fn over_lines(matrix: &Matrix2<f64>) -> OverLines {
 
 /// The rows of one model: every decision once, with a weight for its copies, and of a reseller that copies its ratio the
 /// level alone.
-fn rows_of(
+pub(crate) fn rows_of(
     model: usize,
     priced: &PricedModel,
     sellers: &[Seller],

@@ -5,9 +5,9 @@
 mod bands;
 mod context_tiers;
 mod data;
-mod fit;
+pub(crate) mod fit;
 mod population;
-mod price_law;
+pub(crate) mod price_law;
 
 pub use context_tiers::models_by_decision;
 pub use data::{DataError, PricedModel, Truth, built_in, read, with_history};

@@ -1,7 +1,7 @@
-//! Law of prices from parameters: a linear mixed model with crossed effects, fitted by expectation maximisation.
+//! Law of prices: a linear mixed model with crossed effects, fitted by expectation maximisation.
 //!
-//! log price = intercept + b·log `N_a` + c·log `N_t` + d·log `N_a` (dense models only) + φ (vendors that sell models of their
-//! own) + seller + deviation of the model + noise, two lines at once. Sellers and models are effects of their own, so that a host that lists many models and a model
+//! log price = intercept + b·level 1 + c·level 2 + d·further regressor + φ (vendors that sell models of their own) + seller +
+//! deviation of the model + noise, two lines at once. The levels are log `N_a` and log `N_t`, or the logs of two costs. Sellers and models are effects of their own, so that a host that lists many models and a model
 //! with many hosts each count by the information they add. The deviations are Student-t by weights that are
 //! re-estimated in every round; rows that copy the ratio of another host add their level alone.
 
@@ -13,11 +13,9 @@ use super::{Settings, count};
 
 /// Rounds; from about the twenty-fifth on, no parameter changes in its third digit.
 const ROUNDS: usize = 30;
-/// Centres of the logarithms of parameters: 16 and 72 billion.
-const CENTRE: [f64; 2] = [23.5, 25.0];
-/// Intercept, active, total, active of dense models, vendors of their own models, and these by year of release.
+/// Intercept, two levels, a further regressor, vendors of their own models, and these by year of release.
 const FIXED: usize = 6;
-const DENSE_SLOPE: usize = 3;
+const FURTHER: usize = 3;
 const AUTHOR: usize = 4;
 const AUTHOR_YEARS: usize = 5;
 /// Shrinkage weight of the spread of hosts in that of the few vendors, in vendors.
@@ -25,7 +23,7 @@ const VENDOR_SHRINKAGE: f64 = 3.0;
 
 /// Values of the two lines that a row shows.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Shown {
+pub(crate) enum Shown {
     /// Values of the input and the output line.
     Both(Vector2<f64>),
     /// One combination of them, and its value.
@@ -34,51 +32,53 @@ pub(super) enum Shown {
 
 /// A price as the fit sees it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) model: usize,
-    pub(super) seller: usize,
-    pub(super) shown: Shown,
+pub(crate) struct Row {
+    pub(crate) model: usize,
+    pub(crate) seller: usize,
+    pub(crate) shown: Shown,
     /// Number of independent decisions it counts as.
-    pub(super) weight: f64,
+    pub(crate) weight: f64,
 }
 
 /// Figures of a model that its price depends on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size {
-    pub(super) log_active: f64,
-    pub(super) log_total: f64,
+pub(crate) struct Regressors {
+    /// Logarithms of parameters, or of costs, from their centres.
+    pub(crate) levels: [f64; 2],
+    /// Part of a level that only dense models have, or years.
+    pub(crate) further: f64,
     /// Years of its release from the mean; 0 where it is not known.
-    pub(super) years: f64,
+    pub(crate) years: f64,
 }
 
-impl Size {
+impl Regressors {
     fn features(&self, is_author: bool) -> [f64; FIXED] {
-        let active = self.log_active - CENTRE[0];
-        let is_dense = self.log_total <= self.log_active;
+        let [first, second] = self.levels;
+        let years = if is_author { self.years } else { 0.0 };
         [
             1.0,
-            active,
-            self.log_total - CENTRE[1],
-            if is_dense { active } else { 0.0 },
+            first,
+            second,
+            self.further,
             f64::from(u8::from(is_author)),
-            if is_author { self.years } else { 0.0 },
+            years,
         ]
     }
 }
 
 /// Fitted law of prices.
 #[derive(Debug, Clone)]
-pub(super) struct Law {
-    /// Intercept with uncentred logarithms, active, total, the dense models' further slope, and markup of vendors on
-    /// models of their own, per line.
-    pub(super) fixed: [Vector2<f64>; FIXED],
-    pub(super) host: Matrix2<f64>,
+pub(crate) struct Law {
+    /// Intercept, both levels, the further regressor, and markup of vendors on models of their own with its change per
+    /// year, per line.
+    pub(crate) fixed: [Vector2<f64>; FIXED],
+    pub(crate) host: Matrix2<f64>,
     /// Spread of what an unseen vendor asks for models of its own.
-    pub(super) unseen_author: Matrix2<f64>,
-    pub(super) deviation: Matrix2<f64>,
-    pub(super) noise: Matrix2<f64>,
+    pub(crate) unseen_author: Matrix2<f64>,
+    pub(crate) deviation: Matrix2<f64>,
+    pub(crate) noise: Matrix2<f64>,
     /// Mean and covariance of each seller's effect.
-    pub(super) sellers: Vec<(Vector2<f64>, Matrix2<f64>)>,
+    pub(crate) sellers: Vec<(Vector2<f64>, Matrix2<f64>)>,
 }
 
 /// A row with the effects that its price depends on, each with its feature: the fixed ones, and its seller.
@@ -88,7 +88,7 @@ struct Observed<'a> {
 }
 
 impl<'a> Observed<'a> {
-    fn new(row: &'a Row, sizes: &[Size], are_authors: &[bool]) -> Self {
+    fn new(row: &'a Row, sizes: &[Regressors], are_authors: &[bool]) -> Self {
         let features = sizes[row.model].features(are_authors[row.seller]);
         let design = std::array::from_fn(|place| match features.get(place) {
             Some(feature) => (place, *feature),
@@ -148,7 +148,12 @@ struct ModelBlock {
 }
 
 /// Fits the law; of each seller it is said whether it is a vendor with models of its own.
-pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: &Settings) -> Law {
+pub(crate) fn fit(
+    sizes: &[Regressors],
+    are_authors: &[bool],
+    rows: &[Row],
+    settings: &Settings,
+) -> Law {
     let observed = |row| Observed::new(row, sizes, are_authors);
     let rows: Vec<Observed<'_>> = rows.iter().map(observed).collect();
     let effects = FIXED + are_authors.len();
@@ -167,7 +172,7 @@ pub(super) fn fit(sizes: &[Size], are_authors: &[bool], rows: &[Row], settings: 
             .collect();
         if round == ROUNDS {
             return Law {
-                fixed: uncentred(&mean),
+                fixed: std::array::from_fn(|effect| at(&mean, effect)),
                 unseen_author: unseen_author(
                     &rows,
                     &mean,
@@ -306,8 +311,7 @@ fn model_blocks(
     blocks
 }
 
-/// Prior precision of the effects: sellers vary by the covariance of their kind, dense models' exponent
-/// by little.
+/// Prior precision of the effects: sellers vary by the covariance of their kind, the further regressor's exponent by little.
 fn prior_precision(
     are_authors: &[bool],
     [host, author]: [&Matrix2<f64>; 2],
@@ -321,7 +325,7 @@ fn prior_precision(
         add(&mut precision, effect, effect, &inverse(spread));
     }
     for (slope, sd) in [
-        (DENSE_SLOPE, settings.dense_slope_sd),
+        (FURTHER, settings.dense_slope_sd),
         (AUTHOR, settings.author_markup_sd),
         (AUTHOR_YEARS, settings.author_markup_sd),
     ] {
@@ -418,16 +422,6 @@ fn fitted(
     (mean, spread)
 }
 
-/// The fixed effects for logarithms that are not centred.
-fn uncentred(effects: &DVector<f64>) -> [Vector2<f64>; FIXED] {
-    let mut fixed: [Vector2<f64>; FIXED] = std::array::from_fn(|effect| at(effects, effect));
-    fixed[0] -= fixed[1] * CENTRE[0] + fixed[2] * CENTRE[1];
-    fixed
-}
-
-/// log `N_a` at which dense models' further slope begins.
-pub(super) const DENSE_CENTRE: f64 = CENTRE[0];
-
 fn at(vector: &DVector<f64>, effect: usize) -> Vector2<f64> {
     Vector2::new(vector[2 * effect], vector[2 * effect + 1])
 }
@@ -456,12 +450,12 @@ mod tests {
 
     /// Four vendors with four models of their own each, and a host that sells all of them, `apart` more or less than the law.
     fn author_spread(apart: f64) -> Matrix2<f64> {
-        let size = |model: usize| Size {
-            log_active: 22.0 + 0.2 * count(model),
-            log_total: 24.0 + 0.2 * count(model % 7),
+        let size = |model: usize| Regressors {
+            levels: [0.2 * count(model) - 1.5, 0.2 * count(model % 7) - 1.0],
+            further: 0.0,
             years: 0.0,
         };
-        let sizes: Vec<Size> = (0..16).map(size).collect();
+        let sizes: Vec<Regressors> = (0..16).map(size).collect();
         let are_authors = [true, true, true, true, false];
         let row = |model: usize, seller: usize, above: f64| {
             let noise = |line: usize| {
@@ -469,7 +463,7 @@ mod tests {
                     .powi(2)
                     .sin()
             };
-            let level = 0.7 * (sizes[model].log_active - 23.0) + above;
+            let level = 0.7 * (sizes[model].levels[0] + 0.5) + above;
             let price = Vector2::new(level + noise(0), level + noise(1));
             Row {
                 model,

@@ -19,10 +19,15 @@ use crate::evidence::assumptions::Assumptions;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::quantity::Quantity;
 use crate::evidence::reading::Reading;
+use crate::evidence::release::release;
+use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::{Running, Unknowns};
+use crate::hosts::usual_price::{SellerKind, UsualPrice, usual_prices};
 use crate::posterior::{Draws, Interval, summarize};
 use unroof_base::units::{Decimal, significant};
+use unroof_price_sheet::catalog::is_sold_by_author;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+use unroof_roofline::reference::calibration::Calibration;
 
 /// Probability that cost exceeds price from which a line has a warning.
 const WARNED_FROM: f64 = 0.5;
@@ -44,6 +49,10 @@ pub struct LineMargin {
     pub median: f64,
     /// Interval that contains it with a probability of 90 %.
     pub interval_90: Interval,
+    /// Margin that is usual for tokens of this cost, where sellers of open models give one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub usual: Option<UsualMargin>,
     /// Probability that cost exceeds price.
     pub cost_exceeds_price_probability: f64,
     /// A warning where that is at least a half.
@@ -52,6 +61,31 @@ pub struct LineMargin {
     pub warning: Option<String>,
     /// Public truth about it; without one a margin is never identified.
     pub truth: String,
+}
+
+/// Margin that sellers of open models have at some cost, by the law of prices over costs.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize, ToSchema)]
+pub struct UsualMargin {
+    /// Kind of the sellers: vendors with models of their own, or hosts of models of others.
+    pub of: SellerKind,
+    /// Margin at the median price.
+    pub median: f64,
+    /// Nine of ten margins are within it.
+    pub interval_90: Interval,
+}
+
+impl UsualMargin {
+    fn new(of: SellerKind, cost: f64, price: &UsualPrice) -> Self {
+        let margin = |price: f64| significant(1.0 - cost / price);
+        Self {
+            of,
+            median: margin(price.median),
+            interval_90: Interval {
+                low: margin(price.interval_90.low),
+                high: margin(price.interval_90.high),
+            },
+        }
+    }
 }
 
 /// Implied margin of a price: 1 − cost ÷ price, with the model's pooled cost.
@@ -171,6 +205,7 @@ impl Costs {
 pub fn of_lines(
     contents: &[PriceSheet],
     assumptions: &Assumptions,
+    calibration: &Calibration,
     costs: Costs,
     draws: &Draws<'_>,
 ) -> Vec<LineMargin> {
@@ -185,10 +220,39 @@ pub fn of_lines(
     let Some(usd) = usd_per_unit(sheet, assumptions) else {
         return Vec::new();
     };
-    lines(sheet, usd, assumptions)
-        .into_iter()
-        .map(|line| margin(&line, costs, draws))
+    let usual = usual_margins(contents, sheet, assumptions, calibration, costs);
+    let usual_of = |kind: &str| match kind {
+        "input" => Some(usual[0]),
+        "output" => Some(usual[1]),
+        _ => None,
+    };
+    let lines = lines(sheet, usd, assumptions).into_iter();
+    lines
+        .map(|line| LineMargin {
+            usual: usual_of(&line.name),
+            ..margin(&line, costs, draws)
+        })
         .collect()
+}
+
+/// Margins on input and output tokens that are usual for these costs, for the release of the model and the kind of its seller.
+fn usual_margins(
+    contents: &[PriceSheet],
+    sheet: &PriceSheet,
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    costs: Costs,
+) -> [UsualMargin; 2] {
+    let evidence = |sheet| Evidence { sheet, assumptions };
+    let evidence: Vec<Evidence<'_>> = contents.iter().map(evidence).collect();
+    let years = release(&evidence, calibration).years;
+    let kind = match is_sold_by_author(sheet) {
+        Some(true) => SellerKind::Author,
+        _ => SellerKind::Host,
+    };
+    let costs = [costs.input.median, costs.output.median];
+    let prices = usual_prices(&calibration.cost_law, costs, years, kind);
+    [0, 1].map(|line| UsualMargin::new(kind, costs[line], &prices[line]))
 }
 
 /// USD per unit of the sheet's currency, where it is known.
@@ -305,6 +369,7 @@ fn margin(line: &Line, costs: Costs, draws: &Draws<'_>) -> LineMargin {
         price_usd_per_mtok: significant(line.price),
         median: implied.median,
         interval_90: implied.interval_90,
+        usual: None,
         cost_exceeds_price_probability: significant(exceeds),
         warning: (exceeds >= WARNED_FROM).then(|| {
             format!(

@@ -63,7 +63,7 @@ impl MarginReport {
             return Ok(None);
         }
         let Some((samples, margins_without)) =
-            drawn_again(contents, assumptions, prior, &terms, wanted)?
+            drawn_again(contents, assumptions, calibration, (prior, &terms), wanted)?
         else {
             return Ok(None);
         };

@@ -30,6 +30,7 @@ pub use crate::estimate::quantity_estimate::{
 };
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
 pub use margin_report::MarginReport;
+pub(crate) use published_serving::with_architecture;
 
 use super::posterior::{
     Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,
@@ -120,7 +121,7 @@ pub fn estimate(
         prompt_tokens: prior.prompt_tokens(),
         published: None,
         margin_report,
-        margins: margins::of_lines(contents, assumptions, costs, &posterior.draws),
+        margins: margins::of_lines(contents, assumptions, calibration, costs, &posterior.draws),
         storage_tiers: storage_tiers::of_offers(contents, readings, assumptions, &posterior.draws),
         nearest_open_models: nearest::open_models_near(&quantities),
         attention_layouts: nearest::attention_layouts(&quantities.kv_bytes_per_token_stored),
@@ -180,8 +181,8 @@ fn samples_and<T>(
 fn drawn_again(
     contents: &[PriceSheet],
     assumptions: &Assumptions,
-    prior: &Prior,
-    terms: &Observed,
+    calibration: &Calibration,
+    (prior, terms): (&Prior, &Observed),
     wanted: &CancelToken,
 ) -> Result<Option<(Samples, Vec<LineMargin>)>, Cancelled> {
     let posterior = posterior(prior, terms, wanted)?;
@@ -190,7 +191,7 @@ fn drawn_again(
     }
     let samples = Samples::of(&posterior.draws);
     let costs = Costs::of(&samples);
-    let margins = margins::of_lines(contents, assumptions, costs, &posterior.draws);
+    let margins = margins::of_lines(contents, assumptions, calibration, costs, &posterior.draws);
     Ok(Some((samples, margins)))
 }
 

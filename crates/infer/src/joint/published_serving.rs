@@ -10,6 +10,7 @@ use crate::evidence::quantity::Quantity;
 use crate::posterior::Prior;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::sheet::PriceSheet;
+use unroof_roofline::reference::OpenModel;
 use unroof_roofline::reference::calibration::Calibration;
 
 /// Quantities that follow from the sizes of the model and the machine.
@@ -29,12 +30,13 @@ pub(super) fn serving_of(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<Option<PublishedServing>, Cancelled> {
-    let Some(stated) = with_architecture(name, assumptions) else {
+    let open = open_model_of(name);
+    let Some(stated) = open.and_then(|open| with_architecture(open, assumptions)) else {
         return Ok(None);
     };
     let prior = Prior::of_sheets(calibration, &stated, contents);
     let terms = clue::observed(contents, &stated, calibration);
-    let drawn = drawn_again(contents, &stated, &prior, &terms, wanted)?;
+    let drawn = drawn_again(contents, &stated, calibration, (&prior, &terms), wanted)?;
     Ok(drawn.map(|(samples, margins)| {
         let spread =
             |quantity: JointQuantity| (quantity.name().to_owned(), samples.spread(quantity));
@@ -45,9 +47,11 @@ pub(super) fn serving_of(
     }))
 }
 
-/// The assumptions with the sizes of a model's published architecture; none where it is not public, or any size is stated.
-fn with_architecture(name: &str, assumptions: &Assumptions) -> Option<Assumptions> {
-    let open = open_model_of(name)?;
+/// The assumptions with the sizes of a model's published architecture; none where any size is stated.
+pub(crate) fn with_architecture(
+    open: &OpenModel,
+    assumptions: &Assumptions,
+) -> Option<Assumptions> {
     let is_stated = SIZES.iter().any(|(_, size)| assumptions.states(*size));
     if is_stated || assumptions.architecture().is_some() {
         return None;

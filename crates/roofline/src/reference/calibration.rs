@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use super::AttentionKind;
 
@@ -43,6 +44,8 @@ pub struct Calibration {
     pub context_tier: ContextTierLaw,
     /// Knowledge of models as a function of their total parameters.
     pub knowledge: KnowledgeLaw,
+    /// List prices as a function of what the engine says that serving costs.
+    pub cost_law: CostLaw,
     /// Markups of known hosts on models of others, relative to the law.
     pub hosts: BTreeMap<String, HostMarkup>,
     /// Markups of vendors on models of their own, relative to the law; by the vendor's name.
@@ -90,6 +93,58 @@ pub struct KnowledgeRecord {
     pub rmse_with: f64,
     /// Share of 90 % intervals that held the truth, with the score.
     pub coverage_90: f64,
+}
+
+/// Law of list prices over costs: log price = `intercept` + `input_cost`·log `c_in` + `output_cost`·log `c_out` + `per_year`·years +
+/// on models of the seller's own `author` + `author_per_year`·years + Student-t deviation, per line. Costs are the engine's
+/// medians for the published architecture at the prior's machine and load, USD per Mtok; years are from the mean release.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostLaw {
+    /// Log price of a model whose tokens cost 1 USD per Mtok on both lines.
+    pub intercept: [f64; 2],
+    /// Exponents of the cost of input tokens.
+    pub input_cost: [f64; 2],
+    /// Exponents of the cost of output tokens.
+    pub output_cost: [f64; 2],
+    /// Log price per year of the model's release.
+    pub per_year: [f64; 2],
+    /// Added by vendors on models of their own.
+    pub author: [f64; 2],
+    /// Added to it per year of the model's release.
+    pub author_per_year: [f64; 2],
+    /// Scale of the deviation of one price of a host.
+    pub host_scale: [f64; 2],
+    /// Scale of the deviation of one price of a vendor on a model of its own.
+    pub author_scale: [f64; 2],
+    /// Degrees of freedom of the deviations.
+    pub degrees_of_freedom: f64,
+    /// Models of the fit.
+    pub models: usize,
+    /// Prices of the fit.
+    pub prices: usize,
+    /// Record on hosts, family and seller left out.
+    pub hosts: CostRecord,
+    /// Record on vendors with models of their own, family and seller left out.
+    pub authors: CostRecord,
+}
+
+/// Prices against the law of prices over costs, by fits that saw neither the model's family nor the seller; input, then output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostRecord {
+    /// Prices that were predicted.
+    pub prices: usize,
+    /// Models among them.
+    pub models: usize,
+    /// Root mean square of log(price ÷ usual price).
+    pub rmse_log: [f64; 2],
+    /// Share of prices within the 90 % interval.
+    pub coverage_90: [f64; 2],
+    /// Share of prices below the engine's cost.
+    pub below_cost: [f64; 2],
+    /// Mean probability of that by the law.
+    pub below_cost_probability: [f64; 2],
 }
 
 /// Data of a calibration's fit.

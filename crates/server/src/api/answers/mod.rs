@@ -7,6 +7,7 @@ pub(crate) mod estimate_density;
 pub(crate) mod estimates;
 pub(crate) mod infer;
 pub(crate) mod known_answers;
+pub(crate) mod margins;
 pub(crate) mod model_link;
 pub(crate) mod models;
 pub(crate) mod observation;

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::{Shown, empty, figures_by_quantity, section};
 use crate::charts::estimate::{cost_of, density_of};
 use crate::pages::figure::{figure, under_heading};
+use crate::pages::words::usual_margin;
 use unroof_base::units::{compact, readable};
 use unroof_infer::estimate::judgement::headline::margin_in_words;
 use unroof_infer::estimate::quantities::JointQuantity;
@@ -130,14 +131,15 @@ fn margins(shown: &Shown) -> Markup {
         } @else {
             h3 { "Margin of each line, " @if estimate.serving().is_some() { "of the published architecture" } @else { "without public truth" } }
             p.note {
-                "1 − cost ÷ price, at prompts of " (readable(estimate.prompt_tokens)) " tokens. No vendor publishes it, except DeepSeek for one day."
+                "1 − cost ÷ price, at prompts of " (readable(estimate.prompt_tokens)) " tokens. Usual is what sellers of open models have at such a cost. No vendor publishes its margin, except DeepSeek for one day."
             }
-            (scrolling("Margins", &table(&[Text("Line"), Number("Price, $/Mtok"), Number("Margin (90\u{a0}%)"), Number("Below cost with")], &html! {
+            (scrolling("Margins", &table(&[Text("Line"), Number("Price, $/Mtok"), Number("Margin (90\u{a0}%)"), Number("Usual"), Number("Below cost with")], &html! {
                 @for margin in margins {
                     tr {
                         th scope="row" { (spaced(&margin.line)) }
                         td.number { (readable(margin.price_usd_per_mtok)) }
                         td.number { (margin_in_words(margin.median, margin.interval_90)) }
+                        td.number { (usual_margin(margin)) }
                         td.number { (format!("{:.1}\u{a0}%", 100.0 * margin.cost_exceeds_price_probability)) }
                     }
                 }

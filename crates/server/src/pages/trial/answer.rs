@@ -8,6 +8,7 @@ use super::question::Open;
 use super::source;
 use crate::compute::Answered;
 use crate::pages::hint::linked;
+use crate::pages::words::usual_margin;
 use crate::pages::{quantities, words};
 use unroof_base::shell::curl;
 use unroof_base::units::{compact, readable};
@@ -221,17 +222,18 @@ fn margins(joint: &Joint) -> Markup {
         @if !margins.is_empty() {
             div {
                 h3 { "Margins: 1 − cost ÷ price" }
-                (table(&[Text("Line"), Number("USD/Mtok"), Number("Margin, 90 %")], &html! {
+                (table(&[Text("Line"), Number("USD/Mtok"), Number("Margin, 90 %"), Number("Usual")], &html! {
                     @for margin in margins {
                         tr {
                             th scope="row" { (spaced(&margin.line)) }
                             td.number { (readable(margin.price_usd_per_mtok)) }
                             td.number { (margin_in_words(margin.median, margin.interval_90)) }
+                            td.number { (usual_margin(margin)) }
                         }
                     }
                 }))
                 p.note {
-                    "At prompts of " (readable(joint.prompt_tokens)) " tokens. No public truth: these costs are not published, so a margin is \
+                    "Usual is what sellers of open models have at such a cost. At prompts of " (readable(joint.prompt_tokens)) " tokens. No public truth: these costs are not published, so a margin is \
                      never identified."
                 }
             }
