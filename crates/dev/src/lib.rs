@@ -8,6 +8,7 @@ mod generated;
 pub mod joint;
 mod knowledge;
 pub mod reporting;
+mod rivals;
 mod validate;
 
 use std::ffi::OsString;
@@ -33,6 +34,8 @@ enum Command {
     Costs(costs::CostsArguments),
     /// Fit the law of knowledge scores to a table of scores
     Knowledge(knowledge::KnowledgeArguments),
+    /// Print the folds of the validation, to fit other methods to them
+    Rivals(rivals::RivalsArguments),
     /// Write the track record and the page of the joint estimate
     Validate(validate::ValidateArguments),
 }
@@ -47,6 +50,7 @@ where
         Command::Calibrate(arguments) => calibrate::run(&arguments, out),
         Command::Costs(arguments) => costs::run(&arguments, out),
         Command::Knowledge(arguments) => knowledge::run(&arguments, out),
+        Command::Rivals(arguments) => rivals::run(&arguments, out),
         Command::Validate(arguments) => validate::run(&arguments, out),
     }
 }

@@ -59,7 +59,7 @@ impl Ridge {
     }
 }
 
-fn median_prices(model: &PricedModel) -> Option<[f64; 2]> {
+pub(super) fn median_prices(model: &PricedModel) -> Option<[f64; 2]> {
     let logs = |price: fn(&RateCell) -> Option<&Decimal>| {
         let base = model.sheets.iter().filter_map(|sheet| sheet.base_rate());
         let ascending = sorted(base.filter_map(price).map(|price| price.to_f64().ln()));
