@@ -16,8 +16,11 @@ use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::{Calibration, CostRecord};
 use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
 
-use crate::generated::{Template, VALIDATION, VALIDATION_TEXT, write};
+use crate::generated::{Template, write};
 
+/// The page whose figures are written.
+const PAGE: &str = "docs/model/costs.md";
+const PAGE_TEXT: &str = include_str!("../../../docs/model/costs.md");
 /// Contexts beside the learned one, tokens.
 const CONTEXTS: [f64; 2] = [8_192.0, 2_000.0];
 /// Draws per model: the median is known to a few percent.
@@ -54,12 +57,12 @@ pub(crate) struct CostsArguments {
 
 /// Writes the sections of costs and prices, and of costs by sizes alone.
 pub(crate) fn run(arguments: &CostsArguments, out: &mut impl Write) -> Result<()> {
-    let mut page = Template::new(VALIDATION_TEXT);
+    let mut page = Template::new(PAGE_TEXT);
     fill_prices(&mut page);
     fill_law(&mut page);
     fill_sizes(&mut page);
-    write(&arguments.project.join(VALIDATION), &page.filled())?;
-    writeln!(out, "wrote {VALIDATION}")?;
+    write(&arguments.project.join(PAGE), &page.filled())?;
+    writeln!(out, "wrote {PAGE}")?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-/// The page whose sections `fit`, `costs` and `validate` fill in.
+/// The page whose sections `fit` and `validate` fill in.
 pub(crate) const VALIDATION: &str = "docs/VALIDATION.md";
 /// The text of [`VALIDATION`] as it was when the program was built.
 pub(crate) const VALIDATION_TEXT: &str = include_str!("../../../docs/VALIDATION.md");

@@ -6,13 +6,13 @@ use super::estimate::Shown;
 use super::readings::ReadingScore;
 use super::score::{Outcome, Score};
 use super::scored::scored_models;
-use super::setting::folds_of_decisions;
+use super::setting::{folds, folds_of_decisions, rolling};
 use super::validate::{By, ModelOutcome, Scored, Validation, scores, validate, validation};
 use crate::prices::PricedModel;
 use unroof_base::units::significant;
 use unroof_roofline::reference::{
     HeldOut, HeldOutQuantity, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord,
-    QuantityRecord, RecordSetting, TrackRecord, TrackRecords,
+    QuantityRecord, RecordSetting, RollingRecord, TrackRecord, TrackRecords,
 };
 
 /// The scores in every setting.
@@ -29,6 +29,8 @@ pub struct Board {
     pub all_periods: Periods,
     /// Pools of few independent decisions; the family left out.
     pub by_decisions: Vec<DecisionScores>,
+    /// Scores on later models, by the sheets that they are estimated from.
+    pub rolling: Vec<(RecordSetting, Scored)>,
 }
 
 /// Scores of pools over time, compared with those of today's sheets on the same models.
@@ -49,6 +51,13 @@ pub struct DecisionScores {
     pub quantities: Scored,
 }
 
+/// Settings with a rolling split; pools over periods are too few for one.
+const ROLLING: [RecordSetting; 3] = [
+    RecordSetting::PooledHosts,
+    RecordSetting::AuthorAlone,
+    RecordSetting::OtherHostAlone,
+];
+
 /// Scores estimates in every setting.
 #[must_use]
 pub fn board(models: &[&PricedModel], by: By<'_>, shown: Shown<'_>) -> Board {
@@ -68,7 +77,12 @@ pub fn board(models: &[&PricedModel], by: By<'_>, shown: Shown<'_>) -> Board {
             quantities: validation(&folds, RecordSetting::PooledHosts, by, shown).quantities,
         }
     });
+    let later = |setting| {
+        let folds = rolling(&folds(models, setting));
+        (setting, validation(&folds, setting, by, shown).all_models)
+    };
     Board {
+        rolling: ROLLING.map(later).into(),
         author_alone: in_setting(RecordSetting::AuthorAlone),
         other_host_alone: in_setting(RecordSetting::OtherHostAlone),
         all_periods: Periods {
@@ -92,6 +106,13 @@ impl Board {
         }
     }
 
+    /// Scores on later models in a setting; those of pooled hosts for pools over periods.
+    #[must_use]
+    pub fn rolling(&self, setting: RecordSetting) -> &Scored {
+        let own = self.rolling.iter().find(|(of, _)| *of == setting);
+        &own.unwrap_or(&self.rolling[0]).1
+    }
+
     /// Every estimate of every setting, each by a calibration that has not seen the model.
     #[must_use]
     pub fn held_out(&self) -> Vec<HeldOut> {
@@ -110,12 +131,15 @@ impl Board {
     pub fn track_records(&self) -> TrackRecords {
         let of_setting = RecordSetting::ALL.into_iter().flat_map(|setting| {
             let scores = self.setting(setting).quantities.iter();
-            scores.map(move |(name, score)| record(name, setting, None, score))
+            let later = self.rolling(setting);
+            scores.map(move |(name, score)| record(name, (setting, None), score, &later[name]))
         });
         let of_number = self.by_decisions.iter().flat_map(|of_number| {
             let number = Some(of_number.decisions);
             let scores = of_number.quantities.iter();
-            scores.map(move |(name, score)| record(name, RecordSetting::PooledHosts, number, score))
+            let setting = (RecordSetting::PooledHosts, number);
+            let later = self.rolling(RecordSetting::PooledHosts);
+            scores.map(move |(name, score)| record(name, setting, score, &later[name]))
         });
         TrackRecords {
             quantities: of_setting.chain(of_number).collect(),
@@ -149,9 +173,9 @@ fn held_out(outcome: &ModelOutcome, setting: RecordSetting) -> HeldOut {
 
 fn record(
     name: &str,
-    setting: RecordSetting,
-    decisions: Option<usize>,
+    (setting, decisions): (RecordSetting, Option<usize>),
     score: &Score,
+    later: &Score,
 ) -> NamedQuantityRecord {
     NamedQuantityRecord {
         name: name.to_owned(),
@@ -164,6 +188,13 @@ fn record(
             mean_gain: significant(score.log_score_gain),
             mean_gain_80: score.bootstrap.log_score_gain_80.map(significant),
             coverage_90: significant(score.coverage_90),
+            rolling: RollingRecord {
+                models: later.models,
+                median_fold_error: significant(later.median_fold_error),
+                fold_error_90: significant(later.fold_error_90),
+                mean_gain: significant(later.log_score_gain),
+                coverage_90: significant(later.coverage_90),
+            },
         },
     }
 }

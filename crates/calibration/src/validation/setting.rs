@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::{Date, date};
 use sha2::{Digest, Sha256};
 
 use crate::prices::{PricedModel, count, with_history};
@@ -14,6 +15,8 @@ use unroof_roofline::reference::RecordSetting;
 /// change no mean by more than its own error.
 const MOST_HOSTS: usize = 3;
 const MOST_POOLS: usize = 1;
+/// Fewest earlier models that a calibration is fitted to.
+const LEAST_EARLIER: usize = 20;
 
 /// Estimates that share a calibration.
 #[derive(Debug)]
@@ -27,7 +30,7 @@ pub(super) struct Fold {
 }
 
 /// A model with the sheets from which it is estimated.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Case {
     /// The model with these sheets alone.
     pub(super) model: PricedModel,
@@ -56,6 +59,40 @@ pub(super) fn folds(models: &[&PricedModel], setting: RecordSetting) -> Vec<Fold
 /// Pools of this number of independent decisions, drawn from the hosts of each model that has as many.
 pub(super) fn folds_of_decisions(models: &[&PricedModel], number: usize) -> Vec<Fold> {
     by_family(models, |model| pools(model, number))
+}
+
+/// The folds of a rolling split in time: each estimate by what was released before the half-year of its own model, and by none
+/// of the model's author.
+pub(super) fn rolling(folds: &[Fold]) -> Vec<Fold> {
+    folds.iter().flat_map(earlier_models).collect()
+}
+
+fn earlier_models(fold: &Fold) -> Vec<Fold> {
+    let mut by_half_year: BTreeMap<(Date, &str), Vec<Case>> = BTreeMap::new();
+    for case in &fold.cases {
+        let Some(released) = case.model.truth.released else {
+            continue;
+        };
+        let period = (half_year(released), case.model.author.as_str());
+        by_half_year.entry(period).or_default().push(case.clone());
+    }
+    let before = |((begin, author), cases): ((Date, &str), Vec<Case>)| {
+        let is_earlier = |model: &&PricedModel| {
+            model.author != author && model.truth.released.is_some_and(|day| day < begin)
+        };
+        let training: Vec<PricedModel> = fold.training.iter().filter(is_earlier).cloned().collect();
+        (training.len() >= LEAST_EARLIER).then(|| Fold {
+            training,
+            hidden: fold.hidden.clone(),
+            cases,
+        })
+    };
+    by_half_year.into_iter().filter_map(before).collect()
+}
+
+/// First day of the half-year of a day.
+fn half_year(day: Date) -> Date {
+    date(day.year(), if day.month() < 7 { 1 } else { 7 }, 1)
 }
 
 /// A fold per family, calibrated without it.
@@ -278,6 +315,22 @@ mod tests {
         }
         assert!(shares.len() > 70);
         assert!(shares.values().all(|share| (share - 1.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_rolling_split_knows_no_later_model_and_none_of_the_author() {
+        let folds = rolling(&all_folds(RecordSetting::PooledHosts));
+        let cases: usize = folds.iter().map(|fold| fold.cases.len()).sum();
+        assert!(cases > 100, "{cases}");
+        for fold in &folds {
+            for case in &fold.cases {
+                let released = case.model.truth.released.expect("it is dated");
+                for model in &fold.training {
+                    assert!(model.truth.released.expect("it is dated") < released);
+                    assert_ne!(model.author, case.model.author);
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::Experiments;
 use crate::generated::{Template, VALIDATION_TEXT};
 use unroof_calibration::validation::{
-    Board, ModelOutcome, Outcome, ReadingScore, Score, Validation, scored_models,
+    Board, ModelOutcome, Outcome, ReadingScore, Score, Scored, Validation, scored_models,
 };
-use unroof_roofline::reference::RecordSetting;
+use unroof_roofline::reference::{RecordBand, RecordSetting, bands};
 
 const SETTINGS: [(RecordSetting, &str); 4] = [
     (RecordSetting::PooledHosts, "## (a)"),
@@ -21,6 +21,9 @@ const LISTED: [&str; 4] = [
     "kv_bytes_per_token_read",
     "kv_bytes_per_token_stored",
 ];
+
+/// Quantity that has the errors of the cache that is read, and more.
+const SLOPE: &str = "kv_bytes_per_token_read_slope";
 
 /// The page with these scores.
 #[must_use]
@@ -39,6 +42,8 @@ pub fn markdown(board: &Board) -> String {
         "from today's sheets alone",
         board.all_periods.today.iter().map(score),
     );
+    page.table("## By bands of models", band_rows(board));
+    page.table("## Later models", later_rows(board));
     let of_decisions = board.by_decisions.iter().flat_map(|of_number| {
         let scores = of_number.quantities.iter();
         scores.map(|(name, score)| score_of_decisions(of_number.decisions, name, score))
@@ -89,6 +94,69 @@ fn score((name, score): (&&'static str, &Score)) -> [String; 15] {
         covered(score.coverage_90, intervals.coverage_90),
         format!("{:.1}", score.mean_width_90),
     ]
+}
+
+/// Errors of active and total parameters by size, year and family.
+fn band_rows(board: &Board) -> Vec<[String; 10]> {
+    let estimates = board.held_out();
+    let settings = [
+        (RecordSetting::PooledHosts, "(a)"),
+        (RecordSetting::AuthorAlone, "(b)"),
+    ];
+    let cells = |band: &RecordBand| {
+        [
+            format!("{:.2}", band.median_ratio),
+            format!("{:.2}×", band.median_fold_error),
+            format!("{:.1}×", band.fold_error_90),
+            percent(band.coverage_90),
+        ]
+    };
+    let of_setting = |(setting, mark): (RecordSetting, &str)| {
+        let of = |quantity| bands(&estimates, quantity, setting);
+        let both = of("active_parameters")
+            .into_iter()
+            .zip(of("total_parameters"));
+        let row = |(active, total): (RecordBand, RecordBand)| {
+            let [ratio, median, most, held] = cells(&active);
+            let [total_ratio, total_median, total_most, total_held] = cells(&total);
+            [
+                format!("{mark} {}", active.band),
+                active.models.to_string(),
+                ratio,
+                median,
+                most,
+                held,
+                total_ratio,
+                total_median,
+                total_most,
+                total_held,
+            ]
+        };
+        both.map(row).collect::<Vec<_>>()
+    };
+    settings.into_iter().flat_map(of_setting).collect()
+}
+
+/// Scores on models that were released after those of the calibration.
+fn later_rows(board: &Board) -> Vec<[String; 8]> {
+    let of_setting = |(setting, scored): &(RecordSetting, Scored)| {
+        let label = setting.label();
+        let row = |(name, score): (&&str, &Score)| {
+            [
+                label.to_owned(),
+                (*name).to_owned(),
+                score.models.to_string(),
+                format!("{:.2}", score.rmse_log),
+                format!("{:.2}×", score.median_fold_error),
+                format!("{:.1}×", score.fold_error_90),
+                format!("{:+.2}", score.log_score_gain),
+                percent(score.coverage_90),
+            ]
+        };
+        let is_listed = |(name, _): &(&&str, &Score)| **name != SLOPE;
+        scored.iter().filter(is_listed).map(row).collect::<Vec<_>>()
+    };
+    board.rolling.iter().flat_map(of_setting).collect()
 }
 
 /// The scores on all models, in a line.

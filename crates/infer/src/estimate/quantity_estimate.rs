@@ -214,6 +214,14 @@ impl fmt::Display for NotIdentified {
                 out,
                 "no public truth: no vendor publishes it, so such estimates cannot be scored"
             ),
+            Self::NoBetterThanPrior { record } if record.beats_prior_of_today() => write!(
+                out,
+                "on {} open-weight models that were released later than those of the calibration, {} gains {:.2} nats over the \
+                 prior; more than {LEAST_GAIN} are needed",
+                record.rolling.models,
+                record.label(),
+                record.rolling.mean_gain
+            ),
             Self::NoBetterThanPrior { record } => {
                 let [low, high] = record.mean_gain_80.map(|gain| format!("{gain:.2}"));
                 write!(
@@ -312,7 +320,7 @@ impl QuantityEstimate {
 mod tests {
     use super::*;
     use crate::posterior::summarize;
-    use unroof_roofline::reference::RecordSetting;
+    use unroof_roofline::reference::{RecordSetting, RollingRecord};
 
     fn record(mean_gain: f64, low: f64) -> QuantityRecord {
         QuantityRecord {
@@ -324,6 +332,13 @@ mod tests {
             mean_gain,
             mean_gain_80: [low, 0.5],
             coverage_90: 0.9,
+            rolling: RollingRecord {
+                models: 30,
+                median_fold_error: 2.0,
+                fold_error_90: 6.0,
+                mean_gain,
+                coverage_90: 0.9,
+            },
         }
     }
 
@@ -344,6 +359,16 @@ mod tests {
             assert_eq!(reason, NotIdentified::NoBetterThanPrior { record: poor });
             assert!(reason.to_string().contains("the author's sheet alone"));
         }
+        let later = RollingRecord {
+            mean_gain: 0.01,
+            ..good.rolling
+        };
+        let outdated = QuantityRecord {
+            rolling: later,
+            ..good
+        };
+        let reason = check(2.0, false, Some(outdated)).expect("it does not hold for later models");
+        assert!(reason.to_string().contains("released later"), "{reason}");
         let unknown = check(2.0, false, None).expect("nothing is published");
         assert!(unknown.to_string().starts_with("no public truth"));
         let stated = summarize([1.0].into_iter(), &[1.0]);

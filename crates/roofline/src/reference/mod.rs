@@ -43,6 +43,7 @@ mod moe_quality;
 pub mod names;
 mod open_model;
 mod peer_time;
+mod record_bands;
 mod time_errors;
 mod track_record;
 mod weight_formats;
@@ -69,11 +70,12 @@ pub use open_model::{
     INT4_BYTES, MXFP4_BYTES, MXFP8_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models,
 };
 pub use peer_time::{PeerTime, peer_times};
+pub use record_bands::{BandKind, RecordBand, bands};
 pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
-    RecordSetting, TrackRecord, TrackRecords, track_record_of_quantity, track_record_of_reading,
-    track_records_of_quantity,
+    RecordSetting, RollingRecord, TrackRecord, TrackRecords, track_record_of_quantity,
+    track_record_of_reading, track_records_of_quantity,
 };
 pub use weight_formats::WeightFormats;
 

@@ -117,12 +117,37 @@ pub struct QuantityRecord {
     pub mean_gain_80: [f64; 2],
     /// Share of the true values inside the 90 % interval.
     pub coverage_90: f64,
+    /// Record on models that were released after those of the calibration.
+    pub rolling: RollingRecord,
+}
+
+/// Errors on later models: each is estimated by a calibration that has seen only models released before its half-year, and none of its
+/// author.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollingRecord {
+    /// Number of models in the score.
+    pub models: usize,
+    /// Median error, as a factor.
+    pub median_fold_error: f64,
+    /// 90th percentile of the error, as a factor.
+    pub fold_error_90: f64,
+    /// Mean log score over that of the prior, in nats per model.
+    pub mean_gain: f64,
+    /// Share of the true values inside the 90 % interval.
+    pub coverage_90: f64,
 }
 
 impl QuantityRecord {
-    /// Whether estimates in this setting are known to be better than the prior.
+    /// Whether estimates in this setting are known to be better than the prior, with the family left out and on later models.
     #[must_use]
     pub fn beats_prior(&self) -> bool {
+        self.beats_prior_of_today() && self.rolling.mean_gain > LEAST_GAIN
+    }
+
+    /// Whether they are with the family left out, where later models are in the calibration.
+    #[must_use]
+    pub fn beats_prior_of_today(&self) -> bool {
         self.mean_gain > LEAST_GAIN && self.mean_gain_80[0] > 0.0
     }
 
@@ -213,6 +238,13 @@ mod tests {
                 mean_gain,
                 mean_gain_80: [mean_gain - 0.2, mean_gain + 0.2],
                 coverage_90: 0.9,
+                rolling: RollingRecord {
+                    models: 8,
+                    median_fold_error: 1.6,
+                    fold_error_90: 3.5,
+                    mean_gain: 0.2,
+                    coverage_90: 0.9,
+                },
             },
         }
     }
@@ -260,6 +292,14 @@ mod tests {
             ..beats(0.09)
         };
         assert!(!narrow.beats_prior());
+        // Good on models of its time, and no better than the prior on later ones.
+        let good = beats(0.25);
+        let rolling = RollingRecord {
+            mean_gain: 0.05,
+            ..good.rolling
+        };
+        let outdated = QuantityRecord { rolling, ..good };
+        assert!(outdated.beats_prior_of_today() && !outdated.beats_prior());
         let counted = record(RecordSetting::PooledHosts, Some(1), 0.2).record;
         assert_eq!(counted.label(), "pooled hosts with one decision");
     }

@@ -21,6 +21,7 @@ use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::{scrolling, table_of};
 use unroof_report::words::{percent, spaced};
+use unroof_roofline::reference::{BandKind, RecordBand};
 
 /// Shows the page of estimates against true values.
 pub(super) async fn show(
@@ -53,6 +54,7 @@ fn page(tracked: &'static TrackedQuantity) -> Page {
                 (figure(&truth_of(tracked), "truth", &query))
                 (figure(&calibration_of(tracked), "calibration", &query))
             }
+            (all_bands(tracked))
         }
         (all_quantities())
         (all_readings())
@@ -126,6 +128,49 @@ fn form(chosen: &TrackedQuantity) -> Markup {
             }
             button type="submit" { "Show" }
         }
+    }
+}
+
+/// Errors by size, year and family, and on later models.
+fn all_bands(tracked: &TrackedQuantity) -> Markup {
+    let later = &tracked.record.rolling;
+    html! {
+        h2 { "By size, year and family" }
+        (scrolling("Record by bands of models", &table_of(Some("record"), &[
+            Text("Models"), Number("Number"), Number("Estimate ÷ truth, median"), Number("Off by, median"), Number("One in ten"),
+            Number("In the 90 % interval"),
+        ], &html! {
+            @for band in &tracked.bands {
+                tr {
+                    th scope="row" { (band_name(band)) }
+                    td.number { (band.models) }
+                    td.number { "× " (format!("{:.2}", band.median_ratio)) }
+                    td.number { "× " (factor(band.median_fold_error)) }
+                    td.number { "× " (factor(band.fold_error_90)) }
+                    td.number { (percent(band.coverage_90)) }
+                }
+            }
+            tr {
+                th scope="row" { "later than the calibration" }
+                td.number { (later.models) }
+                td.number { "–" }
+                td.number { "× " (factor(later.median_fold_error)) }
+                td.number { "× " (factor(later.fold_error_90)) }
+                td.number { (percent(later.coverage_90)) }
+            }
+        })))
+        p.note {
+            "All models, also those that the record above does not count. In the last row each calibration has seen only models that were \
+             released before the half-year of the model, and none of its author."
+        }
+    }
+}
+
+fn band_name(band: &RecordBand) -> String {
+    match band.by {
+        BandKind::Size => format!("{} parameters", band.band),
+        BandKind::Released => format!("released in {}", band.band),
+        BandKind::Family => format!("family: {}", band.band),
     }
 }
 

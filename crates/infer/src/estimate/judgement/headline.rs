@@ -63,7 +63,7 @@ pub fn finding(estimate: &StoredEstimate) -> String {
 /// Number of ten such estimates that held the truth, of the quantity with the worst record; none where nothing is identified.
 fn held(figures: &[Figure]) -> Option<f64> {
     let identified = figures.iter().filter(|(_, own)| own.identified);
-    let records = identified.filter_map(|(_, own)| own.track_record.as_ref()?.coverage_90);
+    let records = identified.filter_map(|(_, own)| own.track_record.as_ref()?.least_coverage_90());
     let cases = records.map(|covered| (10.0 * covered).floor());
     cases.min_by(f64::total_cmp)
 }
@@ -215,7 +215,8 @@ mod tests {
 
     fn quantity(identified: bool, is_scored: bool) -> Value {
         let interval = json!({"low": 14e9, "high": 320e9});
-        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0, "coverage_90": 0.857});
+        let record = json!({"models": 49, "median_fold_error": 1.5, "fold_error_90": 3.0, "coverage_90": 0.95,
+            "rolling": {"models": 30, "median_fold_error": 2.0, "fold_error_90": 6.0, "mean_gain": 0.2, "coverage_90": 0.857}});
         json!({
             "median": 60e9, "interval_50": interval, "interval_90": interval,
             "prior": {"median": 16e9, "interval_50": interval, "interval_90": interval}, "information_gained_bits": 0.5,

@@ -30,7 +30,7 @@ use crate::estimate::samples::Spread;
 use crate::estimate::storage_tiers::OfferTiers;
 use crate::joint::Diagnostics;
 use crate::posterior::Interval;
-use unroof_roofline::reference::RecordSetting;
+use unroof_roofline::reference::{RecordSetting, RollingRecord};
 
 /// A stored estimate, as far as it is shown.
 #[derive(Debug, Clone, Deserialize)]
@@ -197,12 +197,23 @@ pub struct StoredRecord {
     pub fold_error_90: f64,
     /// Share of the 90 % intervals that hold the truth; a reading has none.
     pub coverage_90: Option<f64>,
+    /// The record on later models; a reading has none.
+    pub rolling: Option<RollingRecord>,
     /// Whether a reading is better than the prior.
     pub beats_prior: Option<bool>,
     /// The sheets that the scored estimates are from; a reading has none.
     pub setting: Option<RecordSetting>,
     /// Independent pricing decisions in each pool; none for all that a model has.
     pub decisions: Option<usize>,
+}
+
+impl StoredRecord {
+    /// Share of the 90 % intervals that hold the truth: the smaller of those on models of the calibration's time and on later ones.
+    #[must_use]
+    pub fn least_coverage_90(&self) -> Option<f64> {
+        let later = self.rolling.map_or(1.0, |later| later.coverage_90);
+        Some(self.coverage_90?.min(later))
+    }
 }
 
 /// Change of a quantity by a clue.

@@ -16,7 +16,8 @@ use unroof_infer::evidence::reading::Specification;
 use unroof_infer::posterior::Interval;
 use unroof_roofline::reference;
 use unroof_roofline::reference::{
-    HeldOut, HeldOutQuantity, QuantityRecord, RecordSetting, TrackRecord, held_out,
+    HeldOut, HeldOutQuantity, QuantityRecord, RecordBand, RecordSetting, TrackRecord, bands,
+    held_out,
 };
 
 /// Record of the estimates of open-weight models
@@ -50,6 +51,8 @@ pub(crate) struct TrackedQuantity {
     /// Share of the true values inside intervals of growing width, over the models that count; empty for a number of
     /// decisions.
     pub(crate) calibration: Vec<CalibrationPoint>,
+    /// Errors by size, year of release and family of the models; empty for a number of decisions.
+    pub(crate) bands: Vec<RecordBand>,
     /// Every model, estimated by a calibration that has not seen it; empty for a number of decisions.
     pub(crate) models: Vec<HeldOutModel>,
 }
@@ -220,6 +223,10 @@ impl TrackedQuantity {
             sheets: record.label(),
             verdict: Verdict::of(&record),
             calibration: calibration(&own),
+            bands: match record.decisions {
+                None => bands(held_out(), definition.name, record.setting),
+                Some(_) => Vec::new(),
+            },
             models: own
                 .iter()
                 .map(|(estimate, quantity)| HeldOutModel::new(estimate, quantity))

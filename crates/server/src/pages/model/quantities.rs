@@ -82,6 +82,9 @@ fn rests_on(shown: &Shown) -> Markup {
                 @if let Some(coverage) = record.coverage_90 {
                     "; of their " (quantity.definition().label) ", " (percent(coverage)) " lie inside"
                 }
+                @if let Some(later) = record.rolling {
+                    ", and " (percent(later.coverage_90)) " of " (later.models) " that were released after those of the calibration"
+                }
                 "."
             }
         }
