@@ -13,8 +13,8 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Ask",
         &[
-            "infer", "models", "show", "compare", "history", "changes", "search", "cost",
-            "simulate", "layout", "plan", "training",
+            "infer", "models", "show", "margins", "compare", "history", "changes", "search",
+            "cost", "simulate", "layout", "plan", "training",
         ],
     ),
     (

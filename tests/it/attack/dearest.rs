@@ -49,7 +49,8 @@ struct Measured {
     number: usize,
 }
 
-/// Sheets of sixteen models, the most that an estimate of a vendor has, each of three sellers, of which the vendor is one.
+/// Sheets of sixteen models, the most that an estimate of a vendor has, each of three sellers, of which the vendor is one; and of an open
+/// model.
 fn record() -> Value {
     let offers = (0..16).flat_map(|model| (0..3).map(move |seller| (model, seller)));
     let offer = |(model, seller): (u32, usize)| {
@@ -63,7 +64,9 @@ fn record() -> Value {
             json!(format!("{}.{seller}", 10 + model)),
         )
     };
-    offers.map(offer).collect()
+    let open = with(sheet(), "/model", json!("gpt-oss-120b"));
+    let open = with(open, "/canonical_model", json!("openai/gpt-oss-120b"));
+    offers.map(offer).chain([open]).collect()
 }
 
 impl Measured {

@@ -70,7 +70,7 @@ pub use open_model::{
     INT4_BYTES, MXFP4_BYTES, MXFP8_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models,
 };
 pub use peer_time::{PeerTime, peer_times};
-pub use record_bands::{BandKind, RecordBand, bands};
+pub use record_bands::{BandKind, OTHERS, RecordBand, bands};
 pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use track_record::{
     LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,

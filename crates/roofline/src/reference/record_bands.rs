@@ -21,6 +21,8 @@ use super::track_record::RecordSetting;
 
 /// Fewest models of a band; families of fewer are one band.
 const LEAST_MODELS: usize = 5;
+/// Name of the band of families with few models.
+pub const OTHERS: &str = "others";
 /// Upper ends of the bands of total parameters.
 const SIZES: [(f64, &str); 6] = [
     (4e9, "below 4B"),
@@ -132,7 +134,7 @@ fn bands_by(by: BandKind, scored: &[Scored<'_>]) -> Vec<RecordBand> {
             }
             is_kept
         });
-        named.insert((1, "others".to_owned()), others);
+        named.insert((1, OTHERS.to_owned()), others);
     }
     let filled = named.into_iter().filter(|(_, own)| !own.is_empty());
     filled

@@ -21,7 +21,7 @@ use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_report::tables::Head::{Number, Text};
 use unroof_report::tables::{scrolling, table_of};
 use unroof_report::words::{percent, spaced};
-use unroof_roofline::reference::{BandKind, RecordBand};
+use unroof_roofline::reference::{BandKind, OTHERS, RecordBand};
 
 /// Shows the page of estimates against true values.
 pub(super) async fn show(
@@ -170,6 +170,7 @@ fn band_name(band: &RecordBand) -> String {
     match band.by {
         BandKind::Size => format!("{} parameters", band.band),
         BandKind::Released => format!("released in {}", band.band),
+        BandKind::Family if band.band == OTHERS => "other families".to_owned(),
         BandKind::Family => format!("family: {}", band.band),
     }
 }
@@ -183,7 +184,7 @@ fn all_quantities() -> Markup {
         ], &html! { @for tracked in records() { (quantity_row(tracked)) } })))
         p.note {
             "Each model is estimated by a calibration that has not seen its family or author. Better than the prior: the log score gains more \
-             than a threshold, and its 80 % interval is above 0. Only such estimates are called identified."
+             than a threshold, also on models that were released later than those of the calibration, and its 80 % interval is above 0. Only such estimates are called identified."
         }
     }
 }

@@ -18,7 +18,7 @@ use unroof_infer::estimate::storage_tiers::OfferTiers;
 use unroof_infer::estimate::{Conflict, Joint, StoredEstimate};
 use unroof_infer::joint::{RatioEstimate, Regime};
 use unroof_report::tables::Head::{Number, Text};
-use unroof_report::tables::table;
+use unroof_report::tables::{scrolling, table};
 use unroof_report::words::{count, percent, spaced};
 
 /// Least probability of a storage tier that is shown.
@@ -222,7 +222,7 @@ fn margins(joint: &Joint) -> Markup {
         @if !margins.is_empty() {
             div {
                 h3 { "Margins: 1 − cost ÷ price" }
-                (table(&[Text("Line"), Number("USD/Mtok"), Number("Margin, 90 %"), Number("Usual")], &html! {
+                (scrolling("Margins", &table(&[Text("Line"), Number("USD/Mtok"), Number("Margin, 90 %"), Number("Usual")], &html! {
                     @for margin in margins {
                         tr {
                             th scope="row" { (spaced(&margin.line)) }
@@ -231,7 +231,7 @@ fn margins(joint: &Joint) -> Markup {
                             td.number { (usual_margin(margin)) }
                         }
                     }
-                }))
+                })))
                 p.note {
                     "Usual is what sellers of open models have at such a cost. At prompts of " (readable(joint.prompt_tokens)) " tokens. No public truth: these costs are not published, so a margin is \
                      never identified."
