@@ -1,6 +1,7 @@
 //! Maintainers' commands: fits, calibrations, and the documents generated from them.
 
 mod calibrate;
+mod contexts;
 mod costs;
 pub mod efficiencies;
 mod fit;
@@ -30,6 +31,8 @@ enum Command {
     Fit(fit::FitArguments),
     /// Fit the population of models and the price law to open-weight models
     Calibrate(calibrate::CalibrateArguments),
+    /// Score KV bytes read from speeds by context
+    Contexts(contexts::ContextsArguments),
     /// Count the open-weight models whose costs exceed their prices
     Costs(costs::CostsArguments),
     /// Fit the law of knowledge scores to a table of scores
@@ -48,6 +51,7 @@ where
     match CommandLine::try_parse_from(arguments)?.command {
         Command::Fit(arguments) => fit::run(&arguments, out),
         Command::Calibrate(arguments) => calibrate::run(&arguments, out),
+        Command::Contexts(arguments) => contexts::run(&arguments, out),
         Command::Costs(arguments) => costs::run(&arguments, out),
         Command::Knowledge(arguments) => knowledge::run(&arguments, out),
         Command::Rivals(arguments) => rivals::run(&arguments, out),

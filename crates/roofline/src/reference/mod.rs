@@ -32,6 +32,7 @@ mod cache_document;
 /// The calibration fitted to open-weight models.
 pub mod calibration;
 mod compute_margin;
+mod context_speed;
 mod decode_context;
 mod draft_acceptance;
 mod hardware;
@@ -54,6 +55,7 @@ pub use cache_document::{CacheDocument, OfferedAs, address_of_document, cache_do
 pub use compute_margin::{
     ComputeMargin, compute_margins, reported_compute_margin, vendors_with_compute_margin,
 };
+pub use context_speed::{ContextSpeed, context_speeds, kv_bytes_from_speeds};
 pub use decode_context::{DecodeContextRow, DecodeContexts, decode_context_rows, decode_contexts};
 pub use draft_acceptance::{DraftAcceptance, DraftDomain, draft_acceptances, token_acceptance_of};
 pub use hardware::{
