@@ -5,6 +5,7 @@ pub(crate) mod chart;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod delete;
+pub(crate) mod evidence;
 pub(crate) mod infer;
 pub(crate) mod margins;
 pub(crate) mod models;

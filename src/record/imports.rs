@@ -13,7 +13,7 @@ use super::import::remote::Service;
 use super::import::{Started, estimate_models, print_answer, run_import, service_on, threads};
 use super::migrate::open_store;
 use super::source::{Page, SourceArguments, stated};
-use crate::estimates::calibration::CalibrationArguments;
+use crate::estimates::evidence::EstimatorArguments;
 use crate::estimates::report::{day, paragraph};
 use crate::shell::terminal;
 pub(crate) use crate::{Failure, Verbosity};
@@ -58,7 +58,7 @@ enum Action {
         /// Id of the import
         id: Uuid,
         #[command(flatten)]
-        calibration: CalibrationArguments,
+        estimator: EstimatorArguments,
     },
     /// Forget a catalog that is held
     Discard {
@@ -166,7 +166,7 @@ async fn carry_out(action: &Action, url: &DatabaseUrl) -> Result<(), Failure> {
     closed.context("cannot close the imports of dead processes")?;
     let outcome = match action {
         Action::List { .. } => Ok(()),
-        Action::Accept { id, calibration } => accept(&store, &clock, *id, calibration).await,
+        Action::Accept { id, estimator } => accept(&store, &clock, *id, estimator).await,
         Action::Discard { id } => discard(&store, &clock, *id).await,
         Action::Undo { id } => undo(&store, &clock, *id).await,
     };
@@ -178,7 +178,7 @@ async fn accept(
     store: &Store,
     clock: &Clock,
     id: Uuid,
-    calibration: &CalibrationArguments,
+    estimator: &EstimatorArguments,
 ) -> Result<(), Failure> {
     let importer = Importer::new(store.clone(), clock.clone());
     let progress = Progress::new(false);
@@ -193,7 +193,7 @@ async fn accept(
         observed_at: now,
         seen_now: false,
         recorded_at: now,
-        estimator: calibration.estimator()?,
+        estimator: estimator.estimator()?,
         threads: threads(),
     };
     let turn = Turn::new(importer.place().await, CancelToken::default());
@@ -212,7 +212,7 @@ async fn accept(
     .await;
     progress.clear();
     ended?;
-    estimate_models(calibration, store, &progress).await
+    estimate_models(estimator, store, &progress).await
 }
 
 async fn discard(store: &Store, clock: &Clock, id: Uuid) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ use super::access::AccessArguments;
 use super::limits::LimitArguments;
 use super::retention::RetentionArguments;
 use super::telemetry::TelemetryArguments;
-use crate::estimates::calibration::CalibrationArguments;
+use crate::estimates::evidence::EstimatorArguments;
 use crate::estimates::scale::ScaleArguments;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
@@ -69,7 +69,7 @@ pub(crate) struct ServeArguments {
     )]
     check_every: Option<Duration>,
     #[command(flatten)]
-    calibration: CalibrationArguments,
+    estimator: EstimatorArguments,
     #[command(flatten)]
     database: DatabaseArguments,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &ServeArguments, verbosity: Verbosity) -> Result<()
     }
     let reporting = (telemetry, instance);
     let databases = arguments.scale.databases(&arguments.database)?;
-    let estimator = arguments.calibration.estimator()?;
+    let estimator = arguments.estimator.estimator()?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the runtime")?;
     let outcome = runtime.block_on(run_service(arguments, &databases, estimator, reporting));
     // Computations for clients that have disconnected do not keep the process running.

@@ -37,6 +37,23 @@ pub struct ModelEstimator {
 }
 
 impl ModelEstimator {
+    /// Marks the models that another engine or calibration has estimated, and those that there are further facts about: such a model
+    /// stays as it is where its estimate has read them.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub async fn mark_models(&self) -> Result<(), ImportError> {
+        let of_others = self
+            .store
+            .mark_models_of_others(self.estimator.calibration_id(), ENGINE_VERSION);
+        of_others.await?;
+        let names: Vec<String> = self.estimator.facts().keys().cloned().collect();
+        if !names.is_empty() {
+            self.store.mark_models(&names).await?;
+        }
+        Ok(())
+    }
+
     /// Estimates models until none is due; how many were.
     ///
     /// # Errors
@@ -121,7 +138,9 @@ impl ModelEstimator {
             .iter()
             .map(ModelSheetRow::sheet)
             .collect::<Result<_, _>>()?;
-        let pool = ModelPool::new(model, &sheets);
+        let facts = self.estimator.facts().get(model);
+        let facts = facts.map_or(&[][..], Vec::as_slice);
+        let pool = ModelPool::new(model, &sheets).with_further_facts(facts);
         let calibration_id = self.estimator.calibration_id();
         let id = pool.estimate_id(calibration_id);
         let last = runtime.block_on(self.store.model(model, None))?;
@@ -157,6 +176,10 @@ impl ModelEstimator {
         let [sheet] = used.as_slice() else {
             return Ok(None);
         };
+        // The answer to the sheet has not read the facts.
+        if !sheet.evidence.is_empty() {
+            return Ok(None);
+        }
         let id = self.estimator.estimate_id(sheet.id());
         let Some(stored) = self.store.stored_answer(id).await? else {
             return Ok(None);

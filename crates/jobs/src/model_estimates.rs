@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::{Jobs, PAUSE_WITHOUT_DATABASE};
 use unroof_import::{ImportError, ModelEstimator};
-use unroof_infer::estimate::ENGINE_VERSION;
 
 /// Longest pause between two checks for models that are due.
 const LONGEST_REST: Duration = Duration::from_mins(1);
@@ -49,11 +48,7 @@ impl Jobs {
             return Ok(());
         };
         if !*are_others_marked {
-            let calibration_id = self.estimator.calibration_id();
-            let mark = self
-                .store
-                .mark_models_of_others(calibration_id, ENGINE_VERSION);
-            mark.await?;
+            models.mark_models().await?;
             *are_others_marked = true;
         }
         let count = models.estimate_due().await?;

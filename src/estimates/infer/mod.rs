@@ -1,6 +1,5 @@
 //! `unroof infer`: the answer to a sheet, without a server.
 
-mod evidence;
 mod markdown;
 
 use std::io::Write;
@@ -12,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::Timestamp;
 
 use super::calibration::CalibrationArguments;
+use super::evidence;
 use super::report::{self, Grounds};
 use super::sheets::Sheets;
 use crate::record::source::SourceArguments;

@@ -13,7 +13,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::migrate::open_store;
-use crate::estimates::calibration::CalibrationArguments;
+use crate::estimates::evidence::EstimatorArguments;
 use crate::estimates::report::paragraph;
 use crate::shell::terminal;
 pub(crate) use crate::{DatabaseArguments, Failure, Verbosity};
@@ -27,7 +27,7 @@ use unroof_import::{
     BegunImport, CatalogError, CatalogFormat, ImportError, Importer, LineReceiver, ModelEstimator,
     Options, Priority, Summary, Turn, Version,
 };
-use unroof_infer::estimate::{CancelToken, ENGINE_VERSION};
+use unroof_infer::estimate::CancelToken;
 use unroof_store::access::Actor;
 use unroof_store::clock::Clock;
 use unroof_store::{DatabaseUrl, ServingLock, Store, StoreError, StoreLimits};
@@ -79,7 +79,7 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "URL")]
     server: Option<String>,
     #[command(flatten)]
-    calibration: CalibrationArguments,
+    estimator: EstimatorArguments,
     #[command(flatten)]
     database: DatabaseArguments,
 }
@@ -165,9 +165,9 @@ fn send_all(
     service: &Service,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    if arguments.calibration.is_given() {
+    if arguments.estimator.are_given() {
         tracing::warn!(
-            "the service estimates with its own calibration, not with that of --calibration"
+            "the service estimates with its own calibration and evidence, not with those that are named here"
         );
     }
     let now = Clock::system().now();
@@ -194,7 +194,7 @@ async fn import_all(
     let outcome = import_each(arguments, (&store, &clock), &importer, progress).await;
     let outcome = match outcome {
         Ok(()) if !arguments.dry_run => {
-            estimate_models(&arguments.calibration, &store, progress).await
+            estimate_models(&arguments.estimator, &store, progress).await
         }
         outcome => outcome,
     };
@@ -219,20 +219,17 @@ async fn import_each(
 
 /// Estimates the models whose sheets the imports have changed.
 pub(super) async fn estimate_models(
-    calibration: &CalibrationArguments,
+    estimator: &EstimatorArguments,
     store: &Store,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let estimator = calibration.estimator()?;
-    let marked = store.mark_models_of_others(estimator.calibration_id(), ENGINE_VERSION);
-    marked
-        .await
-        .context("cannot mark the models of another calibration")?;
     let models = ModelEstimator {
         store: store.clone(),
-        estimator,
+        estimator: estimator.estimator()?,
         threads: threads(),
     };
+    let marked = models.mark_models().await;
+    marked.context("cannot mark the models to estimate again")?;
     let due = store.due_models(MOST_MODELS).await;
     let due = due.context("cannot read which models are due")?.len();
     if due > 0 {
@@ -277,7 +274,7 @@ async fn import(
         observed_at: arguments.observed_at.unwrap_or(now),
         seen_now: arguments.observed_at.is_none(),
         recorded_at: now,
-        estimator: arguments.calibration.estimator()?,
+        estimator: arguments.estimator.estimator()?,
         threads: threads(),
     };
     let turn = Turn::new(importer.place().await, CancelToken::default());

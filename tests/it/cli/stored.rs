@@ -91,6 +91,42 @@ fn the_database_and_the_service_print_the_same_and_no_line_is_torn() {
 }
 
 #[test]
+fn public_facts_of_a_file_are_read_by_the_estimates_of_stored_models() {
+    on_each_database_blocking(|database| {
+        filled(database);
+        let place = ("UNROOF_DATABASE_URL", database.url.as_str());
+        let shown = |name: &str| -> Value {
+            serde_json::from_str(&output(place, &["show", name, "--json"])).unwrap()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("facts.csv");
+        let facts = "model,kind,benchmark,accuracy,source,date\n\
+            openai/gpt-5,knowledge_score,aa-omniscience,0.2,https://example.com/scores,2026-07-01\n";
+        std::fs::write(&file, facts).unwrap();
+        let import = || {
+            let file = file.to_str().unwrap();
+            let arguments = ["import", "-", "--evidence", file];
+            let mut command =
+                unroof(&[&arguments[..], &["--database-url", &database.url]].concat());
+            let ended = run_with(&mut command, &catalog().to_string());
+            assert_eq!(ended.code, Some(0), "{}", ended.err);
+        };
+        let (before, other) = (shown("openai/gpt-5"), shown("openai/gpt-5-mini"));
+        import();
+        let after = shown("openai/gpt-5");
+        assert_eq!(after["evidence"][0]["accuracy"], 0.2);
+        let total = |shown: &Value| shown["quantities"]["total_parameters"]["median"].as_f64();
+        assert_ne!(total(&after), total(&before));
+        // The same facts change nothing, and what has none stays.
+        import();
+        assert_eq!(shown("openai/gpt-5")["id"], after["id"]);
+        assert_eq!(shown("openai/gpt-5-mini")["id"], other["id"]);
+        // Both estimates are drawn again as they are stored.
+        output(place, &["check"]);
+    });
+}
+
+#[test]
 fn the_json_of_a_command_is_the_http_answer_byte_for_byte() {
     let database = TestDatabase::sqlite();
     filled(&database);

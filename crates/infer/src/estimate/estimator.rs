@@ -1,5 +1,6 @@
 //! An estimator: this engine with one calibration.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -9,15 +10,19 @@ use crate::evidence::assumptions::Assumptions;
 use crate::posterior::{Interval, Prior};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::catalog::is_sold_by_author;
-use unroof_price_sheet::sheet::{PriceSheet, SheetId};
+use unroof_price_sheet::sheet::{EvidenceItem, PriceSheet, SheetId};
 use unroof_price_sheet::vendors::vendor;
 use unroof_roofline::reference::calibration::Calibration;
+
+/// Public facts about models, by canonical name.
+pub type ModelFacts = BTreeMap<String, Vec<EvidenceItem>>;
 
 /// Estimates with one calibration. Estimates by another calibration have other ids.
 #[derive(Debug, Clone)]
 pub struct Estimator {
     calibration: Arc<Calibration>,
     calibration_id: Arc<str>,
+    facts: Arc<ModelFacts>,
 }
 
 /// A sheet with nothing but the two prices that every estimate reads.
@@ -40,7 +45,23 @@ impl Estimator {
         Self {
             calibration_id: calibration.id().into(),
             calibration: Arc::new(calibration),
+            facts: Arc::default(),
         }
+    }
+
+    /// The estimator with public facts, which the estimates of stored models read beside those of their sheets.
+    #[must_use]
+    pub fn with_facts(self, facts: ModelFacts) -> Self {
+        Self {
+            facts: Arc::new(facts),
+            ..self
+        }
+    }
+
+    /// The public facts about models.
+    #[must_use]
+    pub fn facts(&self) -> &ModelFacts {
+        &self.facts
     }
 
     /// The calibration in use.

@@ -51,7 +51,7 @@ pub use crate::estimate::record::stored_estimate::StoredEstimate;
 pub use crate::joint::{ENGINE_VERSION, Joint};
 pub use answer::{Answer, SheetSummary, Textbook};
 pub use body::{InferBody, InferEntryRequest, InferRequest, PoolRequest};
-pub use estimator::Estimator;
+pub use estimator::{Estimator, ModelFacts};
 pub use quantity_estimate::LEAST_BITS;
 pub use request::{Format, Request, RequestFile, read_file, read_request};
 pub use unroof_base::input::cancel::{CancelGuard, CancelToken, Cancelled};

@@ -197,6 +197,12 @@ const MARK_OTHERS: &str = "
           WHERE newer.canonical_model = latest.canonical_model AND newer.sequence > latest.sequence)
     ON CONFLICT (canonical_model) DO NOTHING";
 
+const MARK_NAMED: &str = "
+    INSERT INTO models_due (canonical_model, mark) SELECT DISTINCT canonical_model, 0 FROM model_estimates
+    WHERE canonical_model > ''";
+
+const UNLESS_MARKED: &str = " ON CONFLICT (canonical_model) DO NOTHING";
+
 // A sheet without a period states what another source states better, or was withdrawn; one under quarantine is left out too.
 const SHEETS: &str = "
     SELECT id, observed_at, document, checksum FROM price_sheets
@@ -293,6 +299,15 @@ impl Store {
             .bind(calibration_id)
             .bind(engine_version);
         self.write(mark).await.map(drop)
+    }
+
+    /// Marks those of these models that have an estimate.
+    ///
+    /// # Errors
+    /// The query fails.
+    pub async fn mark_models(&self, models: &[String]) -> Result<(), StoreError> {
+        let named = Query::new(MARK_NAMED).any_of("canonical_model", models);
+        self.write(named.text(UNLESS_MARKED)).await.map(drop)
     }
 
     /// The sheets of a model that state a price, of every host and every period.

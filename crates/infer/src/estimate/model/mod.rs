@@ -152,7 +152,7 @@ impl ModelPool {
             decisions: distinct.len(),
             released: release_of(&contents, author),
             contents,
-            evidence: evidence_of(sheets),
+            evidence: each_once(sheets.iter().flat_map(|sheet| &sheet.evidence)),
         }
     }
 
@@ -176,6 +176,13 @@ impl ModelPool {
         let marked = self.contents.iter().zip(&self.is_used);
         let used = marked.filter(|(_, is_used)| **is_used);
         used.map(|(sheet, _)| sheet.id())
+    }
+
+    /// The pool with further public facts about its model.
+    #[must_use]
+    pub fn with_further_facts(self, facts: &[EvidenceItem]) -> Self {
+        let evidence = each_once(self.evidence.iter().chain(facts));
+        Self { evidence, ..self }
     }
 
     /// The pool with these facts and this release, as an estimate has read them.
@@ -321,12 +328,9 @@ fn release_of(contents: &[PriceSheet], author: &str) -> Option<Date> {
     own.filter_map(|sheet| sheet.released).min().or(middle)
 }
 
-/// The public facts on any of the sheets, each once, in an order of their own.
-fn evidence_of(sheets: &[PriceSheet]) -> Vec<EvidenceItem> {
-    let mut facts: Vec<EvidenceItem> = sheets
-        .iter()
-        .flat_map(|sheet| sheet.evidence.clone())
-        .collect();
+/// Public facts, each once, in an order of their own.
+fn each_once<'f>(facts: impl Iterator<Item = &'f EvidenceItem>) -> Vec<EvidenceItem> {
+    let mut facts: Vec<EvidenceItem> = facts.cloned().collect();
     facts.sort_by_cached_key(|fact| json!(fact).to_string());
     facts.dedup();
     facts

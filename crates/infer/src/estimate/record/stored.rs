@@ -225,8 +225,14 @@ impl Head {
         let all: Option<Vec<PriceSheet>> = all
             .map(|sheet| read(sheets.get(&sheet.id)?, None))
             .collect();
-        let pool = ModelPool::new(model, &all?);
+        let pool = ModelPool::new(model, &all?).with_facts(self.facts()?, self.released);
         (pool.estimate_id(estimator.calibration_id()) == self.id).then_some(pool)
+    }
+
+    /// The public facts that the estimate of a model has read.
+    fn facts(&self) -> Option<Vec<EvidenceItem>> {
+        let facts = Value::from(self.evidence.clone()).to_string();
+        input::read(facts.as_bytes(), |root| root.list_of(EvidenceItem::read)).ok()
     }
 
     /// The question of a model; none where another choice of its sheets would be read.
@@ -238,9 +244,7 @@ impl Head {
         };
         let stored = used().map(|sheet| read(sheets.get(&sheet.id)?, None));
         let stored: Vec<PriceSheet> = stored.collect::<Option<_>>()?;
-        let facts = Value::from(self.evidence.clone()).to_string();
-        let facts = input::read(facts.as_bytes(), |root| root.list_of(EvidenceItem::read)).ok()?;
-        let pool = ModelPool::new(model, &stored).with_facts(facts, self.released);
+        let pool = ModelPool::new(model, &stored).with_facts(self.facts()?, self.released);
         let read_now = pool.used_ids().map(|id| id.0);
         let is_same = read_now.eq(used().map(|sheet| sheet.id));
         is_same.then(|| Question::of_pool(&pool))

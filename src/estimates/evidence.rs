@@ -1,17 +1,50 @@
-//! `--evidence FILE`: public facts about models, put on the sheets of these models.
+//! `--evidence FILE`: public facts about models, which estimates of these models read beside prices.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use clap::Args;
 use serde_json::Value;
 
+use super::calibration::CalibrationArguments;
 use crate::Failure;
 use crate::calculators::calculator::table_or_json;
 use unroof_base::input::body::Body;
 use unroof_base::input::cursor::nearest_names;
-use unroof_infer::estimate::Request;
+use unroof_infer::estimate::{Estimator, ModelFacts, Request};
 use unroof_price_sheet::catalog::canonical::canonical_model;
 use unroof_price_sheet::sheet::{EvidenceItem, PriceSheet};
+
+/// Calibration and public facts of estimates that are stored.
+#[derive(Debug, Args)]
+pub(crate) struct EstimatorArguments {
+    #[command(flatten)]
+    calibration: CalibrationArguments,
+    /// Public facts about models, such as knowledge scores, for the estimates of stored models: a CSV table or a JSON list with the
+    /// columns model, kind, benchmark, accuracy, effort, architecture, source and date
+    #[arg(long, env = "UNROOF_EVIDENCE", value_name = "FILE")]
+    evidence: Option<PathBuf>,
+}
+
+impl EstimatorArguments {
+    /// Whether another calibration than the built-in one, or a file of facts, is named.
+    pub(crate) fn are_given(&self) -> bool {
+        self.calibration.is_given() || self.evidence.is_some()
+    }
+
+    /// The estimator with this calibration and these facts.
+    pub(crate) fn estimator(&self) -> Result<Estimator, Failure> {
+        let estimator = self.calibration.estimator()?;
+        let Some(file) = &self.evidence else {
+            return Ok(estimator);
+        };
+        let mut facts = ModelFacts::new();
+        for (model, fact) in read(file)? {
+            facts.entry(model).or_default().push(fact);
+        }
+        Ok(estimator.with_facts(facts))
+    }
+}
 
 /// Puts the facts of a file on the sheets of the models that they are about.
 pub(super) fn add(file: &Path, requests: &mut [Request]) -> Result<(), Failure> {
