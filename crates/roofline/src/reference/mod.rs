@@ -36,7 +36,6 @@ mod context_speed;
 mod decode_context;
 mod draft_acceptance;
 mod hardware;
-mod held_out;
 mod kernel_time;
 /// Published measurements of serving.
 pub mod measurement;
@@ -44,9 +43,8 @@ mod moe_quality;
 pub mod names;
 mod open_model;
 mod peer_time;
-mod record_bands;
+mod record;
 mod time_errors;
-mod track_record;
 mod weight_formats;
 
 pub use attainment::{Attainment, FittedAttainment, OfGeneration, fitted_attainment};
@@ -63,7 +61,6 @@ pub use hardware::{
     RentalUsdPerHour, StorageClass, StorageKind, StorageTier, TALK_DRAIN_TIMES, accelerator,
     accelerators, published_rent, rents, storage_tiers,
 };
-pub use held_out::{HeldOut, HeldOutQuantity, held_out, held_out_csv};
 pub use kernel_time::{KernelTime, kernel_times};
 pub use moe_quality::{
     PublishedEquivalent, RoutedLaw, published_equivalents, routed_law, routed_laws,
@@ -72,13 +69,13 @@ pub use open_model::{
     INT4_BYTES, MXFP4_BYTES, MXFP8_BYTES, NVFP4_BYTES, OpenModel, open_model, open_models,
 };
 pub use peer_time::{PeerTime, peer_times};
-pub use record_bands::{BandKind, OTHERS, RecordBand, bands};
-pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
-pub use track_record::{
-    LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord, NamedRecord, QuantityRecord,
-    RecordSetting, RollingRecord, TrackRecord, TrackRecords, track_record_of_quantity,
-    track_record_of_reading, track_records_of_quantity,
+pub use record::{
+    BandKind, HeldOut, HeldOutQuantity, LEAST_GAIN, MOST_COUNTED_DECISIONS, NamedQuantityRecord,
+    NamedRecord, OTHERS, QuantityRecord, RecordBand, RecordSetting, RollingRecord, TrackRecord,
+    TrackRecords, bands, held_out, held_out_csv, track_record_of_quantity, track_record_of_reading,
+    track_records_of_quantity,
 };
+pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::track_record::RecordSetting;
 
 static HELD_OUT: LazyLock<Vec<HeldOut>> = LazyLock::new(|| {
-    read(include_str!("../../data/held_out.csv"))
+    read(include_str!("../../../data/held_out.csv"))
         .unwrap_or_else(|error| panic!("data/held_out.csv: {error}"))
 });
 
@@ -171,7 +171,7 @@ mod tests {
     fn the_track_record_is_that_of_these_estimates() {
         let mut compared = 0;
         for name in held_out()[0].quantities.keys() {
-            let whole = |record: &super::super::QuantityRecord| record.decisions.is_none();
+            let whole = |record: &crate::reference::QuantityRecord| record.decisions.is_none();
             for record in track_records_of_quantity(name).filter(whole) {
                 let own: Vec<(&HeldOut, &HeldOutQuantity)> = held_out()
                     .iter()

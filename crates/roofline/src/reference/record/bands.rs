@@ -16,8 +16,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::held_out::{HeldOut, HeldOutQuantity};
-use super::open_model::{OpenModel, open_models};
 use super::track_record::RecordSetting;
+use crate::reference::{OpenModel, open_models};
 
 /// Fewest models of a band; families of fewer are one band.
 const LEAST_MODELS: usize = 5;

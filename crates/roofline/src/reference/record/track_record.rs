@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 static TRACK_RECORDS: LazyLock<TrackRecords> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../data/track_record.json"))
+    serde_json::from_str(include_str!("../../../data/track_record.json"))
         .unwrap_or_else(|error| panic!("data/track_record.json: {error}"))
 });
 
