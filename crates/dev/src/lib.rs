@@ -8,6 +8,7 @@ mod fit;
 mod generated;
 pub mod joint;
 mod knowledge;
+mod ratios;
 pub mod reporting;
 mod rivals;
 mod validate;
@@ -31,6 +32,8 @@ enum Command {
     Fit(fit::FitArguments),
     /// Fit the population of models and the price law to open-weight models
     Calibrate(calibrate::CalibrateArguments),
+    /// Score sizes read from ratios of vendors' figures
+    Ratios(ratios::RatiosArguments),
     /// Score KV bytes read from speeds by context
     Contexts(contexts::ContextsArguments),
     /// Count the open-weight models whose costs exceed their prices
@@ -52,6 +55,7 @@ where
         Command::Fit(arguments) => fit::run(&arguments, out),
         Command::Calibrate(arguments) => calibrate::run(&arguments, out),
         Command::Contexts(arguments) => contexts::run(&arguments, out),
+        Command::Ratios(arguments) => ratios::run(&arguments, out),
         Command::Costs(arguments) => costs::run(&arguments, out),
         Command::Knowledge(arguments) => knowledge::run(&arguments, out),
         Command::Rivals(arguments) => rivals::run(&arguments, out),

@@ -45,6 +45,7 @@ mod open_model;
 mod peer_time;
 mod record;
 mod time_errors;
+mod vendor_figure;
 mod weight_formats;
 
 pub use attainment::{Attainment, FittedAttainment, OfGeneration, fitted_attainment};
@@ -76,6 +77,7 @@ pub use record::{
     track_records_of_quantity,
 };
 pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
+pub use vendor_figure::{FigureKind, VendorFigure, vendor_figures};
 pub use weight_formats::WeightFormats;
 
 use serde::de::DeserializeOwned;
