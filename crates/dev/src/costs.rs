@@ -7,14 +7,19 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use unroof_base::units::{Decimal, readable};
+use statrs::statistics::Statistics;
+use unroof_base::units::{Decimal, count_f64, readable};
 use unroof_calibration::prices::{PricedModel, built_in};
 use unroof_infer::evidence::assumptions::Assumptions;
 use unroof_infer::evidence::canonical_error::{LogErrors, Spreads, errors_of_open_models};
+use unroof_infer::evidence::served_speed::{ServedSpeed, published_speeds};
+use unroof_infer::hosts::engine_cost::costs_at_speed;
 use unroof_infer::posterior::{Prior, sample_prior, summarize};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::{Calibration, CostRecord};
-use unroof_roofline::reference::{AttentionKind, decode_context_rows, decode_contexts};
+use unroof_roofline::reference::{
+    AttentionKind, decode_context_rows, decode_contexts, open_models,
+};
 
 use crate::generated::{Template, write};
 
@@ -60,6 +65,7 @@ pub(crate) fn run(arguments: &CostsArguments, out: &mut impl Write) -> Result<()
     let mut page = Template::new(PAGE_TEXT);
     fill_prices(&mut page);
     fill_law(&mut page);
+    fill_speeds(&mut page);
     fill_sizes(&mut page);
     write(&arguments.project.join(PAGE), &page.filled())?;
     writeln!(out, "wrote {PAGE}")?;
@@ -122,6 +128,69 @@ fn fill_law(page: &mut Template<'_>) {
         row("authors of their own models", &law.authors),
     ];
     page.table("# Prices over costs", rows);
+}
+
+/// Prices of output against costs, by the speed at which these take a model to be served.
+fn fill_speeds(page: &mut Template<'_>) {
+    let hosts = |model: &str| -> Vec<f64> {
+        let own = published_speeds().iter().filter(|row| row.model == model);
+        own.map(|row| row.output_tokens_per_second).collect()
+    };
+    let mut by_speed: [Vec<PricedCost>; 3] = Default::default();
+    for row in published_speeds() {
+        let Some(open) = open_models().iter().find(|open| open.name == row.model) else {
+            continue;
+        };
+        let speeds = [
+            None,
+            ServedSpeed::of_hosts([row.output_tokens_per_second]),
+            ServedSpeed::of_hosts(hosts(&row.model)),
+        ];
+        for (rows, speed) in by_speed.iter_mut().zip(speeds) {
+            rows.extend(costs_at_speed(open, speed).map(|costs| PricedCost {
+                family: &open.family,
+                weight: count_f64(hosts(&row.model).len()).sqrt().recip(),
+                log_cost: costs.output.median.ln(),
+                log_price: row.output_usd_per_mtok.ln(),
+            }));
+        }
+    }
+    let names = [
+        "the prior",
+        "the speed at this host",
+        "the speeds at all hosts",
+    ];
+    let rows = names.into_iter().zip(&by_speed);
+    let rows = rows.map(|(name, rows)| [name.to_owned(), format!("{:.2}", left_out_error(rows))]);
+    page.table("| costs by", rows);
+}
+
+/// Cost of a model's output beside the price of one host, in logarithms.
+struct PricedCost {
+    family: &'static str,
+    /// A model with n hosts counts √n times.
+    weight: f64,
+    log_cost: f64,
+    log_price: f64,
+}
+
+/// Root mean square of log(price ÷ predicted price), each predicted by the line through the costs of other families.
+fn left_out_error(rows: &[PricedCost]) -> f64 {
+    let error = |row: &PricedCost| {
+        let others = || rows.iter().filter(|other| other.family != row.family);
+        let mean = |of: &dyn Fn(&PricedCost) -> f64| {
+            let total: f64 = others().map(|other| other.weight).sum();
+            others().map(|other| other.weight * of(other)).sum::<f64>() / total
+        };
+        let (cost, price) = (
+            mean(&|other| other.log_cost),
+            mean(&|other| other.log_price),
+        );
+        let product = mean(&|other| (other.log_cost - cost) * (other.log_price - price));
+        let slope = product / mean(&|other| (other.log_cost - cost).powi(2));
+        row.log_price - price - slope * (row.log_cost - cost)
+    };
+    rows.iter().map(error).quadratic_mean()
 }
 
 /// Number of models whose cost is above a price, of those with such a price.

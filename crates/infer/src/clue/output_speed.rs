@@ -11,6 +11,7 @@ use crate::evidence::likelihood::{
 use crate::evidence::quantity::Quantity as Q;
 use crate::evidence::reading::Reading;
 use crate::evidence::reading::{Kind, Specification};
+use crate::evidence::served_speed::median_speed;
 use crate::evidence::sheet::Evidence;
 use crate::evidence::unknowns::Unknowns;
 use unroof_base::units::count_f64;
@@ -171,12 +172,6 @@ pub(crate) fn promised_speed(service: &ServiceTier) -> Option<f64> {
     service.slo.as_ref()?.output_tokens_per_second_min
 }
 
-/// Half of the requests of a tier are decoded at this speed or faster, tokens/s.
-pub(crate) fn median_speed(service: &ServiceTier) -> Option<f64> {
-    let measured = service.measured.as_ref()?;
-    measured.output_tokens_per_second.as_ref()?.p50
-}
-
 /// The median wait for the first token in seconds, unless a router measured it.
 fn stated_wait(measured: &MeasuredSpeed) -> Option<f64> {
     let is_of_router = measured.measured_by.as_deref() == Some(ROUTER);
@@ -252,40 +247,28 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use nalgebra::{Matrix4, Vector4};
-    use serde::Deserialize;
 
     use super::*;
+    use crate::evidence::served_speed::{PublishedSpeed, published_speeds};
     use unroof_roofline::reference::open_models;
-
-    /// A row of `data/serving_speeds.csv`.
-    #[derive(Debug, Deserialize)]
-    struct Row {
-        model: String,
-        host: String,
-        output_tokens_per_second: f64,
-        input_usd_per_mtok: f64,
-        output_usd_per_mtok: f64,
-    }
 
     /// A row in logarithms.
     struct Point {
-        model: String,
-        family: String,
-        host: String,
+        model: &'static str,
+        family: &'static str,
+        host: &'static str,
         known: Vector4<f64>,
         log_speed: f64,
     }
 
     fn points() -> Vec<Point> {
-        let text = include_str!("../../data/serving_speeds.csv");
-        let mut rows = csv::Reader::from_reader(text.as_bytes());
-        let point = |row: Row| {
+        let point = |row: &'static PublishedSpeed| {
             let mut models = open_models().iter();
             let model = models
                 .find(|model| model.name == row.model)
                 .unwrap_or_else(|| panic!("{} is not an open model", row.model));
             Point {
-                family: model.family.clone(),
+                family: &model.family,
                 known: Vector4::new(
                     1.0,
                     model.architecture.active_parameters.ln(),
@@ -293,25 +276,23 @@ mod tests {
                     row.output_usd_per_mtok.ln(),
                 ),
                 log_speed: row.output_tokens_per_second.ln(),
-                model: row.model,
-                host: row.host,
+                model: &row.model,
+                host: &row.host,
             }
         };
-        rows.deserialize()
-            .map(|row| point(row.expect("a row")))
-            .collect()
+        published_speeds().iter().map(point).collect()
     }
 
     /// Least squares, a model with n rows counting √n times.
     fn law_of(points: &[&Point]) -> Vector4<f64> {
         let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
         for point in points {
-            *counts.entry(&point.model).or_default() += 1.0;
+            *counts.entry(point.model).or_default() += 1.0;
         }
         let mut moments = Matrix4::zeros();
         let mut products = Vector4::zeros();
         for point in points {
-            let weight = counts[point.model.as_str()].sqrt().recip();
+            let weight = counts[point.model].sqrt().recip();
             moments += weight * point.known * point.known.transpose();
             products += weight * point.log_speed * point.known;
         }
@@ -319,14 +300,14 @@ mod tests {
     }
 
     /// Residuals by model, each by the law of the other families' and hosts' rows.
-    fn residuals(points: &[Point]) -> BTreeMap<&str, Vec<f64>> {
-        let mut residuals: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    fn residuals(points: &[Point]) -> BTreeMap<&'static str, Vec<f64>> {
+        let mut residuals: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for point in points {
             let others: Vec<&Point> = (points.iter())
                 .filter(|other| other.family != point.family && other.host != point.host)
                 .collect();
             let residual = point.log_speed - law_of(&others).dot(&point.known);
-            residuals.entry(&point.model).or_default().push(residual);
+            residuals.entry(point.model).or_default().push(residual);
         }
         residuals
     }
@@ -340,7 +321,7 @@ mod tests {
     fn the_law_of_speeds_is_that_of_the_published_ones() {
         let points = points();
         let pairs: BTreeSet<(&str, &str)> = (points.iter())
-            .map(|point| (point.model.as_str(), point.host.as_str()))
+            .map(|point| (point.model, point.host))
             .collect();
         assert!(pairs.len() >= 100, "{}", pairs.len());
         let all: Vec<&Point> = points.iter().collect();

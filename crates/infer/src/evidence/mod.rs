@@ -29,6 +29,7 @@ pub mod open_name;
 pub mod quantity;
 pub mod reading;
 pub mod release;
+pub mod served_speed;
 pub mod serving_cost;
 pub(crate) mod sheet;
 pub mod unknowns;

@@ -309,24 +309,32 @@ impl Unknowns<'_> {
     /// log of USD per Mtok of output.
     #[must_use]
     pub fn log_output_cost(&self) -> f64 {
-        let step = || ln(self.served().step().total.0);
-        let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
         let log_batch = (self.log_batch_over_optimal + self.log_optimal_batch()).max(0.0);
         let log_tokens = log_batch + self.machine.log_accepted_tokens;
-        let log_chip_seconds = log_step_seconds + self.running.log_chips - log_tokens;
+        let log_chip_seconds = self.log_step_seconds() + self.running.log_chips - log_tokens;
         self.paid(log_chip_seconds + LOG_MTOK_PER_HOUR) + self.running.log_decode_error
+    }
+
+    /// log of output tokens per second of one user.
+    #[must_use]
+    pub fn log_output_speed(&self) -> f64 {
+        self.machine.log_accepted_tokens - self.log_step_seconds() - self.running.log_decode_error
+    }
+
+    /// log of the time of a decode step by the engine.
+    fn log_step_seconds(&self) -> f64 {
+        let step = || ln(self.served().step().total.0);
+        self.running.log_step_seconds.unwrap_or_else(step)
     }
 
     /// log of multiply-adds with weights per second and chip while decoding.
     #[must_use]
     pub fn log_decode_rate(&self) -> f64 {
-        let step = || ln(self.served().step().total.0);
-        let log_step_seconds = self.running.log_step_seconds.unwrap_or_else(step);
         let log_batch = (self.log_batch_over_optimal + self.log_optimal_batch()).max(0.0);
         // A pass of speculative decoding multiplies for every token that it drafts.
         let log_tokens = log_batch + self.machine.log_accepted_tokens;
         log_tokens + self.log_active_parameters
-            - log_step_seconds
+            - self.log_step_seconds()
             - self.running.log_decode_error
             - self.running.log_chips
     }

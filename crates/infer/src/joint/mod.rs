@@ -30,7 +30,7 @@ pub use crate::estimate::quantity_estimate::{
 };
 pub use answer::{Diagnostics, ENGINE_VERSION, Joint};
 pub use margin_report::MarginReport;
-pub(crate) use published_serving::with_architecture;
+pub(crate) use published_serving::{drawn_with_architecture, with_architecture};
 
 use super::posterior::{
     Draws, EFFECTIVE_DRAWS, Interval, PRIOR_DRAWS, Posterior, Prior, SEED, Summary, sample_prior,

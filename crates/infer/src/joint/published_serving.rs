@@ -2,24 +2,22 @@
 
 use super::drawn_again;
 use crate::clue;
-use crate::estimate::judgement::published::{PublishedServing, SIZES, published_value};
+use crate::estimate::judgement::published::{
+    OF_MACHINES, PublishedServing, SIZES, published_value,
+};
+use crate::estimate::margins::LineMargin;
 use crate::estimate::quantities::JointQuantity;
+use crate::estimate::samples::Samples;
 use crate::evidence::assumptions::Assumptions;
+use crate::evidence::likelihood;
 use crate::evidence::open_name::open_model_of;
 use crate::evidence::quantity::Quantity;
+use crate::evidence::served_speed::ServedSpeed;
 use crate::posterior::Prior;
 use unroof_base::input::cancel::{CancelToken, Cancelled};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_roofline::reference::OpenModel;
 use unroof_roofline::reference::calibration::Calibration;
-
-/// Quantities that follow from the sizes of the model and the machine.
-const OF_MACHINES: [JointQuantity; 4] = [
-    JointQuantity::CrossoverContext,
-    JointQuantity::LatencyFloor,
-    JointQuantity::CostInput,
-    JointQuantity::CostOutput,
-];
 
 /// Costs and margins of the architecture that is published of a model; none where it is not, where any size is stated, or
 /// where few draws carry them.
@@ -30,13 +28,7 @@ pub(super) fn serving_of(
     calibration: &Calibration,
     wanted: &CancelToken,
 ) -> Result<Option<PublishedServing>, Cancelled> {
-    let open = open_model_of(name);
-    let Some(stated) = open.and_then(|open| with_architecture(open, assumptions)) else {
-        return Ok(None);
-    };
-    let prior = Prior::of_sheets(calibration, &stated, contents);
-    let terms = clue::observed(contents, &stated, calibration);
-    let drawn = drawn_again(contents, &stated, calibration, (&prior, &terms), wanted)?;
+    let drawn = drawn_with_architecture(name, contents, assumptions, calibration, wanted)?;
     Ok(drawn.map(|(samples, margins)| {
         let spread =
             |quantity: JointQuantity| (quantity.name().to_owned(), samples.spread(quantity));
@@ -45,6 +37,27 @@ pub(super) fn serving_of(
             margins,
         }
     }))
+}
+
+/// Draws and margins with the sizes of the published architecture stated; none as in [`serving_of`].
+pub(crate) fn drawn_with_architecture(
+    name: &str,
+    contents: &[PriceSheet],
+    assumptions: &Assumptions,
+    calibration: &Calibration,
+    wanted: &CancelToken,
+) -> Result<Option<(Samples, Vec<LineMargin>)>, Cancelled> {
+    let open = open_model_of(name);
+    let stated = open.and_then(|open| Some((open, with_architecture(open, assumptions)?)));
+    let Some((open, stated)) = stated else {
+        return Ok(None);
+    };
+    let prior = Prior::of_sheets(calibration, &stated, contents);
+    let mut terms = clue::observed(contents, &stated, calibration);
+    terms.extend(likelihood::terms(ServedSpeed::of_model(
+        &open.name, contents,
+    )));
+    drawn_again(contents, &stated, calibration, (&prior, &terms), wanted)
 }
 
 /// The assumptions with the sizes of a model's published architecture; none where any size is stated.

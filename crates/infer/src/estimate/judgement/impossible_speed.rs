@@ -1,9 +1,10 @@
 //! A speed that no listed accelerator reaches with any size that the prices allow.
 
 use super::conflict::Conflict;
-use crate::clue::output_speed::{median_speed, promised_speed};
+use crate::clue::output_speed::promised_speed;
 use crate::evidence::clue_table::ReadingId;
 use crate::evidence::fastest_step::{FastestStep, fastest_step};
+use crate::evidence::served_speed::median_speed;
 use crate::joint::Joint;
 use crate::posterior::Interval;
 use unroof_base::units::readable;

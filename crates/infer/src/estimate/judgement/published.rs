@@ -36,6 +36,14 @@ pub(crate) const SIZES: [(JointQuantity, Quantity); 5] = [
     (JointQuantity::KvBytesStored, Quantity::KvBytesStored),
 ];
 
+/// Quantities that follow from the sizes of the model and the machine.
+pub(crate) const OF_MACHINES: [JointQuantity; 4] = [
+    JointQuantity::CrossoverContext,
+    JointQuantity::LatencyFloor,
+    JointQuantity::CostInput,
+    JointQuantity::CostOutput,
+];
+
 /// Origin of public values, the highest rank first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -149,6 +157,13 @@ impl Published {
             serving: None,
         })
     }
+}
+
+/// Whether a published architecture says more about a quantity than prices do: a size, or what follows from sizes and machine.
+#[must_use]
+pub fn follows_from_architecture(quantity: JointQuantity) -> bool {
+    let is_size = SIZES.iter().any(|(size, _)| *size == quantity);
+    is_size || OF_MACHINES.contains(&quantity)
 }
 
 /// The public value of a quantity of a model by its name: that of its published architecture, else the size in the name.

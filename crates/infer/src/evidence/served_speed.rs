@@ -1,0 +1,128 @@
+//! Measured output speed against the step of the engine: how fast, and so in which batch and on which machine, a model of known
+//! sizes is served.
+//!
+//! ```
+//! use unroof_infer::evidence::assumptions::Assumptions;
+//! use unroof_infer::evidence::likelihood::Likelihood;
+//! use unroof_infer::evidence::served_speed::ServedSpeed;
+//! use unroof_infer::posterior::{Prior, sample_prior};
+//! use unroof_roofline::reference::calibration::Calibration;
+//!
+//! let prior = Prior::new(Calibration::shipped(), &Assumptions::default());
+//! let mut draws: Vec<_> = sample_prior(&prior, 64).iter().collect();
+//! draws.sort_by(|one, other| one.log_output_speed().total_cmp(&other.log_output_speed()));
+//! // 300 tokens per second are more probable of the fastest draw than of the slowest.
+//! let speed = ServedSpeed::of_hosts([300.0]).unwrap();
+//! assert!(speed.likelihood(&draws[63]) > speed.likelihood(&draws[0]));
+//! ```
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::clue_table::ClueKind;
+use super::likelihood::{Likelihood, MISPRINTS, log_normal, normal_tail};
+use super::unknowns::Unknowns;
+use unroof_base::units::count_f64;
+use unroof_base::units::elementary::exp;
+use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
+
+/// log of the tokens that a step yields beyond the engine's: some hosts draft, and say nothing about it \[D\].
+const LOG_DRAFTED: f64 = 0.3;
+/// Standard deviation of that \[D\].
+const DRAFTED_SD: f64 = 0.35;
+/// Standard deviation of log v between the hosts of one model, of `data/serving_speeds.csv`.
+const HOST_SD: f64 = 0.8;
+/// log of the fastest speed that is printed over the slowest.
+const LOG_RANGE: f64 = 8.0;
+
+/// A row of `data/serving_speeds.csv`: output speed of one user at a host, with the host's prices of that day.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PublishedSpeed {
+    /// Name of the model, as in the data on open-weight models.
+    pub model: String,
+    /// Host that serves it.
+    pub host: String,
+    /// Tokens per second from the request to the end of the answer.
+    pub output_tokens_per_second: f64,
+    /// Price of input, USD per million tokens.
+    pub input_usd_per_mtok: f64,
+    /// Price of output, USD per million tokens.
+    pub output_usd_per_mtok: f64,
+}
+
+/// Published speeds of open-weight models at their hosts.
+#[must_use]
+pub fn published_speeds() -> &'static [PublishedSpeed] {
+    static ROWS: LazyLock<Vec<PublishedSpeed>> = LazyLock::new(|| {
+        let text = include_str!("../../data/serving_speeds.csv");
+        let mut rows = csv::Reader::from_reader(text.as_bytes());
+        let read = rows.deserialize().collect::<Result<_, _>>();
+        read.unwrap_or_else(|error| panic!("data/serving_speeds.csv: {error}"))
+    });
+    &ROWS
+}
+
+/// The mean speed of a model at its hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct ServedSpeed {
+    log_speed: f64,
+    sd: f64,
+}
+
+impl ServedSpeed {
+    /// Speed of a model from those at its hosts, tokens per second of one user; none without any.
+    #[must_use]
+    pub fn of_hosts(speeds: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let logs: Vec<f64> = speeds.into_iter().map(f64::ln).collect();
+        let hosts = count_f64(logs.len());
+        (!logs.is_empty()).then(|| Self {
+            log_speed: logs.iter().sum::<f64>() / hosts,
+            sd: DRAFTED_SD.hypot(HOST_SD / hosts.sqrt()),
+        })
+    }
+
+    /// Speed of an open-weight model by its sheets, else by what is published of it.
+    #[must_use]
+    pub fn of_model(model: &str, sheets: &[PriceSheet]) -> Option<Self> {
+        static PUBLISHED: LazyLock<HashMap<&str, Vec<f64>>> = LazyLock::new(|| {
+            let mut by_model: HashMap<&str, Vec<f64>> = HashMap::new();
+            for row in published_speeds() {
+                let of_model = by_model.entry(&row.model).or_default();
+                of_model.push(row.output_tokens_per_second);
+            }
+            by_model
+        });
+        let standard = sheets
+            .iter()
+            .filter_map(|sheet| sheet.service_tiers.get(RateCell::STANDARD));
+        let published = || Self::of_hosts(PUBLISHED.get(model)?.iter().copied());
+        Self::of_hosts(standard.filter_map(median_speed)).or_else(published)
+    }
+
+    fn residual(&self, unknowns: &Unknowns<'_>) -> f64 {
+        self.log_speed - LOG_DRAFTED - unknowns.log_output_speed()
+    }
+}
+
+/// Half of the requests of a tier are decoded at this speed or faster, tokens/s.
+pub(crate) fn median_speed(service: &ServiceTier) -> Option<f64> {
+    let measured = service.measured.as_ref()?;
+    measured.output_tokens_per_second.as_ref()?.p50
+}
+
+impl Likelihood for ServedSpeed {
+    fn parts(&self) -> &[ClueKind] {
+        &[ClueKind::OutputSpeed]
+    }
+
+    fn likelihood(&self, unknowns: &Unknowns<'_>) -> f64 {
+        let density = exp(log_normal(self.residual(unknowns), self.sd));
+        MISPRINTS / LOG_RANGE + (1.0 - MISPRINTS) * density
+    }
+
+    fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
+        normal_tail(self.residual(unknowns), self.sd)
+    }
+}
