@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use unroof_infer::estimate::StoredEstimate;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::record::stored_estimate::EstimatedQuantity;
+use unroof_infer::estimate::samples::Spread;
 use unroof_price_sheet::sheet::PriceSheet;
 
 use super::compared::Compared;
@@ -20,8 +21,8 @@ pub(super) struct Comparison<'a> {
     pub(super) probabilities: Probabilities,
 }
 
-/// One of what is compared, with one of its quantities.
-type Known<'a> = (&'a Compared, &'a EstimatedQuantity);
+/// One of what is compared, with the best that is known of one of its quantities.
+type Known<'a> = (&'a Compared, Spread);
 
 impl Comparison<'_> {
     /// Writes the finding and the tables.
@@ -58,7 +59,7 @@ impl Comparison<'_> {
             ""
         };
         format!(
-            "Medians with 90 % intervals; * identified. In brackets: the ratio to the first{probability}."
+            "Published values, else medians with 90 % intervals; * identified. In brackets: the ratio to the first{probability}."
         )
     }
 
@@ -70,17 +71,24 @@ impl Comparison<'_> {
 
     /// The median with its ratio to that of the first, and the interval below it.
     fn cell(&self, one: &Compared, quantity: JointQuantity) -> String {
-        let Some(estimate) = one.estimated.quantity(quantity) else {
+        let estimated = &one.estimated;
+        let both = estimated
+            .quantity(quantity)
+            .zip(estimated.best_spread(quantity));
+        let Some((estimate, best)) = both else {
             return "–".to_owned();
         };
+        let ratio = self
+            .ratio_to_first((one, best), quantity)
+            .unwrap_or_default();
+        let median = compact(best.median);
+        if estimated.published_size(quantity).is_some() {
+            let by_prices = interval(estimate.interval_90, compact);
+            return format!("{median} published{ratio}\nprices: {by_prices}");
+        }
         let mark = if estimate.identified { " *" } else { "" };
-        let ratio = self.ratio_to_first((one, estimate), quantity);
-        format!(
-            "{}{mark}{}\n{}",
-            compact(estimate.median),
-            ratio.unwrap_or_default(),
-            interval(estimate.interval_90, compact)
-        )
+        let interval = interval(best.interval_90, compact);
+        format!("{median}{mark}{ratio}\n{interval}")
     }
 
     fn ratio_to_first(&self, (one, own): Known, quantity: JointQuantity) -> Option<String> {
@@ -88,7 +96,7 @@ impl Comparison<'_> {
         if std::ptr::eq(first, one) {
             return None;
         }
-        let ratio = own.median / first.estimated.quantity(quantity)?.median;
+        let ratio = own.median / first.estimated.best_spread(quantity)?.median;
         let probability = self.probability(one, first, quantity);
         let probability = probability
             .map(|probability| format!(",{NO_BREAK}{}{NO_BREAK}%", percent(probability)));
@@ -108,9 +116,9 @@ impl Comparison<'_> {
     fn finding(&self) -> Option<String> {
         let active = JointQuantity::ActiveParameters;
         let known = self.compared.iter();
-        let known = known.filter_map(|one| Some((one, one.estimated.quantity(active)?)));
+        let known = known.filter_map(|one| Some((one, one.estimated.best_spread(active)?)));
         let (mut identified, others): (Vec<Known>, Vec<Known>) =
-            known.partition(|(_, estimate)| estimate.identified);
+            known.partition(|(one, _)| is_known(&one.estimated, active));
         identified.sort_by(|(_, left), (_, right)| right.median.total_cmp(&left.median));
         let mut parts = Vec::new();
         if let [largest, .., smallest] = identified.as_slice() {
@@ -130,7 +138,10 @@ impl Comparison<'_> {
         (smallest, least): Known,
         quantity: JointQuantity,
     ) -> String {
+        let is_published = |one: &Compared| one.estimated.published_size(quantity).is_some();
+        let are_published = is_published(largest) && is_published(smallest);
         let sure = match self.probability(largest, smallest, quantity) {
+            _ if are_published => "both are published".to_owned(),
             Some(probability) => format!(
                 "it has more with a probability of {} %",
                 percent(probability)
@@ -141,12 +152,23 @@ impl Comparison<'_> {
             None => "their 90 % intervals do not overlap".to_owned(),
         };
         format!(
-            "{} has probably {} times the active parameters of {} ({} against {}; {sure})",
+            "{} has {}{} times the active parameters of {} ({} against {}; {sure})",
             label(&terminal::quoted(&largest.name)),
+            if are_published { "" } else { "probably " },
             compact(most.median / least.median),
             terminal::quoted(&smallest.name),
             compact(most.median),
             compact(least.median),
         )
     }
+}
+
+/// Whether a quantity is published or identified.
+fn is_known(estimated: &StoredEstimate, quantity: JointQuantity) -> bool {
+    let is_identified = || {
+        estimated
+            .quantity(quantity)
+            .is_some_and(|own| own.identified)
+    };
+    estimated.published_size(quantity).is_some() || is_identified()
 }

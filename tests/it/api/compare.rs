@@ -60,13 +60,22 @@ async fn models_are_compared_by_quantity_by_pair_and_by_price() {
             let path = format!("/models/{}", model["canonical_model"].as_str().unwrap());
             let stored = api.get(&path).await.json();
             let stored = &stored["quantities"]["active_parameters"];
-            assert_eq!(value["median"], stored["median"]);
-            assert_eq!(value["interval_90"], stored["interval_90"]);
+            // A published size comes first, with the estimate from prices beside it.
+            let by_prices = value.get("by_prices").filter(|own| !own.is_null());
+            let shown = by_prices.unwrap_or(value);
+            assert_eq!(shown["median"], stored["median"]);
+            assert_eq!(shown["interval_90"], stored["interval_90"]);
             assert_eq!(value["identified"], stored["identified"]);
+            assert_eq!(by_prices.is_some(), !value["truth"].is_null());
         }
         assert!(active["values"][0]["truth"].is_null());
         let truth = active["values"][2]["truth"].as_f64().unwrap();
         assert!((5e9..5.3e9).contains(&truth), "{truth}");
+        let published = &active["values"][2];
+        for end in ["/median", "/interval_90/low", "/interval_90/high"] {
+            let value = published.pointer(end).and_then(Value::as_f64).unwrap();
+            assert!((value / truth - 1.0).abs() < 1e-6, "{published}");
+        }
         assert_eq!(comparison["pairs"].as_array().unwrap().len(), 6);
         let (large, small) = ("acme/large-1.5", "acme/small");
         let more = probability(&comparison, large, small, "active_parameters");
@@ -84,6 +93,13 @@ async fn models_are_compared_by_quantity_by_pair_and_by_price() {
             "active_parameters",
         );
         assert_eq!(open["draws"], "independent");
+        let cost = comparison["quantities"].as_array().unwrap().iter();
+        let cost = cost.filter(|own| own["quantity"] == "cost_output_usd_per_mtok");
+        let cost = cost.map(|own| own["values"][2].clone()).next().unwrap();
+        let path = "/models/openai/gpt-oss-120b";
+        let stored = api.get(path).await.json();
+        let served = "/published/serving/quantities/cost_output_usd_per_mtok";
+        assert_eq!(cost["median"], stored.pointer(served).unwrap()["median"]);
         let terms = &models[2]["terms"];
         assert_eq!(terms["hosts"], 3);
         assert_eq!(

@@ -128,17 +128,23 @@ impl Sorted {
     #[must_use]
     pub fn probability_of_more_than(&self, other: &Self) -> f64 {
         let (mut below, mut place, mut more) = (0.0, 0, 0.0);
-        for (value, weight) in &self.0 {
+        // A stated quantity has one value in all draws: its draws are counted once.
+        for same in self
+            .0
+            .chunk_by(|(one, _), (next, _)| one.total_cmp(next).is_eq())
+        {
+            let value = same[0].0;
             while let Some((lower, weight)) = other.0.get(place)
-                && lower < value
+                && *lower < value
             {
                 below += weight;
                 place += 1;
             }
             let equal = other.0[place..]
                 .iter()
-                .take_while(|(same, _)| same.total_cmp(value).is_eq());
+                .take_while(|(other, _)| other.total_cmp(&value).is_eq());
             let equal: f64 = equal.map(|(_, weight)| weight).sum();
+            let weight: f64 = same.iter().map(|(_, weight)| weight).sum();
             more += weight * (below + 0.5 * equal);
         }
         (more / (self.total() * other.total())).clamp(0.0, 1.0)

@@ -7,6 +7,7 @@ use crate::compute::Views;
 use crate::question::Question;
 use unroof_base::units::compact;
 use unroof_edge::Problem;
+use unroof_infer::estimate::samples::Spread;
 use unroof_report::chart::kinds::strip::{Strip, compared};
 use unroof_report::chart::{Chart, Words};
 use unroof_report::words::capital;
@@ -60,11 +61,19 @@ pub(crate) fn ranking(quantity: &ComparedQuantity) -> Vec<usize> {
 pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> Chart {
     let models = comparison.models.iter().zip(&quantity.values);
     let strip = |(model, value): (&ComparedModel, &ComparedValue)| {
+        // A published value is the upright line; what prices say is the test beside it.
+        let shown = match value.truth {
+            Some(_) => value.from_prices(),
+            None => Spread {
+                median: value.median,
+                interval_90: value.interval_90,
+            },
+        };
         let strip = Strip {
             prior_90: None,
-            interval_90: value.interval_90,
+            interval_90: shown.interval_90,
             interval_50: None,
-            median: value.median,
+            median: shown.median,
             identified: value.identified,
             truth: value.truth,
         };
@@ -74,7 +83,7 @@ pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> 
     let words = Words {
         title: finding(comparison, quantity),
         description: format!(
-            "{}{unit}{}: median and 90 % interval per model, faint where it is not identified; the upright line is the public value.",
+            "{}{unit}{}: median and 90 % interval per model, faint where it is not identified; the upright line is the public value, beside what prices say.",
             capital(quantity.label),
             quantity.unit
         ),

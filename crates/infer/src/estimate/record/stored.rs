@@ -8,7 +8,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::model::ModelPool;
-use crate::estimate::samples::PriorAndPosterior;
+use crate::estimate::samples::{PriorAndPosterior, Samples};
 use crate::estimate::serving::Serving;
 use crate::estimate::{Answer, Estimator, Request, identity};
 use crate::evidence::assumptions::Assumptions;
@@ -159,6 +159,22 @@ impl Question {
     ) -> Result<PriorAndPosterior, Cancelled> {
         let calibration = estimator.calibration();
         joint::samples(&self.contents, &self.assumptions, calibration, wanted)
+    }
+
+    /// Draws of the model of a name with its published architecture stated; none where it is not published.
+    ///
+    /// # Errors
+    /// The work is cancelled.
+    pub fn samples_of_architecture(
+        &self,
+        model: &str,
+        estimator: &Estimator,
+        wanted: &CancelToken,
+    ) -> Result<Option<Samples>, Cancelled> {
+        let (contents, calibration) = (&self.contents, estimator.calibration());
+        let drawn =
+            joint::drawn_with_architecture(model, contents, &self.assumptions, calibration, wanted);
+        Ok(drawn?.map(|(samples, _)| samples))
     }
 
     /// Draws that answer the question, and how the drawn models are served.

@@ -21,7 +21,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::estimate::answer::Answer;
-use crate::estimate::judgement::published::{Published, PublishedServing};
+use crate::estimate::judgement::published::{Published, PublishedBy, PublishedServing};
 use crate::estimate::margins::LineMargin;
 use crate::estimate::nearest::NearModel;
 use crate::estimate::quantities::JointQuantity;
@@ -105,9 +105,25 @@ impl StoredEstimate {
         self.published.as_ref()?.serving.as_ref()
     }
 
+    /// A size of the published architecture.
+    #[must_use]
+    pub fn published_size(&self, quantity: JointQuantity) -> Option<f64> {
+        let published = self.published.as_ref()?;
+        let value = published.value(quantity)?.value;
+        (published.by == PublishedBy::Architecture).then_some(value)
+    }
+
     /// A quantity to be shown: of the published architecture, where it has it, else by prices alone.
     #[must_use]
     pub fn best_spread(&self, quantity: JointQuantity) -> Option<Spread> {
+        if let Some(median) = self.published_size(quantity) {
+            let (low, high) = (median, median);
+            let interval_90 = Interval { low, high };
+            return Some(Spread {
+                median,
+                interval_90,
+            });
+        }
         let published = self.published.as_ref();
         let served = published.and_then(|published| published.served(quantity));
         served.or_else(|| {

@@ -218,7 +218,10 @@ fn compared(comparison: &Comparison) -> Markup {
         (outside(comparison))
         (terms::table(&comparison.models))
         h2 { "Quantities" }
-        p.note { "One axis per quantity, the same for all models. Faint: not identified, so mostly the prior." }
+        p.note {
+            "One axis per quantity, the same for all models. Faint: not identified, so mostly the prior. "
+            "Titles and probabilities use published values where there are any; the dots are what prices alone say."
+        }
         div.columns { @for quantity in main { (shown(comparison, quantity)) } }
         details {
             summary { "All other quantities" }
@@ -227,16 +230,16 @@ fn compared(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Published values that an estimate misses: what follows from such an estimate is wrong too.
+/// Published values that an estimate from prices misses.
 fn outside(comparison: &Comparison) -> Markup {
     let of_quantity = |quantity: &ComparedQuantity| {
         let named = comparison.models.iter().zip(&quantity.values);
         let missed = named.filter_map(|(model, value)| {
-            let (truth, interval) = (value.truth?, value.interval_90);
+            let (truth, interval) = (value.truth?, value.from_prices().interval_90);
             let is_inside = (interval.low..=interval.high).contains(&truth);
             (!is_inside).then(|| {
                 format!(
-                    "{} of {}: published {}, estimated {}",
+                    "{} of {}: published {}, from prices {}",
                     quantity.label,
                     model.canonical_model,
                     compact(truth),
@@ -250,7 +253,10 @@ fn outside(comparison: &Comparison) -> Markup {
     html! {
         @if !missed.is_empty() {
             div.warning {
-                p { strong { "Published values outside the estimates." } " Ratios and costs below are computed from the estimates, and are wrong with them." }
+                p {
+                    strong { "Published values outside what prices say." }
+                    " A published architecture replaces the estimate below; a size in a name does not."
+                }
                 ul { @for missed in missed { li { (missed) } } }
             }
         }

@@ -24,8 +24,8 @@ const ROWS: [Row; 12] = [
     ("input, median price", |model| {
         median(model.terms.input.price)
     }),
-    ("input, cost by prices", |model| cost(&model.terms.input)),
-    ("input, margin at the median, by prices", |model| {
+    ("input, cost", |model| cost(&model.terms.input)),
+    ("input, margin at the median", |model| {
         margin(&model.terms.input)
     }),
     ("output, lowest price", |model| {
@@ -34,8 +34,8 @@ const ROWS: [Row; 12] = [
     ("output, median price", |model| {
         median(model.terms.output.price)
     }),
-    ("output, cost by prices", |model| cost(&model.terms.output)),
-    ("output, margin at the median, by prices", |model| {
+    ("output, cost", |model| cost(&model.terms.output)),
+    ("output, margin at the median", |model| {
         margin(&model.terms.output)
     }),
     ("cached input, lowest price", |model| {
@@ -84,5 +84,6 @@ pub(super) fn table(models: &[ComparedModel]) -> Markup {
     html! {
         h2 { "Prices and costs" }
         (scrolling("Prices and costs", &table_of(Some("terms"), &heads, &rows)))
+        p.note { "Costs and margins are of the published architecture; of a model without open weights, of the estimate from prices." }
     }
 }

@@ -4,8 +4,10 @@ use crate::api::answers::density::{documents, not_repeatable};
 use crate::api::answers::models::{no_model, own_sheets};
 use crate::compute::Views;
 use unroof_edge::Problem;
+use unroof_infer::estimate::judgement::published::follows_from_architecture;
 use unroof_infer::estimate::model::author_of;
-use unroof_infer::estimate::samples::Samples;
+use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::samples::{Samples, Spread};
 use unroof_infer::estimate::{CancelToken, Estimator, Question};
 use unroof_price_sheet::sheet::PriceSheet;
 use unroof_store::{AsOf, ModelOfferRow, ModelRow, ModelSheetRow, StoreError};
@@ -54,8 +56,10 @@ pub(super) struct Drawn {
     pub(super) own: Vec<PriceSheet>,
     /// The longest context that a sheet states.
     pub(super) context: Option<u32>,
-    /// Draws from the posterior.
-    pub(super) samples: Samples,
+    /// Draws of the estimate from prices.
+    by_prices: Samples,
+    /// Draws with the published architecture; none where it is not published.
+    by_architecture: Option<Samples>,
 }
 
 impl Drawn {
@@ -68,13 +72,34 @@ impl Drawn {
         let sheets = documents(stored.sheets)?;
         let question = Question::of_stored(&stored.document, &sheets, estimator)
             .map_err(|reason| not_repeatable(&stored.document, &reason))?;
+        let name = &stored.row.canonical_model;
+        let by_architecture = question.samples_of_architecture(name, estimator, wanted)?;
         let samples = question.samples(estimator, wanted)?;
         Ok(Self {
             row: stored.row,
             offers: stored.offers,
             own: stored.own,
             context: question.longest_context(),
-            samples: samples.posterior,
+            by_prices: samples.posterior,
+            by_architecture,
         })
+    }
+
+    /// The best draws of a quantity: with the published architecture where it says more than prices do.
+    pub(super) fn samples(&self, quantity: JointQuantity) -> &Samples {
+        let published = self.by_architecture.as_ref();
+        let published = published.filter(|_| follows_from_architecture(quantity));
+        published.unwrap_or(&self.by_prices)
+    }
+
+    /// A quantity from prices alone, where the published architecture says more.
+    pub(super) fn beside(&self, quantity: JointQuantity) -> Option<Spread> {
+        let is_replaced = self.is_published() && follows_from_architecture(quantity);
+        is_replaced.then(|| self.by_prices.spread(quantity))
+    }
+
+    /// Whether the architecture of the model is published.
+    pub(super) fn is_published(&self) -> bool {
+        self.by_architecture.is_some()
     }
 }

@@ -20,6 +20,7 @@ use unroof_infer::estimate::StoredRow;
 use unroof_infer::estimate::judgement::published::{open_model_of, public_value};
 use unroof_infer::estimate::model::author_of;
 use unroof_infer::estimate::quantities::JointQuantity;
+use unroof_infer::estimate::samples::Spread;
 use unroof_infer::posterior::Interval;
 
 /// Numbers of models that are compared.
@@ -71,21 +72,36 @@ pub(crate) struct ComparedQuantity {
 /// A quantity of one model
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ComparedValue {
-    /// Median of the estimate.
+    /// Published value, where the architecture is published, or the median of what follows from it; else the median of the
+    /// estimate from prices.
     pub(crate) median: f64,
     /// Interval that contains the value with a probability of 90 %.
     pub(crate) interval_90: Interval,
-    /// Whether it is identified.
+    /// The estimate from prices alone, where `median` is of the published architecture; null elsewhere.
+    #[schema(required)]
+    pub(crate) by_prices: Option<Spread>,
+    /// Whether the estimate from prices is identified.
     pub(crate) identified: bool,
-    /// The published value; null where it is not public.
+    /// The public value, of the published architecture or of a size in the name; null where there is none.
     pub(crate) truth: Option<f64>,
+}
+
+impl ComparedValue {
+    /// Median and interval from prices alone.
+    pub(crate) fn from_prices(&self) -> Spread {
+        self.by_prices.unwrap_or(Spread {
+            median: self.median,
+            interval_90: self.interval_90,
+        })
+    }
 }
 
 /// Compare models
 ///
 /// Two to six models by their canonical names: every quantity next to the others, the probability that one model has more of
-/// it than another, and what they cost. Models of different authors are independent. Of two models that their common author
-/// sells itself, active and total parameters are compared by joint draws with one markup and one accelerator, so that what
+/// it than another, and what they cost. Sizes and costs of a model whose architecture is published are those of the architecture,
+/// with the estimate from prices beside them. Models of different authors are independent. Of two such models that their common author
+/// sells itself and does not publish, active and total parameters are compared by joint draws with one markup and one accelerator, so that what
 /// is common to both cancels. `draws` says which.
 #[utoipa::path(
     get,
@@ -156,11 +172,12 @@ pub(crate) fn names(query: &str) -> Result<Vec<String>, Problem> {
 
 /// A quantity of a model.
 fn value(model: &Drawn, quantity: JointQuantity) -> ComparedValue {
-    let summary = model.samples.summary(quantity);
+    let best = model.samples(quantity).spread(quantity);
     let stored = StoredRow::read(&model.row.row_values).quantity(quantity);
     ComparedValue {
-        median: summary.median(),
-        interval_90: summary.interval_90(),
+        median: best.median,
+        interval_90: best.interval_90,
+        by_prices: model.beside(quantity),
         identified: stored.identified == Some(true),
         truth: public_value(&model.row.canonical_model, quantity),
     }
@@ -176,7 +193,7 @@ fn model(drawn: &Drawn) -> ComparedModel {
         estimate_id: row.id,
         sheets: row.sheets,
         open_model: open.map(|open| open.name.as_str()),
-        terms: Terms::new(&drawn.offers, drawn.context, &drawn.samples),
+        terms: Terms::new(drawn),
     }
 }
 

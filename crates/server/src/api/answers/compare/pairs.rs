@@ -54,7 +54,8 @@ pub(super) fn of(
     wanted: &CancelToken,
 ) -> Result<Vec<ComparedPair>, Problem> {
     let ratios = common_ratios(drawn, estimator, wanted)?;
-    let sorted = |model: &Drawn| JointQuantity::ALL.map(|quantity| model.samples.sorted(quantity));
+    let sorted =
+        |model: &Drawn| JointQuantity::ALL.map(|quantity| model.samples(quantity).sorted(quantity));
     let sorted: Vec<[Sorted; JointQuantity::COUNT]> = drawn.iter().map(sorted).collect();
     let mut pairs = Vec::new();
     for (one, own) in drawn.iter().zip(&sorted) {
@@ -86,14 +87,15 @@ pub(super) fn of(
     Ok(pairs)
 }
 
-/// The ratios of models that one author sells itself.
+/// The ratios of models that one author sells itself and whose architecture is not published.
 fn common_ratios(
     drawn: &[Drawn],
     estimator: &Estimator,
     wanted: &CancelToken,
 ) -> Result<Vec<SizeRatio>, Problem> {
     let mut by_author: BTreeMap<&str, Vec<VendorModel>> = BTreeMap::new();
-    for model in drawn.iter().filter(|model| !model.own.is_empty()) {
+    let has_own = |model: &&Drawn| !model.own.is_empty() && !model.is_published();
+    for model in drawn.iter().filter(has_own) {
         let name = &model.row.canonical_model;
         let sold = VendorModel {
             canonical_model: name.clone(),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::drawn::Drawn;
 use unroof_infer::estimate::margins::ImpliedMargin;
 use unroof_infer::estimate::quantities::JointQuantity;
-use unroof_infer::estimate::samples::Samples;
-use unroof_infer::estimate::vendor::Span;
+use unroof_infer::estimate::samples::Spread;
 use unroof_store::ModelOfferRow;
 
 /// Prices over the hosts of a model, the cost of a token, and the margins between the two
@@ -32,7 +32,7 @@ pub(crate) struct LineTerms {
     /// Prices; null where no host has one.
     pub(crate) price: Option<PriceRange>,
     /// Cost, USD per million tokens.
-    pub(crate) cost_usd_per_mtok: Span,
+    pub(crate) cost_usd_per_mtok: Spread,
     /// 1 − cost ÷ price at the lowest price.
     pub(crate) margin_at_lowest: Option<ImpliedMargin>,
     /// 1 − cost ÷ price at the median price.
@@ -49,23 +49,17 @@ pub(crate) struct PriceRange {
 }
 
 impl Terms {
-    pub(super) fn new(
-        offers: &[ModelOfferRow],
-        context_tokens: Option<u32>,
-        samples: &Samples,
-    ) -> Self {
-        let offers: Vec<&ModelOfferRow> = offers
-            .iter()
-            .filter(|offer| offer.currency == "USD")
-            .collect();
+    pub(super) fn new(model: &Drawn) -> Self {
+        let offers = model.offers.iter();
+        let offers: Vec<&ModelOfferRow> = offers.filter(|offer| offer.currency == "USD").collect();
         let mut hosts: Vec<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
         let range = |price: fn(&ModelOfferRow) -> Option<f64>| PriceRange::over(&offers, price);
-        let line = |price, cost| LineTerms::new(range(price), cost, samples);
+        let line = |price, cost| LineTerms::new(range(price), model.samples(cost).spread(cost));
         Self {
             hosts: hosts.len(),
-            context_tokens,
+            context_tokens: model.context,
             input: line(|offer| offer.input_per_mtok, JointQuantity::CostInput),
             output: line(|offer| offer.output_per_mtok, JointQuantity::CostOutput),
             cache_read: range(|offer| offer.cache_read_per_mtok),
@@ -74,12 +68,7 @@ impl Terms {
 }
 
 impl LineTerms {
-    fn new(price: Option<PriceRange>, cost: JointQuantity, samples: &Samples) -> Self {
-        let summary = samples.summary(cost);
-        let cost = Span {
-            median: summary.median(),
-            interval_90: summary.interval_90(),
-        };
+    fn new(price: Option<PriceRange>, cost: Spread) -> Self {
         let margin = |price| ImpliedMargin::new(price, cost.median, cost.interval_90);
         Self {
             price,
