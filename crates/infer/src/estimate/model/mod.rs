@@ -17,6 +17,7 @@
 
 mod decisions;
 mod difference;
+mod modes;
 #[cfg(test)]
 mod tests;
 
@@ -96,7 +97,7 @@ pub struct ModelSheet {
     #[schema(value_type = Option<String>, format = DateTime)]
     pub valid_from: Option<jiff::Timestamp>,
     /// Whether the estimate reads it. One that repeats a decision of its own seller is not read, nor are those beyond the
-    /// 64 most different ones, nor those of resellers of closed weights.
+    /// 64 most different ones, nor those of resellers of closed weights, nor offers of a fast or thinking mode beside plain ones.
     pub used: bool,
 }
 
@@ -138,6 +139,7 @@ impl ModelPool {
             canonical_model,
             &contents,
         );
+        let own = modes::plain_offers(own, &contents);
         let distinct = distinct_decisions(&own, &prices);
         let used = if own.len() <= MOST_SHEETS {
             own
@@ -156,12 +158,15 @@ impl ModelPool {
         }
     }
 
-    /// The sheets that are read, each with the release of the model; the first has the public facts of all.
+    /// The sheets that are read, each with the release of the model and with the modes that its seller offers under other names;
+    /// the first has the public facts of all.
     #[must_use]
     pub fn used(&self) -> Vec<PriceSheet> {
         let marked = self.contents.iter().zip(&self.is_used);
         let used = marked.filter(|(_, is_used)| **is_used);
-        let mut used: Vec<PriceSheet> = used.map(|(sheet, _)| sheet.clone()).collect();
+        let mut used: Vec<PriceSheet> = used
+            .map(|(sheet, _)| modes::with_fast_mode(sheet, &self.contents))
+            .collect();
         for sheet in &mut used {
             sheet.released = self.released;
         }
@@ -239,7 +244,12 @@ impl ModelPool {
         let readings: Vec<_> = readings.collect();
         let joint = joint::estimate(&used, &readings, &assumptions, calibration, wanted)?;
         let name = &self.canonical_model;
-        let joint = joint.beside_public_values(name, &used, &assumptions, calibration, wanted)?;
+        let mut joint =
+            joint.beside_public_values(name, &used, &assumptions, calibration, wanted)?;
+        joint
+            .diagnostics
+            .warnings
+            .extend(modes::in_words(&self.contents));
         let calibration_id = joint.diagnostics.calibration_id.clone();
         Ok(ModelEstimate {
             id: self.estimate_id(&calibration_id),
@@ -272,7 +282,8 @@ impl ModelPool {
             "misfit",
             "diagnostics",
         ];
-        if !self.used().iter().all(|used| self.contents.contains(used)) {
+        let is_as_stored = self.used().iter().all(|used| self.contents.contains(used));
+        if !is_as_stored || modes::in_words(&self.contents).is_some() {
             return None;
         }
         let mut answer: Map<String, Value> = serde_json::from_str(answer).ok()?;

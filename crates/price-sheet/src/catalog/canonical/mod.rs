@@ -2,7 +2,8 @@
 //!
 //! A name depends on its own spelling alone: neither the catalog, nor the seller, nor what was read before changes it. It
 //! is cut into words; the first ones name the family, which has an author; what does not change the weights (seller,
-//! region, price group, FP8 storage) is left out, and all else stays in the name, so that a variant has a name of its own.
+//! region, price group, FP8 storage, speed, effort of thinking) is left out, and all else stays in the name, so that a variant
+//! has a name of its own. [`mode_of`] says what was left out of a mode's name.
 //!
 //! ```
 //! use unroof_price_sheet::catalog::canonical::canonical_model;
@@ -14,14 +15,17 @@
 //! ```
 
 mod authors;
+mod mode;
 mod moved;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use self::mode::{Mode, mode_of};
 pub(super) use self::moved::moved_model;
 
 use self::authors::{ORGANISATIONS, family_of};
+use self::mode::take_mode;
 use self::tables::{
     ALIASES, AUTHORS_AS_WORDS, LLAMA_WORDS, MOVING_NAMES, MOVING_WORDS, NEUTRAL_ORGANISATIONS,
     REWORKED, SAME_WEIGHTS, SEVERAL_DATES, SPELLINGS,
@@ -33,7 +37,8 @@ use super::values::is_name;
 #[must_use]
 pub fn canonical_model(name: &str) -> Option<String> {
     let (organisation, words) = take_apart(name)?;
-    let words = without_author(words);
+    let mut words = without_author(words);
+    take_mode(&mut words);
     let family = family_of(&words);
     let author = author_of(organisation.as_deref(), family.map(|family| family.author))?;
     let is_fixed = family.is_some_and(|family| !family.needs_digit)

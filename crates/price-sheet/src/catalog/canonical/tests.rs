@@ -149,11 +149,7 @@ fn the_spellings_of_one_model_have_one_name() {
 #[test]
 fn variants_have_names_of_their_own() {
     let apart = [
-        [
-            "claude-opus-4.7",
-            "claude-opus-4.7:thinking",
-            "claude-opus-4.7-fast",
-        ],
+        ["grok-4", "grok-4-fast", "grok-code-fast-1"],
         ["gpt-4o", "gpt-4o-2024-05-13", "gpt-4o-2024-11-20"],
         [
             "claude-3-5-sonnet",
@@ -173,7 +169,7 @@ fn variants_have_names_of_their_own() {
         [
             "deepseek-v3.2",
             "deepseek-v3.2-exp",
-            "deepseek-v3.2-thinking",
+            "deepseek-v3.2-speciale",
         ],
         [
             "llama-3.1-8b-instruct",
@@ -210,6 +206,62 @@ fn variants_have_names_of_their_own() {
             .map(|name| canonical_model(name).unwrap())
             .collect();
         assert_eq!(found.len(), names.len(), "{found:?}");
+    }
+}
+
+#[test]
+fn modes_have_the_name_of_their_weights() {
+    use super::{Mode, mode_of};
+    let of = [
+        (
+            "claude-opus-4.7-fast",
+            "anthropic/claude-opus-4-7",
+            Mode::Speed,
+        ),
+        (
+            "claude-opus-4-1-20250805-thinking",
+            "anthropic/claude-opus-4-1",
+            Mode::Effort,
+        ),
+        ("gpt-5-mini-fast", "openai/gpt-5-mini", Mode::Speed),
+        ("gpt-5.1-thinking-fast", "openai/gpt-5.1", Mode::Speed),
+        ("o4-mini-high", "openai/o4-mini", Mode::Effort),
+        (
+            "MiniMax-M2.5-highspeed",
+            "minimax/minimax-m2.5",
+            Mode::Speed,
+        ),
+        (
+            "grok-4.1-fast-non-reasoning",
+            "xai/grok-4.1-fast",
+            Mode::Effort,
+        ),
+        (
+            "deepseek-v3.2:thinking",
+            "deepseek/deepseek-v3.2",
+            Mode::Effort,
+        ),
+        (
+            "accounts/fireworks/models/glm-5p3-fast",
+            "zhipuai/glm-5.3",
+            Mode::Speed,
+        ),
+    ];
+    for (name, canonical, mode) in of {
+        assert_eq!(canonical_model(name).as_deref(), Some(canonical), "{name}");
+        assert_eq!(mode_of(name), Some(mode), "{name}");
+        assert_eq!(mode_of(canonical), None, "{canonical}");
+    }
+    // A name that says too little says no more in a mode.
+    assert_eq!(canonical_model("qwen2.5-7b-fast"), None);
+    for name in [
+        "gpt-4-turbo",
+        "glm-5-turbo",
+        "kimi-k2-thinking",
+        "phi-4-reasoning",
+        "mistral-medium",
+    ] {
+        assert_eq!(mode_of(name), None, "{name}");
     }
 }
 

@@ -16,6 +16,7 @@ use unroof_edge::{
 };
 use unroof_infer::evidence::open_name::open_model_of;
 use unroof_infer::hosts::league::{HostTable, ModelMargins, PricedOffer, hosts, sellers_of_model};
+use unroof_price_sheet::catalog::canonical::{Mode, mode_of};
 use unroof_store::{MarketOffer, MarketOffersRow, ModelOfferRow};
 
 /// List hosts by their margins on open models
@@ -110,7 +111,11 @@ fn not_open(name: &str) -> Problem {
 
 /// The offers of one model that have a price in US dollars.
 fn offers_of(model: &str, rows: Vec<ModelOfferRow>) -> Vec<PricedOffer> {
-    let in_usd = rows.into_iter().filter(|row| row.currency == "USD");
+    // A fast mode has a cost of its own.
+    let is_plain = |row: &ModelOfferRow| mode_of(&row.model) != Some(Mode::Speed);
+    let in_usd = rows
+        .into_iter()
+        .filter(|row| row.currency == "USD" && is_plain(row));
     let offer = |row: ModelOfferRow| PricedOffer {
         model: model.to_owned(),
         provider: row.provider,

@@ -1,0 +1,124 @@
+//! Offers of a mode under a name of its own: the same weights at another speed or effort, at a price of its own.
+
+use unroof_price_sheet::catalog::canonical::{Mode, mode_of};
+use unroof_price_sheet::sheet::{PriceSheet, RateCell};
+
+/// The service tier as which a fast offer is read.
+const FAST: &str = "fast";
+/// Offers that a sentence names.
+const NAMED: usize = 3;
+
+/// The offers without a mode; where there are none, those of modes.
+pub(super) fn plain_offers(own: Vec<usize>, contents: &[PriceSheet]) -> Vec<usize> {
+    let is_plain = |place: &usize| mode_of(&contents[*place].model).is_none();
+    let plain: Vec<usize> = own.iter().copied().filter(is_plain).collect();
+    if plain.is_empty() { own } else { plain }
+}
+
+/// A plain sheet with the rates of its seller's newest fast offer as a tier; as it is where there is none.
+pub(super) fn with_fast_mode(sheet: &PriceSheet, contents: &[PriceSheet]) -> PriceSheet {
+    let mut sheet = sheet.clone();
+    let is_fast = |other: &&PriceSheet| {
+        mode_of(&other.model) == Some(Mode::Speed)
+            && (&other.provider, &other.region, &other.currency)
+                == (&sheet.provider, &sheet.region, &sheet.currency)
+    };
+    let has_mode =
+        mode_of(&sheet.model).is_some() || sheet.rates.iter().any(|rate| rate.service_tier == FAST);
+    let fast = contents.iter().filter(is_fast);
+    let newest = fast.max_by_key(|other| (other.valid_from, other.id().0));
+    if let Some(fast) = newest.filter(|_| !has_mode) {
+        let standard = fast
+            .rates
+            .iter()
+            .filter(|rate| rate.service_tier == RateCell::STANDARD);
+        sheet.rates.extend(standard.map(|rate| RateCell {
+            service_tier: FAST.to_owned(),
+            ..rate.clone()
+        }));
+    }
+    sheet
+}
+
+/// The offers that are taken for modes by their names, in a sentence; none where there are none.
+pub(super) fn in_words(contents: &[PriceSheet]) -> Option<String> {
+    let is_mode = |sheet: &PriceSheet| mode_of(&sheet.model).is_some();
+    let modes = contents.iter().filter(|sheet| is_mode(sheet));
+    let mut modes: Vec<String> = modes
+        .map(|sheet| format!("`{}` of {}", sheet.model, sheet.provider))
+        .collect();
+    modes.sort_unstable();
+    modes.dedup();
+    let others = match modes.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let is_one = modes.len() == 1;
+    modes.truncate(NAMED);
+    let named = modes.join(", ");
+    if modes.is_empty() {
+        None
+    } else if contents.iter().all(is_mode) {
+        Some(format!(
+            "only modes of the model are sold, by their names {named}{others}: the estimate is of their prices"
+        ))
+    } else if is_one {
+        Some(format!(
+            "by its name, {named} is a mode of these weights: its price is not read as one of the model"
+        ))
+    } else {
+        Some(format!(
+            "by their names, {named}{others} are modes of these weights: their prices are not read as those of the model"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::model::ModelPool;
+    use unroof_price_sheet::sheet::ContextTier;
+
+    fn offer(provider: &str, model: &str, output: &str) -> PriceSheet {
+        let mut cell = RateCell::new(RateCell::STANDARD, ContextTier::default(), None);
+        cell.input = Some("1".parse().unwrap());
+        cell.output = Some(output.parse().unwrap());
+        PriceSheet::new(provider, model, vec![cell])
+    }
+
+    fn pool(sheets: &[PriceSheet]) -> ModelPool {
+        ModelPool::new("minimax/minimax-m2.5", sheets)
+    }
+
+    #[test]
+    fn an_offer_of_a_mode_is_no_price_of_the_model_and_a_fast_one_is_a_tier_of_its_seller() {
+        let plain = offer("minimax", "MiniMax-M2.5", "4");
+        let fast = offer("minimax", "MiniMax-M2.5-highspeed", "8");
+        let elsewhere = offer("beta", "minimax-m2.5-lightning", "9");
+        let pool = pool(&[fast, elsewhere, plain]);
+        let used = pool.used();
+        assert_eq!(used.len(), 1);
+        assert_eq!(pool.decisions(), 1);
+        let tiers = used[0].rates.iter();
+        let tiers: Vec<_> = tiers
+            .map(|rate| (rate.service_tier.as_str(), rate.output.clone().unwrap()))
+            .collect();
+        let expected = [("standard", "4"), ("fast", "8")];
+        assert_eq!(
+            tiers,
+            expected.map(|(tier, price)| (tier, price.parse().unwrap()))
+        );
+        let said = in_words(&pool.contents).unwrap();
+        assert!(
+            said.contains("`MiniMax-M2.5-highspeed` of minimax"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn modes_are_read_where_nothing_else_is_sold() {
+        let pool = pool(&[offer("beta", "minimax-m2.5-lightning", "9")]);
+        assert_eq!(pool.used().len(), 1);
+        assert!(in_words(&pool.contents).unwrap().starts_with("only modes"));
+    }
+}
