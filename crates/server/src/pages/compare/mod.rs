@@ -220,7 +220,7 @@ fn compared(comparison: &Comparison) -> Markup {
         h2 { "Quantities" }
         p.note {
             "One axis per quantity, the same for all models. Faint: not identified, so mostly the prior. "
-            "Titles and probabilities use published values where there are any; the dots are what prices alone say."
+            "Titles and probabilities use published values where there are any; beside such a value, the dot is what prices alone say."
         }
         div.columns { @for quantity in main { (shown(comparison, quantity)) } }
         details {
