@@ -21,8 +21,9 @@ pub enum Mode {
 }
 
 /// Words at the end of a name, their mode, and the beginnings of the names whose weights they do not change. A family is named
-/// where its author says so, or where it sells one set of weights for all efforts; `-thinking` of Qwen and of Kimi K2, and
-/// `-turbo` of Llama and GLM, are weights of their own.
+/// where its author says so, where it sells one set of weights for all efforts, or where the weights are open and hosts name their
+/// own ways to serve them. `-thinking` of Kimi K2 and of the first Qwen 3, and `-turbo` of GLM-5, GPT and Qwen's own names,
+/// are weights of their own.
 const MODES: [(&str, Mode, &str); 15] = [
     (
         "fast",
@@ -31,7 +32,11 @@ const MODES: [(&str, Mode, &str); 15] = [
     ),
     ("highspeed", Mode::Speed, "glm kimi minimax"),
     ("lightning", Mode::Speed, "minimax"),
-    ("turbo", Mode::Speed, "kimi-k2-thinking"),
+    (
+        "turbo",
+        Mode::Speed,
+        "deepseek-r1 deepseek-v3 gemma-4 glm-4-6 gpt-oss kimi-k2-thinking llama minimax-m2 qwen2 qwen3",
+    ),
     (
         "nitro",
         Mode::Speed,

@@ -174,7 +174,7 @@ fn variants_have_names_of_their_own() {
         [
             "llama-3.1-8b-instruct",
             "llama-3.1-8b-instruct-awq",
-            "llama-3.1-8b-instruct-turbo",
+            "llama-3.1-8b-instruct-nvfp4",
         ],
         [
             "qwen3-next-80b-a3b-instruct",
@@ -237,6 +237,11 @@ fn modes_have_the_name_of_their_weights() {
             Mode::Effort,
         ),
         (
+            "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+            "meta/llama-3.3-70b-instruct",
+            Mode::Speed,
+        ),
+        (
             "deepseek-v3.2:thinking",
             "deepseek/deepseek-v3.2",
             Mode::Effort,
@@ -257,6 +262,7 @@ fn modes_have_the_name_of_their_weights() {
     for name in [
         "gpt-4-turbo",
         "glm-5-turbo",
+        "qwen-turbo",
         "kimi-k2-thinking",
         "phi-4-reasoning",
         "mistral-medium",
