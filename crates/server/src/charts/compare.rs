@@ -63,7 +63,7 @@ pub(crate) fn chart_of(comparison: &Comparison, quantity: &ComparedQuantity) -> 
     let strip = |(model, value): (&ComparedModel, &ComparedValue)| {
         // A published value is the upright line; what prices say is the test beside it.
         let shown = match value.truth {
-            Some(_) => value.from_prices(),
+            Some(_) => value.prices_alone(),
             None => Spread {
                 median: value.median,
                 interval_90: value.interval_90,

@@ -235,7 +235,7 @@ fn outside(comparison: &Comparison) -> Markup {
     let of_quantity = |quantity: &ComparedQuantity| {
         let named = comparison.models.iter().zip(&quantity.values);
         let missed = named.filter_map(|(model, value)| {
-            let (truth, interval) = (value.truth?, value.from_prices().interval_90);
+            let (truth, interval) = (value.truth?, value.prices_alone().interval_90);
             let is_inside = (interval.low..=interval.high).contains(&truth);
             (!is_inside).then(|| {
                 format!(

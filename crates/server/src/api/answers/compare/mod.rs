@@ -88,7 +88,7 @@ pub(crate) struct ComparedValue {
 
 impl ComparedValue {
     /// Median and interval from prices alone.
-    pub(crate) fn from_prices(&self) -> Spread {
+    pub(crate) fn prices_alone(&self) -> Spread {
         self.by_prices.unwrap_or(Spread {
             median: self.median,
             interval_90: self.interval_90,
