@@ -32,8 +32,8 @@ use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
 const LOG_DRAFTED: f64 = 0.3;
 /// Standard deviation of that \[D\].
 const DRAFTED_SD: f64 = 0.35;
-/// Standard deviation of log v between the hosts of one model, of `data/serving_speeds.csv`.
-const HOST_SD: f64 = 0.8;
+/// Standard deviation of log v between the hosts of one model in `data/serving_speeds.csv`.
+const HOST_SD: f64 = 0.98;
 /// log of the fastest speed that is printed over the slowest.
 const LOG_RANGE: f64 = 8.0;
 
@@ -124,5 +124,51 @@ impl Likelihood for ServedSpeed {
 
     fn tail_probability(&self, _part: usize, unknowns: &Unknowns<'_>) -> f64 {
         normal_tail(self.residual(unknowns), self.sd)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unroof_price_sheet::sheet::{MeasuredSpeed, Percentiles};
+
+    #[test]
+    fn the_deviation_of_hosts_is_that_of_the_published_speeds() {
+        let mut by_model: HashMap<&str, Vec<f64>> = HashMap::new();
+        for row in published_speeds() {
+            let logs = by_model.entry(&row.model).or_default();
+            logs.push(row.output_tokens_per_second.ln());
+        }
+        let squares = |logs: &Vec<f64>| {
+            let middle = logs.iter().sum::<f64>() / count_f64(logs.len());
+            logs.iter().map(|log| (log - middle).powi(2)).sum::<f64>()
+        };
+        let freedom = count_f64(published_speeds().len() - by_model.len());
+        let sd = (by_model.values().map(squares).sum::<f64>() / freedom).sqrt();
+        assert!((sd - HOST_SD).abs() < 0.006, "{sd}");
+    }
+
+    #[test]
+    fn a_speed_of_the_sheets_comes_before_a_published_one() {
+        let published = ServedSpeed::of_model("Llama-3.3-70B", &[]).unwrap();
+        let mut sheet = PriceSheet::new("acme", "llama-3.3-70b-instruct", Vec::new());
+        let tier = ServiceTier {
+            measured: Some(MeasuredSpeed {
+                output_tokens_per_second: Some(Percentiles {
+                    p50: Some(500.0),
+                    ..Percentiles::default()
+                }),
+                ..MeasuredSpeed::default()
+            }),
+            ..ServiceTier::default()
+        };
+        sheet
+            .service_tiers
+            .insert(RateCell::STANDARD.to_owned(), tier);
+        let stated = ServedSpeed::of_model("Llama-3.3-70B", &[sheet]).unwrap();
+        assert!((stated.log_speed - 500_f64.ln()).abs() < 1e-12);
+        // Eighteen hosts say more than one.
+        assert!(published.sd < stated.sd && published.log_speed < stated.log_speed);
+        assert!(ServedSpeed::of_model("DeepSeek-V4-Pro", &[]).is_none());
     }
 }

@@ -30,7 +30,7 @@ const DRAWS: usize = 2_048;
 /// Effective draws of a model whose speed is published.
 const EFFECTIVE_DRAWS: usize = 1_000;
 
-/// Costs by the names of the models; some 0.3 s of work for all of them.
+/// Costs by the names of the models, computed when one is first asked for.
 static COSTS: LazyLock<HashMap<&'static str, Costs>> = LazyLock::new(|| {
     let with_costs = |model: &'static OpenModel| Some((model.name.as_str(), costs_of(model)?));
     open_models().iter().filter_map(with_costs).collect()
