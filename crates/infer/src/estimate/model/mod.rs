@@ -37,6 +37,7 @@ use crate::evidence::assumptions::Assumptions;
 use crate::joint;
 use crate::joint::{ENGINE_VERSION, Joint};
 use unroof_base::input::cancel::{CancelToken, Cancelled};
+use unroof_price_sheet::catalog::canonical::Mode;
 use unroof_price_sheet::sheet::compare::decision::Prices;
 use unroof_price_sheet::sheet::{EvidenceItem, PriceSheet, SheetId};
 use unroof_roofline::reference::calibration::Calibration;
@@ -106,6 +107,8 @@ pub struct ModelSheet {
 pub struct ModelPool {
     canonical_model: String,
     contents: Vec<PriceSheet>,
+    /// Mode of each sheet, by the name of its offer.
+    modes: Vec<Option<Mode>>,
     is_used: Vec<bool>,
     decisions: usize,
     /// Day of release, as [`release_of`] finds it.
@@ -139,7 +142,8 @@ impl ModelPool {
             canonical_model,
             &contents,
         );
-        let own = modes::plain_offers(own, &contents);
+        let modes = modes::of_each(&contents);
+        let own = modes::plain_offers(own, &modes);
         let distinct = distinct_decisions(&own, &prices);
         let used = if own.len() <= MOST_SHEETS {
             own
@@ -153,6 +157,7 @@ impl ModelPool {
                 .collect(),
             decisions: distinct.len(),
             released: release_of(&contents, author),
+            modes,
             contents,
             evidence: each_once(sheets.iter().flat_map(|sheet| &sheet.evidence)),
         }
@@ -162,10 +167,9 @@ impl ModelPool {
     /// the first has the public facts of all.
     #[must_use]
     pub fn used(&self) -> Vec<PriceSheet> {
-        let marked = self.contents.iter().zip(&self.is_used);
-        let used = marked.filter(|(_, is_used)| **is_used);
-        let mut used: Vec<PriceSheet> = used
-            .map(|(sheet, _)| modes::with_fast_mode(sheet, &self.contents))
+        let places = (0..self.contents.len()).filter(|place| self.is_used[*place]);
+        let mut used: Vec<PriceSheet> = places
+            .map(|place| modes::with_fast_mode(place, &self.contents, &self.modes))
             .collect();
         for sheet in &mut used {
             sheet.released = self.released;
@@ -249,7 +253,7 @@ impl ModelPool {
         joint
             .diagnostics
             .warnings
-            .extend(modes::in_words(&self.contents));
+            .extend(modes::in_words(&self.contents, &self.modes));
         let calibration_id = joint.diagnostics.calibration_id.clone();
         Ok(ModelEstimate {
             id: self.estimate_id(&calibration_id),
@@ -283,7 +287,7 @@ impl ModelPool {
             "diagnostics",
         ];
         let is_as_stored = self.used().iter().all(|used| self.contents.contains(used));
-        if !is_as_stored || modes::in_words(&self.contents).is_some() {
+        if !is_as_stored || self.modes.iter().any(Option::is_some) {
             return None;
         }
         let mut answer: Map<String, Value> = serde_json::from_str(answer).ok()?;

@@ -8,57 +8,69 @@ const FAST: &str = "fast";
 /// Offers that a sentence names.
 const NAMED: usize = 3;
 
+/// The mode of each offer, by its name.
+pub(super) fn of_each(contents: &[PriceSheet]) -> Vec<Option<Mode>> {
+    contents.iter().map(|sheet| mode_of(&sheet.model)).collect()
+}
+
 /// The offers without a mode; where there are none, those of modes.
-pub(super) fn plain_offers(own: Vec<usize>, contents: &[PriceSheet]) -> Vec<usize> {
-    let is_plain = |place: &usize| mode_of(&contents[*place].model).is_none();
+pub(super) fn plain_offers(own: Vec<usize>, modes: &[Option<Mode>]) -> Vec<usize> {
+    let is_plain = |place: &usize| modes[*place].is_none();
     let plain: Vec<usize> = own.iter().copied().filter(is_plain).collect();
     if plain.is_empty() { own } else { plain }
 }
 
-/// A plain sheet with the rates of its seller's newest fast offer as a tier; as it is where there is none.
-pub(super) fn with_fast_mode(sheet: &PriceSheet, contents: &[PriceSheet]) -> PriceSheet {
-    let mut sheet = sheet.clone();
-    let is_fast = |other: &&PriceSheet| {
-        mode_of(&other.model) == Some(Mode::Speed)
-            && (&other.provider, &other.region, &other.currency)
-                == (&sheet.provider, &sheet.region, &sheet.currency)
+/// A sheet with the rates of its seller's newest fast offer as a tier, unless it is of a mode itself or has such a tier.
+pub(super) fn with_fast_mode(
+    place: usize,
+    contents: &[PriceSheet],
+    modes: &[Option<Mode>],
+) -> PriceSheet {
+    let mut sheet = contents[place].clone();
+    let has_tier = |rate: &RateCell| rate.service_tier == FAST;
+    if modes[place].is_some() || sheet.rates.iter().any(has_tier) {
+        return sheet;
+    }
+    let is_alike = |other: &PriceSheet| {
+        (&other.provider, &other.region, &other.currency)
+            == (&sheet.provider, &sheet.region, &sheet.currency)
     };
-    let has_mode =
-        mode_of(&sheet.model).is_some() || sheet.rates.iter().any(|rate| rate.service_tier == FAST);
-    let fast = contents.iter().filter(is_fast);
-    let newest = fast.max_by_key(|other| (other.valid_from, other.id().0));
-    if let Some(fast) = newest.filter(|_| !has_mode) {
-        let standard = fast
-            .rates
-            .iter()
-            .filter(|rate| rate.service_tier == RateCell::STANDARD);
-        sheet.rates.extend(standard.map(|rate| RateCell {
+    let both = contents.iter().zip(modes);
+    let fast = both.filter(|(other, mode)| **mode == Some(Mode::Speed) && is_alike(other));
+    let newest = fast.max_by_key(|(other, _)| (other.valid_from, other.id().0));
+    if let Some((fast, _)) = newest {
+        let standard = fast.rates.iter();
+        let standard = standard.filter(|rate| rate.service_tier == RateCell::STANDARD);
+        let as_fast = standard.map(|rate| RateCell {
             service_tier: FAST.to_owned(),
             ..rate.clone()
-        }));
+        });
+        sheet.rates.extend(as_fast);
     }
     sheet
 }
 
 /// The offers that are taken for modes by their names, in a sentence; none where there are none.
-pub(super) fn in_words(contents: &[PriceSheet]) -> Option<String> {
-    let is_mode = |sheet: &PriceSheet| mode_of(&sheet.model).is_some();
-    let modes = contents.iter().filter(|sheet| is_mode(sheet));
-    let mut modes: Vec<String> = modes
-        .map(|sheet| format!("`{}` of {}", sheet.model, sheet.provider))
+pub(super) fn in_words(contents: &[PriceSheet], modes: &[Option<Mode>]) -> Option<String> {
+    let of_modes = contents
+        .iter()
+        .zip(modes)
+        .filter(|(_, mode)| mode.is_some());
+    let mut offers: Vec<String> = of_modes
+        .map(|(sheet, _)| format!("`{}` of {}", sheet.model, sheet.provider))
         .collect();
-    modes.sort_unstable();
-    modes.dedup();
-    let others = match modes.len().saturating_sub(NAMED) {
+    offers.sort_unstable();
+    offers.dedup();
+    let others = match offers.len().saturating_sub(NAMED) {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let is_one = modes.len() == 1;
-    modes.truncate(NAMED);
-    let named = modes.join(", ");
-    if modes.is_empty() {
+    let is_one = offers.len() == 1;
+    offers.truncate(NAMED);
+    let named = offers.join(", ");
+    if offers.is_empty() {
         None
-    } else if contents.iter().all(is_mode) {
+    } else if modes.iter().all(Option::is_some) {
         Some(format!(
             "only modes of the model are sold, by their names {named}{others}: the estimate is of their prices"
         ))
@@ -108,7 +120,7 @@ mod tests {
             tiers,
             expected.map(|(tier, price)| (tier, price.parse().unwrap()))
         );
-        let said = in_words(&pool.contents).unwrap();
+        let said = in_words(&pool.contents, &pool.modes).unwrap();
         assert!(
             said.contains("`MiniMax-M2.5-highspeed` of minimax"),
             "{said}"
@@ -119,6 +131,10 @@ mod tests {
     fn modes_are_read_where_nothing_else_is_sold() {
         let pool = pool(&[offer("beta", "minimax-m2.5-lightning", "9")]);
         assert_eq!(pool.used().len(), 1);
-        assert!(in_words(&pool.contents).unwrap().starts_with("only modes"));
+        assert!(
+            in_words(&pool.contents, &pool.modes)
+                .unwrap()
+                .starts_with("only modes")
+        );
     }
 }
