@@ -8,9 +8,19 @@ const FAST: &str = "fast";
 /// Offers that a sentence names.
 const NAMED: usize = 3;
 
-/// The mode of each offer, by its name.
+/// The mode of each offer, by its name. An effort is none where its seller has no plain offer: its price is that of the model.
 pub(super) fn of_each(contents: &[PriceSheet]) -> Vec<Option<Mode>> {
-    contents.iter().map(|sheet| mode_of(&sheet.model)).collect()
+    let modes = contents.iter().map(|sheet| (sheet, mode_of(&sheet.model)));
+    let named: Vec<(&PriceSheet, Option<Mode>)> = modes.collect();
+    let is_sold_plain = |sheet: &PriceSheet| {
+        let mut plain = named.iter().filter(|(_, mode)| mode.is_none());
+        plain.any(|(other, _)| other.provider == sheet.provider)
+    };
+    let is_apart = |sheet, mode: &Mode| *mode == Mode::Speed || is_sold_plain(sheet);
+    let each = named
+        .iter()
+        .map(|(sheet, mode)| mode.filter(|mode| is_apart(sheet, mode)));
+    each.collect()
 }
 
 /// The offers without a mode; where there are none, those of modes.
@@ -124,6 +134,17 @@ mod tests {
         assert!(
             said.contains("`MiniMax-M2.5-highspeed` of minimax"),
             "{said}"
+        );
+    }
+
+    #[test]
+    fn an_effort_that_is_sold_alone_has_the_price_of_the_model() {
+        let alone = offer("beta", "minimax-m3-thinking", "4");
+        let both = ["minimax-m3", "minimax-m3:thinking"].map(|name| offer("acme", name, "5"));
+        let [plain, thinking] = both;
+        assert_eq!(
+            of_each(&[alone, plain, thinking]),
+            [None, None, Some(Mode::Effort)]
         );
     }
 
