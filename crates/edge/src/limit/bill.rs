@@ -133,11 +133,11 @@ impl Bill {
         }
     }
 
-    /// Charges CPU time that was used. A client that has less than its points is in debt.
+    /// Charges CPU time that was used, to the nearest point. A client that has less than its points is in debt.
     pub fn spend(&self, cpu: Duration) {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let used = self.used.fetch_add(nanos(cpu), Ordering::Relaxed) + nanos(cpu);
-        let due = used / nanos(CPU_OF_POINT);
+        let due = (used + nanos(CPU_OF_POINT) / 2) / nanos(CPU_OF_POINT);
         let charged = self.points.fetch_max(due, Ordering::Relaxed);
         if due > charged {
             self.debit(due - charged);
