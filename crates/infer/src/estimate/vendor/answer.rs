@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::posterior::Interval;
+use crate::estimate::samples::Spread;
 
 /// A vendor's models with a common markup and a common accelerator.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -22,18 +22,9 @@ pub struct VendorEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
 pub struct MarkupEstimate {
     /// Markup on the input price.
-    pub input: Span,
+    pub input: Spread,
     /// Markup on the output price.
-    pub output: Span,
-}
-
-/// Median and 90 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, ToSchema)]
-pub struct Span {
-    /// Median of the span.
-    pub median: f64,
-    /// Interval that contains the value with a probability of 90 %.
-    pub interval_90: Interval,
+    pub output: Spread,
 }
 
 /// The sizes of one model.
@@ -43,9 +34,9 @@ pub struct SizeEstimate {
     #[schema(example = "anthropic/claude-opus-4.6")]
     pub canonical_model: String,
     /// Parameters used per token.
-    pub active_parameters: Span,
+    pub active_parameters: Spread,
     /// Total parameters of the model.
-    pub total_parameters: Span,
+    pub total_parameters: Spread,
 }
 
 /// The ratio of two models of one vendor.
@@ -56,13 +47,13 @@ pub struct SizeRatio {
     /// The model with fewer active parameters.
     pub smaller: String,
     /// Ratio of their active parameters.
-    pub active_parameters: Span,
+    pub active_parameters: Spread,
     /// Ratio of their total parameters.
-    pub total_parameters: Span,
+    pub total_parameters: Spread,
     /// Probability that the larger one has more active parameters.
     pub more_active_parameters: f64,
     /// Probability that it has more total parameters.
     pub more_total_parameters: f64,
     /// The ratio of their active parameters if markup and accelerator were not common.
-    pub active_parameters_alone: Span,
+    pub active_parameters_alone: Spread,
 }

@@ -30,7 +30,7 @@ mod hypothesis;
 mod tests;
 mod together;
 
-pub use self::answer::{MarkupEstimate, SizeEstimate, SizeRatio, Span, VendorEstimate};
+pub use self::answer::{MarkupEstimate, SizeEstimate, SizeRatio, VendorEstimate};
 
 use self::drawn::{Drawn, price_terms};
 use self::hypothesis::{Accelerators, markups, with_markup};

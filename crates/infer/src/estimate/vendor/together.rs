@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::answer::{MarkupEstimate, SizeEstimate, SizeRatio, Span, VendorEstimate};
+use super::answer::{MarkupEstimate, SizeEstimate, SizeRatio, VendorEstimate};
 use super::drawn::{Drawn, Sizes};
 use super::hypothesis::{Accelerators, MARKUPS, spread};
+use crate::estimate::samples::Spread;
 use crate::posterior::summarize;
 use unroof_base::units::{count_f64, significant};
 
@@ -150,7 +151,7 @@ fn joint_draws(drawn: &[Drawn], weighed: &[(Hypothesis, f64)]) -> Vec<Vec<Sizes>
 }
 
 /// The ratio of active parameters from the estimates of two models by themselves.
-fn alone(larger: &Drawn, smaller: &Drawn, even: &[f64]) -> Span {
+fn alone(larger: &Drawn, smaller: &Drawn, even: &[f64]) -> Spread {
     let logs = (0..JOINT_DRAWS).map(|number| {
         larger.alone.at(spread(number, PRIMES[0]))[0]
             - smaller.alone.at(spread(number, PRIMES[1]))[0]
@@ -158,9 +159,9 @@ fn alone(larger: &Drawn, smaller: &Drawn, even: &[f64]) -> Span {
     span(&logs.collect::<Vec<f64>>(), even)
 }
 
-fn span(logs: &[f64], weights: &[f64]) -> Span {
+fn span(logs: &[f64], weights: &[f64]) -> Spread {
     let summary = summarize(logs.iter().copied(), weights);
-    Span {
+    Spread {
         median: summary.median(),
         interval_90: summary.interval_90(),
     }
