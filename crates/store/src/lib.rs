@@ -52,8 +52,7 @@ pub use crate::list::market::{
 };
 pub use crate::list::meters::{CatalogImports, HeldImports, SourceImports, WebhookCounts};
 pub use crate::list::models::{
-    DueModel, ModelOfferRow, ModelOutcome, ModelRecord, ModelRow, ModelSelection, ModelSheetRow,
-    NewModelEstimate, SellerRow, StoredAnswer,
+    ModelOfferRow, ModelRow, ModelSelection, ModelSheetRow, SellerRow, StoredAnswer,
 };
 pub use crate::list::price_sheets::PriceSheetRow;
 pub use crate::list::query::{AsOf, NamePrefix, Order, Place, Selection, SortKey};
@@ -64,6 +63,7 @@ pub use crate::record::checksum::Document;
 pub use crate::record::checksum::read_sheet;
 pub use crate::record::columns::SheetColumns;
 pub use crate::record::effect::{Effect, Other};
+pub use crate::record::model_estimates::{DueModel, ModelOutcome, ModelRecord, NewModelEstimate};
 pub use crate::record::names::{ChangeKind, NameKind, UnknownName};
 pub use crate::record::offers::{ListedSheet, ObservedBy, POSTED, SheetFacts};
 pub use crate::record::plan::Acted;

@@ -7,6 +7,7 @@ pub(crate) mod columns;
 pub(crate) mod derive;
 pub(crate) mod effect;
 pub(crate) mod known;
+pub(crate) mod model_estimates;
 pub(crate) mod names;
 pub(crate) mod offers;
 pub(crate) mod plan;
