@@ -117,11 +117,12 @@ impl StoredEstimate {
     #[must_use]
     pub fn best_spread(&self, quantity: JointQuantity) -> Option<Spread> {
         if let Some(median) = self.published_size(quantity) {
-            let (low, high) = (median, median);
-            let interval_90 = Interval { low, high };
             return Some(Spread {
                 median,
-                interval_90,
+                interval_90: Interval {
+                    low: median,
+                    high: median,
+                },
             });
         }
         let published = self.published.as_ref();

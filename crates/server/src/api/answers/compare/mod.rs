@@ -23,6 +23,8 @@ use unroof_infer::estimate::quantities::JointQuantity;
 use unroof_infer::estimate::samples::Spread;
 use unroof_infer::posterior::Interval;
 
+/// Draws of a model: from prices, with its published architecture, and with the other models of its author.
+const DRAWS: usize = 3;
 /// Numbers of models that are compared.
 const COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
 
@@ -214,7 +216,7 @@ pub(crate) async fn read_comparison(
     let estimator = views.compute.estimator.clone();
     views
         .compute
-        .run(DRAW.times(2 * names.len()), move |running| {
+        .run(DRAW.times(DRAWS * names.len()), move |running| {
             let wanted = running.wanted();
             let drawn = stored
                 .into_iter()
