@@ -18,7 +18,7 @@ use unroof_infer::posterior::{Prior, sample_prior, summarize};
 use unroof_price_sheet::sheet::{PriceSheet, RateCell};
 use unroof_roofline::reference::calibration::{Calibration, CostRecord};
 use unroof_roofline::reference::{
-    AttentionKind, decode_context_rows, decode_contexts, open_models,
+    AttentionKind, decode_context_rows, decode_contexts, open_models, serving_speeds,
 };
 
 use crate::generated::{Template, write};
@@ -132,26 +132,26 @@ fn fill_law(page: &mut Template<'_>) {
 
 /// Prices of output against costs, by the speed at which these take a model to be served.
 fn fill_speeds(page: &mut Template<'_>) {
-    let hosts = |model: &str| -> Vec<f64> {
-        let own = published_speeds().iter().filter(|row| row.model == model);
-        own.map(|row| row.output_tokens_per_second).collect()
-    };
     let mut by_speed: [Vec<PricedCost>; 3] = Default::default();
-    for row in published_speeds() {
+    for row in serving_speeds() {
         let Some(open) = open_models().iter().find(|open| open.name == row.model) else {
             continue;
         };
         let speeds = [
             None,
             ServedSpeed::of_hosts([row.output_tokens_per_second]),
-            ServedSpeed::of_hosts(hosts(&row.model)),
+            ServedSpeed::of_hosts(published_speeds(&row.model)),
         ];
         for (rows, speed) in by_speed.iter_mut().zip(speeds) {
-            rows.extend(costs_at_speed(open, speed).map(|costs| PricedCost {
-                family: &open.family,
-                weight: count_f64(hosts(&row.model).len()).sqrt().recip(),
-                log_cost: costs.output.median.ln(),
-                log_price: row.output_usd_per_mtok.ln(),
+            rows.extend(costs_at_speed(open, speed).map(|costs| {
+                PricedCost {
+                    family: &open.family,
+                    weight: count_f64(published_speeds(&row.model).count())
+                        .sqrt()
+                        .recip(),
+                    log_cost: costs.output.median.ln(),
+                    log_price: row.output_usd_per_mtok.ln(),
+                }
             }));
         }
     }

@@ -249,8 +249,7 @@ mod tests {
     use nalgebra::{Matrix4, Vector4};
 
     use super::*;
-    use crate::evidence::served_speed::{PublishedSpeed, published_speeds};
-    use unroof_roofline::reference::open_models;
+    use unroof_roofline::reference::{ServingSpeed, open_models, serving_speeds};
 
     /// A row in logarithms.
     struct Point {
@@ -262,7 +261,7 @@ mod tests {
     }
 
     fn points() -> Vec<Point> {
-        let point = |row: &'static PublishedSpeed| {
+        let point = |row: &'static ServingSpeed| {
             let mut models = open_models().iter();
             let model = models
                 .find(|model| model.name == row.model)
@@ -280,7 +279,7 @@ mod tests {
                 host: &row.host,
             }
         };
-        published_speeds().iter().map(point).collect()
+        serving_speeds().iter().map(point).collect()
     }
 
     /// Least squares, a model with n rows counting √n times.

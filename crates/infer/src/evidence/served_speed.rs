@@ -16,17 +16,13 @@
 //! assert!(speed.likelihood(&draws[63]) > speed.likelihood(&draws[0]));
 //! ```
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use serde::Deserialize;
-
 use super::clue_table::ClueKind;
 use super::likelihood::{Likelihood, MISPRINTS, log_normal, normal_tail};
 use super::unknowns::Unknowns;
 use unroof_base::units::count_f64;
 use unroof_base::units::elementary::exp;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
+use unroof_roofline::reference::serving_speeds;
 
 /// log of the tokens that a step yields beyond the engine's: some hosts draft, and say nothing about it \[D\].
 const LOG_DRAFTED: f64 = 0.3;
@@ -37,31 +33,12 @@ const HOST_SD: f64 = 0.98;
 /// log of the fastest speed that is printed over the slowest.
 const LOG_RANGE: f64 = 8.0;
 
-/// A row of `data/serving_speeds.csv`: output speed of one user at a host, with the host's prices of that day.
-#[derive(Debug, Clone, Deserialize)]
-pub struct PublishedSpeed {
-    /// Name of the model, as in the data on open-weight models.
-    pub model: String,
-    /// Host that serves it.
-    pub host: String,
-    /// Tokens per second from the request to the end of the answer.
-    pub output_tokens_per_second: f64,
-    /// Price of input, USD per million tokens.
-    pub input_usd_per_mtok: f64,
-    /// Price of output, USD per million tokens.
-    pub output_usd_per_mtok: f64,
-}
-
-/// Published speeds of open-weight models at their hosts.
-#[must_use]
-pub fn published_speeds() -> &'static [PublishedSpeed] {
-    static ROWS: LazyLock<Vec<PublishedSpeed>> = LazyLock::new(|| {
-        let text = include_str!("../../data/serving_speeds.csv");
-        let mut rows = csv::Reader::from_reader(text.as_bytes());
-        let read = rows.deserialize().collect::<Result<_, _>>();
-        read.unwrap_or_else(|error| panic!("data/serving_speeds.csv: {error}"))
-    });
-    &ROWS
+/// Published speeds of an open-weight model at its hosts, tokens per second of one user.
+pub fn published_speeds(model: &str) -> impl Iterator<Item = f64> {
+    let own = serving_speeds()
+        .iter()
+        .filter(move |row| row.model == model);
+    own.map(|row| row.output_tokens_per_second)
 }
 
 /// The mean speed of a model at its hosts.
@@ -72,10 +49,13 @@ pub struct ServedSpeed {
 }
 
 impl ServedSpeed {
-    /// Speed of a model from those at its hosts, tokens per second of one user; none without any.
+    /// Speed of a model from those at its hosts, tokens per second of one user; none without any. A speed that is repeated counts
+    /// once.
     #[must_use]
     pub fn of_hosts(speeds: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let logs: Vec<f64> = speeds.into_iter().map(f64::ln).collect();
+        let mut logs: Vec<f64> = speeds.into_iter().map(f64::ln).collect();
+        logs.sort_by(f64::total_cmp);
+        logs.dedup();
         let hosts = count_f64(logs.len());
         (!logs.is_empty()).then(|| Self {
             log_speed: logs.iter().sum::<f64>() / hosts,
@@ -86,18 +66,10 @@ impl ServedSpeed {
     /// Speed of an open-weight model by its sheets, else by what is published of it.
     #[must_use]
     pub fn of_model(model: &str, sheets: &[PriceSheet]) -> Option<Self> {
-        static PUBLISHED: LazyLock<HashMap<&str, Vec<f64>>> = LazyLock::new(|| {
-            let mut by_model: HashMap<&str, Vec<f64>> = HashMap::new();
-            for row in published_speeds() {
-                let of_model = by_model.entry(&row.model).or_default();
-                of_model.push(row.output_tokens_per_second);
-            }
-            by_model
-        });
         let standard = sheets
             .iter()
             .filter_map(|sheet| sheet.service_tiers.get(RateCell::STANDARD));
-        let published = || Self::of_hosts(PUBLISHED.get(model)?.iter().copied());
+        let published = || Self::of_hosts(published_speeds(model));
         Self::of_hosts(standard.filter_map(median_speed)).or_else(published)
     }
 
@@ -129,13 +101,15 @@ impl Likelihood for ServedSpeed {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use unroof_price_sheet::sheet::{MeasuredSpeed, Percentiles};
 
     #[test]
     fn the_deviation_of_hosts_is_that_of_the_published_speeds() {
-        let mut by_model: HashMap<&str, Vec<f64>> = HashMap::new();
-        for row in published_speeds() {
+        let mut by_model: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for row in serving_speeds() {
             let logs = by_model.entry(&row.model).or_default();
             logs.push(row.output_tokens_per_second.ln());
         }
@@ -143,9 +117,18 @@ mod tests {
             let middle = logs.iter().sum::<f64>() / count_f64(logs.len());
             logs.iter().map(|log| (log - middle).powi(2)).sum::<f64>()
         };
-        let freedom = count_f64(published_speeds().len() - by_model.len());
+        let freedom = count_f64(serving_speeds().len() - by_model.len());
         let sd = (by_model.values().map(squares).sum::<f64>() / freedom).sqrt();
         assert!((sd - HOST_SD).abs() < 0.006, "{sd}");
+    }
+
+    #[test]
+    fn order_and_repetition_change_nothing() {
+        let of = |speeds: &[f64]| {
+            let speed = ServedSpeed::of_hosts(speeds.iter().copied()).unwrap();
+            [speed.log_speed, speed.sd].map(f64::to_bits)
+        };
+        assert_eq!(of(&[30.0, 50.0, 90.0]), of(&[90.0, 30.0, 50.0, 30.0]));
     }
 
     #[test]

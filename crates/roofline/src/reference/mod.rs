@@ -44,6 +44,7 @@ pub mod names;
 mod open_model;
 mod peer_time;
 mod record;
+mod serving_speed;
 mod time_errors;
 mod vendor_figure;
 mod weight_formats;
@@ -76,6 +77,7 @@ pub use record::{
     TrackRecords, bands, held_out, held_out_csv, track_record_of_quantity, track_record_of_reading,
     track_records_of_quantity,
 };
+pub use serving_speed::{ServingSpeed, serving_speeds};
 pub use time_errors::{FigureInterval, INTERVAL_NOTE, Predicted, TimeRange, unmeasured};
 pub use vendor_figure::{FigureKind, VendorFigure, vendor_figures};
 pub use weight_formats::WeightFormats;
