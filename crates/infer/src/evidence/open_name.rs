@@ -4,6 +4,7 @@
 //! use unroof_infer::evidence::open_name::open_model_of;
 //!
 //! assert_eq!(open_model_of("zhipuai/glm-4.5").unwrap().name, "GLM-4.5");
+//! assert_eq!(open_model_of("minimax/MiniMax-M2.7").unwrap().name, "MiniMax-M2.7");
 //! assert!(open_model_of("openai/gpt-5.4").is_none());
 //! ```
 
@@ -27,8 +28,9 @@ static BY_CANONICAL_NAME: LazyLock<HashMap<String, &'static OpenModel>> = LazyLo
     named
 });
 
-/// The open-weight model of a canonical name, `author/model`.
+/// The open-weight model of a canonical name, `author/model`, also of one that a sheet states in another spelling.
 #[must_use]
 pub fn open_model_of(canonical_name: &str) -> Option<&'static OpenModel> {
-    BY_CANONICAL_NAME.get(canonical_name).copied()
+    let named = |name: &str| BY_CANONICAL_NAME.get(name).copied();
+    named(canonical_name).or_else(|| named(&canonical_model(canonical_name)?))
 }
