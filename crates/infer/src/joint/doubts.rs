@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use unroof_base::units::{Decimal, readable};
-use unroof_price_sheet::catalog::canonical::canonical_model;
+use unroof_price_sheet::catalog::canonical::{Mode, canonical_model, mode_of};
 use unroof_price_sheet::closed_weights::runs_the_weights;
 use unroof_price_sheet::sheet::{PriceSheet, RateCell, ServiceTier};
 
@@ -24,6 +24,7 @@ pub(super) fn doubts(contents: &[PriceSheet]) -> Vec<String> {
         found.extend(dearer_batches(sheet));
         found.extend(undescribed_tiers(sheet));
         found.extend(beyond_the_context(sheet));
+        found.extend(fast_offer(sheet));
     }
     let mut seen = BTreeSet::new();
     found.retain(|doubt| seen.insert(doubt.clone()));
@@ -118,6 +119,17 @@ fn undescribed_tiers(sheet: &PriceSheet) -> Option<String> {
     ))
 }
 
+/// The price of a fast mode, which says more than the model costs.
+fn fast_offer(sheet: &PriceSheet) -> Option<String> {
+    let is_fast = mode_of(&sheet.model) == Some(Mode::Speed);
+    is_fast.then(|| {
+        format!(
+            "by its name, `{}` of {} is a fast mode of its model: its price is read as if it were the plain one, which is lower",
+            sheet.model, sheet.provider
+        )
+    })
+}
+
 fn beyond_the_context(sheet: &PriceSheet) -> Option<String> {
     let context = sheet.limits.context?;
     let thresholds = sheet
@@ -182,6 +194,16 @@ mod tests {
         assert!(found(cell("batch", 0, "2", "9")).contains("exchanged"));
         assert!(found(cell("turbo", 0, "2", "9")).contains("`turbo`"));
         assert!(found(cell("standard", 200_000, "2", "9")).contains("no prompt"));
+    }
+
+    #[test]
+    fn the_price_of_a_fast_mode_is_named() {
+        let of = |model: &str| {
+            let rates = vec![cell("standard", 0, "1.2", "6")];
+            doubts(&[PriceSheet::new("acme", model, rates)]).join(" ")
+        };
+        assert!(of("zai-org/GLM-5.3-Fast").contains("is a fast mode"));
+        assert_eq!(of("zai-org/GLM-5.3") + &of("glm-5.3-thinking"), "");
     }
 
     #[test]
