@@ -19,6 +19,9 @@ use crate::server::client;
 /// Most bytes of an answer: a picture of a long page.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
+/// Most starts of a chromedriver: it takes a free port of IPv4, and ends where another process has the same one of IPv6.
+const STARTS: u8 = 5;
+
 /// Whether there is a chromedriver on the path.
 pub(super) fn is_installed() -> bool {
     let asked = Command::new("chromedriver").arg("--version").output();
@@ -35,6 +38,14 @@ pub(super) struct Chromedriver {
 
 impl Chromedriver {
     pub(super) fn start() -> Self {
+        let mut starts = (0..STARTS).map(|_| Self::try_start());
+        starts
+            .find_map(|started| started)
+            .expect("chromedriver ends before it names its port")
+    }
+
+    /// Starts one; none where it ends, since another process has its port.
+    fn try_start() -> Option<Self> {
         let mut child = Command::new("chromedriver")
             .args(["--port=0", "--log-level=SEVERE"])
             .process_group(0)
@@ -44,23 +55,14 @@ impl Chromedriver {
             .spawn()
             .unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let port = loop {
-            let mut line = String::new();
-            let length = output.read_line(&mut line).unwrap();
-            assert!(length > 0, "chromedriver ended before it named its port");
-            let started = line
-                .trim_end()
-                .trim_end_matches('.')
-                .rsplit_once("successfully on port ");
-            if let Some((_, port)) = started {
-                break port.to_owned();
-            }
-        };
-        Self {
+        let port = port_in(&mut output);
+        // Made in either case: its drop waits for the process.
+        let driver = Self {
             child,
-            address: format!("http://127.0.0.1:{port}"),
+            address: format!("http://127.0.0.1:{}", port.as_deref().unwrap_or("0")),
             _output: output,
-        }
+        };
+        port.map(|_| driver)
     }
 
     /// A browser that reaches no other machine, and keeps a log of its console and of its requests.
@@ -81,6 +83,16 @@ impl Drop for Chromedriver {
             .status();
         let _ = self.child.wait();
     }
+}
+
+/// The port that chromedriver names; none where it ends first.
+fn port_in(output: &mut impl BufRead) -> Option<String> {
+    output.lines().map(Result::unwrap).find_map(|line| {
+        let (_, port) = line
+            .trim_end_matches('.')
+            .rsplit_once("successfully on port ")?;
+        Some(port.to_owned())
+    })
 }
 
 fn capabilities() -> WebDriverResult<ChromeCapabilities> {
