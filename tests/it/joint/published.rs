@@ -129,6 +129,23 @@ fn a_size_in_the_name_moves_nothing() {
     assert_eq!(median(&named), median(&unnamed));
 }
 
+#[test]
+fn more_active_parameters_than_the_name_has_in_all_are_not_identified() {
+    let own = answer("deepseek/m-0.6b", &json!({}));
+    let unnamed = answer("deepseek/m-1", &json!({}));
+    let active = |of: &Value| of["quantities"]["active_parameters"].clone();
+    assert_eq!(active(&unnamed)["identified"], true);
+    assert_eq!(active(&own)["identified"], false);
+    let because = active(&own)["not_identified_because"].clone();
+    assert!(
+        because
+            .as_str()
+            .unwrap()
+            .starts_with("the public value, 600M"),
+        "{because}"
+    );
+}
+
 /// Names of the catalogs with the canonical name of each; none where there are no catalogs.
 fn names() -> Option<BTreeMap<String, String>> {
     let Some(folder) = std::env::var_os("UNROOF_TEST_CATALOGS") else {

@@ -145,6 +145,13 @@ impl Published {
             }
             values.insert(quantity.name().to_owned(), public);
         }
+        let active = JointQuantity::ActiveParameters;
+        if let Some(total) = public_value(name, JointQuantity::TotalParameters) {
+            // No part of a model is larger than the whole.
+            if quantities.get(active).interval_90.low > total {
+                quantities.contradict(active, total);
+            }
+        }
         (!values.is_empty()).then(|| Self {
             model: open.map_or(name, |open| &open.name).to_owned(),
             by: if open.is_some() {
