@@ -247,15 +247,15 @@ fn the_track_record_of_the_readme_is_that_of_the_validation() {
 const FIGURES: [(&str, &str, &str, &str); 10] = [
     (
         "README.md",
-        "Active parameters: 97.6 billion",
+        "Active parameters: 97.7 billion",
         "README.md",
-        "active parameters 97.6B",
+        "active parameters 97.7B",
     ),
     (
         "README.md",
-        "from 33.0 to 249 billion",
+        "from 33.2 to 250 billion",
         "README.md",
-        "33.0B to 249B",
+        "33.2B to 250B",
     ),
     (
         "README.md",
@@ -265,9 +265,9 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ),
     (
         "README.md",
-        "16,300 bytes are read",
+        "16,400 bytes are read",
         "README.md",
-        "KV bytes read 16.3k",
+        "KV bytes read 16.4k",
     ),
     (
         "README.md",
@@ -295,15 +295,15 @@ const FIGURES: [(&str, &str, &str, &str); 10] = [
     ),
     (
         "docs/model/measurements.md",
-        "decoding is off by 0.16 in 447 rows",
+        "decoding is off by 0.12 in 447 rows",
         "docs/model/errors.md",
-        "| decode | 447 | **0.93** | 0.25 | 0.16 |",
+        "| decode | 447 | **0.97** | 0.23 | 0.12 |",
     ),
     (
         "docs/guide/forward-questions.md",
-        "takes 47.6 ms per step; a fit without the H800 measurements predicts 51.5 ms",
+        "takes 47.6 ms per step; a fit without the H800 measurements predicts 51.6 ms",
         "docs/model/measurements.md",
-        "| decode, 88 per chip at 4,989 | 47.57 ms | 51.53 ms |",
+        "| decode, 88 per chip at 4,989 | 47.57 ms | 51.57 ms |",
     ),
 ];
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::figures::{mean, median, quantile, short};
 use super::measured::benchmark;
+use super::predict::INT4_BYTES;
 use super::ranges::errors;
 use super::report::{Report, RowKind, Scored, is_mixture};
 use crate::generated::Template;
@@ -48,6 +49,12 @@ impl Report {
         });
         let name = |(benchmark, phase, kind): &(_, _, _)| format!("{benchmark}: {phase}, {kind}");
         page.table("## By benchmark", lines(publications, name));
+        let widths = self.grouped(of, generation_and_width);
+        let name = |(generation, width): &(_, _)| format!("{generation}, {width}");
+        page.table(
+            "## Mixtures by the width of their experts",
+            lines(widths, name),
+        );
         let mut cells = self.grouped(of, cell);
         cells.retain(|_, logs| logs.left_out.len() >= LEAST_ROWS);
         page.table("## Cell by cell", lines(cells, cell_name));
@@ -141,6 +148,18 @@ fn cell(row: &Scored) -> Option<Cell> {
         spread,
         range,
     ))
+}
+
+/// Generation of the chips and width of the experts of a mixture.
+fn generation_and_width(row: &Scored) -> Option<(&'static str, &'static str)> {
+    let measured = row.measured;
+    let width = match measured.weight_bytes_per_parameter {
+        bytes if bytes <= INT4_BYTES => "INT4",
+        bytes if bytes < 1.0 => "4 bits",
+        bytes if bytes < 2.0 => "8 bits",
+        _ => "16 bits",
+    };
+    is_mixture(measured).then_some((row.generation(), width))
 }
 
 fn cell_name((phase, kind, generation, spread, range): &Cell) -> String {

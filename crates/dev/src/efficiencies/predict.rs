@@ -2,13 +2,13 @@
 
 use unroof_roofline::forward::{
     Efficiencies, Formats, KvCache, Machine, MultiplyRates, Overheads, Overlap, PromptTokens,
-    Serving, Speculation, Spread,
+    Serving, Speculation, Spread, stages_per_expert_layer,
 };
 use unroof_roofline::reference::measurement::{
     Measure, MeasuredPhase, MeasuredSpread, Measurement,
 };
 use unroof_roofline::reference::{
-    Attainment, FittedAttainment, KernelTime, PeerTime, WeightFormats, accelerator,
+    Attainment, FittedAttainment, KernelTime, NumberFormat, PeerTime, WeightFormats, accelerator,
     fitted_attainment, open_model,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn predict_at_peak(measured: &Measurement) -> Option<f64> {
 }
 
 /// Bytes per parameter of weights in INT4, which engines expand to bf16: formats with scales of their own are wider.
-const INT4_BYTES: f64 = 0.5;
+pub(super) const INT4_BYTES: f64 = 0.5;
 /// Bytes per parameter of an input embedding, which no published checkpoint quantises.
 const EMBEDDING_BYTES: f64 = 2.0;
 
@@ -55,14 +55,14 @@ impl Setup<'_> {
             weight_bytes: self.weights.others,
             attention_bytes: self.attention_bytes,
         };
-        let rate = |bytes| {
-            let peak = if bytes <= INT4_BYTES {
-                row.bf16_flops_per_second
+        let multiplied = |bytes: f64| {
+            if bytes <= INT4_BYTES {
+                NumberFormat::Bf16.bytes()
             } else {
-                row.peak_of_multiplies(bytes)
-            };
-            peak.multiply_adds()
+                bytes
+            }
         };
+        let rate = |bytes| row.peak_of_multiplies(multiplied(bytes)).multiply_adds();
         let rates = MultiplyRates {
             experts: rate(self.weights.experts),
             others: rate(self.weights.others),
@@ -73,7 +73,13 @@ impl Setup<'_> {
             cache: KvCache::new(architecture),
             weights: self.weights,
             kv_bytes_per_element: self.kv_bytes_per_element,
-            machine: Machine::of(row, formats, self.chips).with_rates(&rates, architecture),
+            machine: Machine {
+                stages_per_expert_layer: stages_per_expert_layer(
+                    row,
+                    multiplied(self.weights.experts),
+                ),
+                ..Machine::of(row, formats, self.chips).with_rates(&rates, architecture)
+            },
             spread: Spread::Tensor,
             attention_chips: 1.0,
             efficiencies: attainment.into(),

@@ -31,8 +31,8 @@ use unroof_roofline::reference::{WeightFormats, fitted_attainment};
 const LOG_MTOK_PER_HOUR: f64 = 5.626_821_433_520_073;
 /// Fewest tokens per second and user of an offer that is not for batches: slower than anyone reads \[D\].
 const LEAST_TOKENS_PER_SECOND: f64 = 5.0;
-/// Log ratio of the error of predicted times: medians of |ln(predicted ÷ measured)| of 0.18 for decoding and 0.20 for
-/// prefill on benchmarks that were left out (docs/model/errors.md), over 0.6745.
+/// Log ratio of the error of predicted times, a little above the standard deviations of ln(predicted ÷ measured) on
+/// benchmarks that were left out: 0.23 for decoding and 0.18 for prefill (docs/model/errors.md).
 pub const DECODE_ERROR_SD: f64 = 0.27;
 /// Log ratio of the error of predicted times of prefill.
 pub const PREFILL_ERROR_SD: f64 = 0.30;

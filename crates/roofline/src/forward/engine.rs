@@ -15,9 +15,6 @@ use crate::reference::WeightFormats;
 use unroof_base::units::number::Number;
 use unroof_base::units::{Bytes, Seconds};
 
-/// Sequential kernels in a layer with experts: attention, router, sort, dispatch, gather, two of experts with the
-/// activation between them, scatter, combine.
-const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
 /// Prompt tokens of a pass whose size is not stated: per chip with expert parallelism, over all chips with tensor
 /// parallelism.
 const PASS_TOKENS: f64 = 16_384.0;
@@ -350,7 +347,7 @@ impl<N: Number> Engine<'_, N> {
         let with_experts = self.shape.expert_layers;
         let dense = (self.shape.layers - with_experts).max(N::splat(0.0));
         dense * self.overheads.stages_per_dense_layer
-            + with_experts * STAGES_PER_EXPERT_LAYER
+            + with_experts * self.machine.stages_per_expert_layer
             + self.shape.attention_stages
     }
 

@@ -8,6 +8,12 @@ use unroof_base::units::{Bytes, BytesPerSecond, MacPerSecond, UsdPerHour};
 
 /// Bytes per element of hidden states between layers: bf16 for any format of the weights.
 pub(super) const HIDDEN_BYTES_PER_ELEMENT: f64 = 2.0;
+/// Sequential kernels of a layer with experts: attention, router, sort, dispatch, gather, two of experts with the activation
+/// between them, scatter, combine.
+const STAGES_PER_EXPERT_LAYER: f64 = 10.0;
+/// Sequential kernels of a layer whose experts multiply in 4 bits: kernels for them also sort, gather, quantise and activate,
+/// and measurements on Blackwell and CDNA4 fit half as many \[D\].
+const STAGES_PER_FOUR_BIT_LAYER: f64 = 5.0;
 
 /// Peak multiply-adds of one chip, by what is multiplied.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +57,18 @@ pub struct Machine<N = f64> {
     pub expert_rate: N,
     /// Rate of multiplies with all other weights over M.
     pub other_rate: N,
+    /// Sequential kernels of a layer with experts.
+    pub stages_per_expert_layer: N,
+}
+
+/// Sequential kernels of a layer with experts of this width on an accelerator.
+#[must_use]
+pub fn stages_per_expert_layer(accelerator: &Accelerator, expert_bytes: f64) -> f64 {
+    if accelerator.multiplies_in_four_bits(expert_bytes) {
+        STAGES_PER_FOUR_BIT_LAYER
+    } else {
+        STAGES_PER_EXPERT_LAYER
+    }
 }
 
 /// Widths that determine the number format of multiplications.
@@ -82,6 +100,7 @@ impl Machine {
             scale_out: accelerator.scale_out_bytes_per_second,
             expert_rate: 1.0,
             other_rate: 1.0,
+            stages_per_expert_layer: stages_per_expert_layer(accelerator, formats.weight_bytes),
         }
     }
 
@@ -128,6 +147,7 @@ impl<N: Number> Machine<N> {
             scale_out: link(|machine| machine.scale_out),
             expert_rate: each(|machine| machine.expert_rate),
             other_rate: each(|machine| machine.other_rate),
+            stages_per_expert_layer: each(|machine| machine.stages_per_expert_layer),
         }
     }
 

@@ -42,7 +42,7 @@ pub use layout::{
     ExpertModel, ExpertRoom, ExpertTraffic, Links, ParameterSplit, Pipeline, TrafficWidth,
     bubble_share, domains_used, experts_per_gpu, share_leaving_domain,
 };
-pub use machine::{Formats, Machine, MultiplyRates};
+pub use machine::{Formats, Machine, MultiplyRates, stages_per_expert_layer};
 pub use memory::{MemoryByChips, MemoryUse};
 pub use network::{
     COMBINE_BYTES_PER_ELEMENT, Copies, DISPATCH_BYTES_PER_ELEMENT, Traffic, UnitLogs, every_copy,

@@ -43,7 +43,7 @@ pub struct Overheads {
     pub attention_compute_ratio: f64,
     /// Latency per sequential kernel.
     pub per_stage: Seconds,
-    /// Sequential kernels of a dense layer; one with experts has ten.
+    /// Sequential kernels of a dense layer; one with experts has ten, in 4 bits five.
     pub stages_per_dense_layer: f64,
     /// Latency of an all-reduce.
     pub per_exchange: Seconds,

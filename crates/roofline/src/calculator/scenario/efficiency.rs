@@ -52,7 +52,7 @@ body! {
         attention_compute_ratio: Stated<f64> = number(SHARES),
         /// Waiting per kernel, in seconds.
         seconds_per_stage: Stated<f64> = number(0.0..=1.0).unit("s"),
-        /// Sequential kernels of a dense layer; one with experts has ten.
+        /// Sequential kernels of a dense layer; one with experts has ten, in 4 bits five.
         stages_per_dense_layer: Stated<f64> = number(0.0..=1e3),
         /// Latency of an all-reduce, two of which every layer of cut matrices has.
         seconds_per_exchange: Stated<f64> = number(0.0..=1.0).unit("s"),

@@ -18,7 +18,7 @@ use super::model::Model;
 use super::precision::Precision;
 use super::rent::{CONTRACTS, StatedOwned};
 use crate::calculator::inputs::{InputOrigin as Origin, Inputs};
-use crate::forward::{Machine, MultiplyRates, ServingUnit};
+use crate::forward::{Machine, MultiplyRates, ServingUnit, stages_per_expert_layer};
 use crate::reference::names::{ALL, AcceleratorIdOrAll};
 use crate::reference::{Accelerator, PublishedRent, RentContract, accelerator, published_rent};
 use jiff::civil::Date;
@@ -180,6 +180,7 @@ impl Chip {
         let rates = self.rates(precision);
         let of_weights = rates.of_weights(&model.architecture).0;
         let rate = |flops: f64| FlopPerSecond(flops).multiply_adds();
+        let multiplied = precision.arithmetic.unwrap_or(precision.formats.experts);
         let one = Machine {
             unit: ServingUnit {
                 multiply_rate: rate(self.flops_of(model, precision)),
@@ -194,6 +195,7 @@ impl Chip {
             scale_out: self.scale_out,
             expert_rate: rates.experts.0 / of_weights,
             other_rate: rates.others.0 / of_weights,
+            stages_per_expert_layer: stages_per_expert_layer(self.row, multiplied),
         };
         let mut machine = one.with_chips(chips);
         machine.unit.rental_usd_per_second = self.usd_per_hour.unwrap_or(0.0) * chips / 3_600.0;

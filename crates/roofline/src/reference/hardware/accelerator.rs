@@ -177,6 +177,12 @@ impl Accelerator {
             None => self.peak_for_weights(weight_bytes).1,
         }
     }
+
+    /// Whether weights of this width are multiplied in 4 bits.
+    #[must_use]
+    pub fn multiplies_in_four_bits(&self, weight_bytes: f64) -> bool {
+        self.fp4_flops_per_second.is_some() && weight_bytes < NumberFormat::Fp8.bytes()
+    }
 }
 
 #[cfg(test)]
